@@ -1,0 +1,199 @@
+//! What a user does next, as data: behaviours, transition vectors, choosers, pace.
+
+use crate::{Nanos, OpId, Share};
+
+/// Index of a behaviour in [`Behaviours`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BehaviourId(pub u8);
+
+/// Index of a question a workload can answer about a user ("is there an auction to bid in?").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChooserId(pub u8);
+
+/// Operations with probabilities that sum to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector(Vec<(OpId, Share)>);
+
+impl Vector {
+    /// Checks that the shares sum to 1 (within a millionth).
+    pub fn new(entries: Vec<(OpId, Share)>) -> Result<Self, String> {
+        let sum: f64 = entries.iter().map(|e| e.1.get()).sum();
+        if (sum - 1.0).abs() < 1e-6 {
+            Ok(Vector(entries))
+        } else {
+            Err(format!("transition vector sums to {sum}, must be 1"))
+        }
+    }
+
+    /// The operation that a uniform draw `u` in 0..1 picks.
+    #[must_use]
+    pub fn pick(&self, u: f64) -> OpId {
+        let mut left = u;
+        for (op, share) in &self.0 {
+            left -= share.get();
+            if left < 0.0 {
+                return *op;
+            }
+        }
+        self.0[self.0.len() - 1].0
+    }
+
+    /// The operations and their probabilities.
+    #[must_use]
+    pub fn entries(&self) -> &[(OpId, Share)] {
+        &self.0
+    }
+}
+
+/// What follows an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// Always this operation.
+    Op(OpId),
+    /// One of several, by probability.
+    Vector(Vector),
+    /// Ask the user's state: the chooser answers with an index into `branches`.
+    Choose {
+        /// Which question.
+        chooser: ChooserId,
+        /// What follows each answer.
+        branches: Vec<Next>,
+    },
+    /// The session is over: the user's state is reset and the behaviour begins again at its first operation.
+    EndSession {
+        /// The first operation of the next session.
+        first: OpId,
+    },
+}
+
+/// A distribution of times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Always the same.
+    Constant(Nanos),
+    /// Normal with this mean and standard deviation, drawn again until within `min..=max`.
+    TruncatedNormal {
+        /// Mean before truncation.
+        mean: Nanos,
+        /// Standard deviation before truncation.
+        sd: Nanos,
+        /// Smallest value drawn.
+        min: Nanos,
+        /// Largest value drawn.
+        max: Nanos,
+    },
+}
+
+/// When the next operation of an activity is due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As soon as the previous answer is there.
+    AtOnce,
+    /// Start to start ("cycle time"); when the answer comes later than the cycle, at once.
+    Cycle(Distribution),
+    /// From the previous answer to the next start ("think time").
+    Think(Distribution),
+}
+
+/// What one activity of a user does: where it starts, what follows what, how fast.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Behaviour {
+    /// The name in records and reports.
+    pub name: &'static str,
+    /// The operation it begins with.
+    pub first: OpId,
+    /// What follows each operation, by operation index; `None` where the behaviour never does that operation.
+    pub next: Vec<Option<Next>>,
+    /// When the next operation is due.
+    pub pace: Pace,
+}
+
+/// All behaviours of a profile. Number 0 is the main one, which every user runs from its start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Behaviours(Vec<Behaviour>);
+
+impl Behaviours {
+    /// Checks that every operation a behaviour can reach has a successor.
+    pub fn new(list: Vec<Behaviour>) -> Result<Self, String> {
+        if list.is_empty() {
+            return Err("a profile needs at least the main behaviour".into());
+        }
+        for behaviour in &list {
+            let mut todo = vec![behaviour.first];
+            let mut seen = Vec::new();
+            while let Some(op) = todo.pop() {
+                if seen.contains(&op) {
+                    continue;
+                }
+                seen.push(op);
+                let next = behaviour.next.get(op.index()).and_then(Option::as_ref);
+                let next = next.ok_or_else(|| {
+                    format!("behaviour {}: operation {} has no successor", behaviour.name, op.0)
+                })?;
+                reach(next, &mut todo)?;
+            }
+        }
+        Ok(Behaviours(list))
+    }
+
+    /// The behaviour with this number.
+    ///
+    /// # Panics
+    /// When there is none; ids come from the same profile.
+    #[must_use]
+    pub fn get(&self, id: BehaviourId) -> &Behaviour {
+        &self.0[id.0 as usize]
+    }
+
+    /// All of them, main first.
+    #[must_use]
+    pub fn all(&self) -> &[Behaviour] {
+        &self.0
+    }
+}
+
+fn reach(next: &Next, todo: &mut Vec<OpId>) -> Result<(), String> {
+    match next {
+        Next::Op(op) | Next::EndSession { first: op } => todo.push(*op),
+        Next::Vector(vector) => todo.extend(vector.entries().iter().map(|e| e.0)),
+        Next::Choose { branches, .. } => {
+            if branches.is_empty() {
+                return Err("a chooser without branches".into());
+            }
+            for branch in branches {
+                reach(branch, todo)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_picks_by_share() {
+        let half = Share::percent(50.0);
+        let v = Vector::new(vec![(OpId(3), half), (OpId(4), half)]).unwrap();
+        assert_eq!(v.pick(0.0), OpId(3));
+        assert_eq!(v.pick(0.499), OpId(3));
+        assert_eq!(v.pick(0.5), OpId(4));
+        assert_eq!(v.pick(1.0), OpId(4));
+        assert!(Vector::new(vec![(OpId(3), half)]).is_err());
+    }
+
+    #[test]
+    fn a_reachable_operation_needs_a_successor() {
+        let dangling = Behaviour {
+            name: "main",
+            first: OpId(0),
+            next: vec![Some(Next::Op(OpId(1)))],
+            pace: Pace::AtOnce,
+        };
+        assert_eq!(
+            Behaviours::new(vec![dangling]).unwrap_err(),
+            "behaviour main: operation 1 has no successor"
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Units: nanoseconds and shares.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+/// A point or a span of time in nanoseconds, counted from the start of whatever it belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of time.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than anything that happens.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// Whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(ms: u64) -> Self {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// Whole seconds.
+    #[must_use]
+    pub const fn from_secs(s: u64) -> Self {
+        Nanos(s * 1_000_000_000)
+    }
+
+    /// Fractional seconds; negative and not-a-number become zero.
+    #[must_use]
+    pub fn from_secs_f64(s: f64) -> Self {
+        Nanos((s * 1e9).max(0.0) as u64)
+    }
+
+    /// This span in seconds.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// This span in whole microseconds, rounded down.
+    #[must_use]
+    pub const fn as_micros(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// The distance to an earlier instant; zero when `earlier` is in fact later.
+    #[must_use]
+    pub const fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        self.since(other)
+    }
+}
+
+impl From<Duration> for Nanos {
+    fn from(d: Duration) -> Self {
+        Nanos(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(n: Nanos) -> Self {
+        Duration::from_nanos(n.0)
+    }
+}
+
+/// A part of a whole, 0 to 1 inclusive. Quantiles, probabilities, mixes and tolerances are shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Share(f64);
+
+/// A number outside 0 to 1 was given where a share is needed.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{0} is not a share: allowed is 0 to 1")]
+pub struct NotAShare(pub f64);
+
+impl Share {
+    /// Nothing of it.
+    pub const ZERO: Share = Share(0.0);
+    /// All of it.
+    pub const ONE: Share = Share(1.0);
+
+    /// Checks that `value` lies in 0 to 1.
+    pub fn new(value: f64) -> Result<Self, NotAShare> {
+        if (0.0..=1.0).contains(&value) { Ok(Share(value)) } else { Err(NotAShare(value)) }
+    }
+
+    /// From a percentage written in source code; must be a constant in 0 to 100.
+    ///
+    /// # Panics
+    /// When `percent` is outside 0 to 100, which for a constant is found at compile time.
+    #[must_use]
+    pub const fn percent(percent: f64) -> Self {
+        assert!(percent >= 0.0 && percent <= 100.0, "a percentage is 0 to 100");
+        Share(percent / 100.0)
+    }
+
+    /// The number, 0 to 1.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Share {
+    /// As a percentage with two decimals.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} %", self.0 * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_refuses_what_is_not_a_part() {
+        assert_eq!(Share::new(1.5), Err(NotAShare(1.5)));
+        assert!(Share::new(f64::NAN).is_err());
+        assert_eq!(Share::percent(20.0).get(), 0.2);
+        assert_eq!(Share::percent(2.35).to_string(), "2.35 %");
+    }
+
+    #[test]
+    fn spans_never_go_below_zero() {
+        assert_eq!(Nanos(3) - Nanos(5), Nanos::ZERO);
+        assert_eq!(Nanos::from_secs_f64(-1.0), Nanos::ZERO);
+        assert_eq!(Nanos::MAX + Nanos(1), Nanos::MAX);
+        assert_eq!(Nanos::from(Duration::from_millis(5)), Nanos::from_millis(5));
+    }
+}

@@ -1,0 +1,121 @@
+//! What was decided about a window: *passed* (the QoS rules) and *valid* (the measurement can be believed) apart.
+
+/// One operation in one measured window, held against its rule. Times in milliseconds, shares 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpVerdict {
+    /// Name of the operation.
+    pub op: String,
+    /// Operations that ended in the window.
+    pub count: u64,
+    /// Failed ones among them.
+    pub failed: u64,
+    /// Share of all judged operations.
+    pub mix: f64,
+    /// Required share; 0 when the operation is not judged.
+    pub mix_required: f64,
+    /// Tolerance relative to the required share.
+    pub mix_tolerance: f64,
+    /// Response time, median.
+    pub p50_ms: f64,
+    /// Response time, 90 % quantile.
+    pub p90_ms: f64,
+    /// Response time, 99 % quantile.
+    pub p99_ms: f64,
+    /// Response time, largest.
+    pub max_ms: f64,
+    /// Service time (from actual start), 99 % quantile.
+    pub service_p99_ms: f64,
+    /// The judged quantile of response time.
+    pub judged_ms: f64,
+    /// The limit of the judged quantile; `None` where response time is not judged.
+    pub limit_ms: Option<f64>,
+    /// Share of operations over the limit.
+    pub over_limit: f64,
+    /// Largest allowed share of failures.
+    pub failures_allowed: f64,
+    /// Is the operation judged at all?
+    pub judged: bool,
+    /// The response-time rule holds.
+    pub time_ok: bool,
+    /// The mix rule holds.
+    pub mix_ok: bool,
+    /// The failure rule holds.
+    pub failures_ok: bool,
+}
+
+impl OpVerdict {
+    /// All rules hold, or the operation is not judged.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        !self.judged || (self.time_ok && self.mix_ok && self.failures_ok)
+    }
+}
+
+/// One reason to believe or not to believe a measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What was checked, in two or three words.
+    pub name: String,
+    /// The figure found, worded with its unit.
+    pub found: String,
+    /// What is allowed, worded with its unit.
+    pub allowed: String,
+    /// Does it hold?
+    pub ok: bool,
+}
+
+/// A measured window held against the rules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowVerdict {
+    /// Users active in the window.
+    pub users: u32,
+    /// Start, seconds since the load began.
+    pub from_s: f64,
+    /// End, seconds since the load began.
+    pub to_s: f64,
+    /// Operations per second that ended well.
+    pub throughput: f64,
+    /// Operations per second that ended well and within their limit.
+    pub goodput: f64,
+    /// Requests per second.
+    pub requests_s: f64,
+    /// Per operation.
+    pub ops: Vec<OpVerdict>,
+    /// Validity checks.
+    pub checks: Vec<Check>,
+}
+
+impl WindowVerdict {
+    /// Every judged operation keeps its rules.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.ops.iter().all(OpVerdict::passed)
+    }
+
+    /// Every validity check holds.
+    #[must_use]
+    pub fn valid(&self) -> bool {
+        self.checks.iter().all(|c| c.ok)
+    }
+
+    /// Pass, fail or not to be believed.
+    #[must_use]
+    pub fn result(&self) -> TrialResult {
+        match (self.valid(), self.passed()) {
+            (false, _) => TrialResult::Invalid,
+            (true, true) => TrialResult::Pass,
+            (true, false) => TrialResult::Fail,
+        }
+    }
+}
+
+/// What a trial says to a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrialResult {
+    /// Valid, and every rule held.
+    Pass,
+    /// Valid, and some rule did not hold.
+    Fail,
+    /// Not to be believed either way.
+    Invalid,
+}
