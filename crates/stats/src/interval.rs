@@ -1,0 +1,176 @@
+//! What one slice of a run recorded: histograms of response and service time per operation, outcomes, start lag.
+
+use barograph_model::{Nanos, Outcome};
+
+/// Counts of times in microseconds, 1 microsecond to [`HIGHEST_MICROS`], three significant digits.
+pub type Histogram = hdrhistogram::Histogram<u32>;
+
+/// The longest time a histogram tells apart; longer ones are counted as this. In microseconds: 120 s.
+pub const HIGHEST_MICROS: u64 = 120_000_000;
+
+/// An empty histogram with the bounds every histogram of a run has, so that any two can be merged.
+#[must_use]
+pub fn histogram() -> Histogram {
+    Histogram::new_with_bounds(1, HIGHEST_MICROS, 3)
+        .expect("1, 120 s and 3 digits are bounds the library takes")
+}
+
+/// What one operation did in an interval.
+#[derive(Clone, Debug)]
+pub struct OpStats {
+    /// End minus intended start, of every operation that ended (whatever its outcome, cancelled ones left out).
+    pub response: Histogram,
+    /// End minus actual start, of the same operations.
+    pub service: Histogram,
+    /// How many ended how, by [`Outcome::index`].
+    pub outcomes: [u64; Outcome::ALL.len()],
+    /// Operations whose response time was over the limit.
+    pub over_limit: u64,
+    /// Good operations within the limit.
+    pub good_in_time: u64,
+    /// Requests sent by these operations.
+    pub requests: u64,
+    /// Sum of service times in seconds, exact (Little's law needs the mean without rounding).
+    pub service_sum_s: f64,
+    /// Seconds that cancelled operations were in progress. They are not operations that ended, but they were in flight,
+    /// so Little's law must know of them.
+    pub cancelled_sum_s: f64,
+}
+
+impl OpStats {
+    /// Nothing recorded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        OpStats {
+            response: histogram(),
+            service: histogram(),
+            outcomes: [0; Outcome::ALL.len()],
+            over_limit: 0,
+            good_in_time: 0,
+            requests: 0,
+            service_sum_s: 0.0,
+            cancelled_sum_s: 0.0,
+        }
+    }
+
+    /// Operations that ended, cancelled ones left out.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        Outcome::ALL.iter().filter(|o| **o != Outcome::Cancelled).map(|o| self.outcomes[o.index()]).sum()
+    }
+
+    /// Failed operations among [`Self::count`].
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        Outcome::ALL.iter().filter(|o| o.is_failure()).map(|o| self.outcomes[o.index()]).sum()
+    }
+
+    /// Adds what `other` recorded.
+    pub fn add(&mut self, other: &OpStats) {
+        self.response.add(&other.response).expect("all histograms have the same bounds");
+        self.service.add(&other.service).expect("all histograms have the same bounds");
+        for (mine, theirs) in self.outcomes.iter_mut().zip(other.outcomes) {
+            *mine += theirs;
+        }
+        self.over_limit += other.over_limit;
+        self.good_in_time += other.good_in_time;
+        self.requests += other.requests;
+        self.service_sum_s += other.service_sum_s;
+        self.cancelled_sum_s += other.cancelled_sum_s;
+    }
+}
+
+impl Default for OpStats {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What the engine recorded between two instants. Times count from the start of the load.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Start.
+    pub from: Nanos,
+    /// End.
+    pub to: Nanos,
+    /// Per operation, by operation index. An operation belongs to the interval in which it ended.
+    pub ops: Vec<OpStats>,
+    /// Actual start minus intended start, of every operation that had to wait for its intended start. Those that follow
+    /// an answer at once cannot be late and would only dilute the figure.
+    pub lag: Histogram,
+    /// Operations started.
+    pub starts: u64,
+    /// Users active at the end of the interval.
+    pub users: u32,
+    /// Integral of operations in progress over time, in operation-seconds; divided by the length: mean in flight.
+    pub in_flight_s: f64,
+    /// CPU seconds the driver's workers used (all of them together).
+    pub worker_cpu_s: f64,
+    /// CPU seconds of the busiest single worker.
+    pub busiest_worker_cpu_s: f64,
+}
+
+impl Interval {
+    /// An empty interval for `ops` operations.
+    #[must_use]
+    pub fn new(ops: usize) -> Self {
+        Interval {
+            from: Nanos::ZERO,
+            to: Nanos::ZERO,
+            ops: (0..ops).map(|_| OpStats::new()).collect(),
+            lag: histogram(),
+            starts: 0,
+            users: 0,
+            in_flight_s: 0.0,
+            worker_cpu_s: 0.0,
+            busiest_worker_cpu_s: 0.0,
+        }
+    }
+
+    /// Length in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        (self.to - self.from).as_secs_f64()
+    }
+
+    /// Adds what another worker recorded in the same slice of time.
+    pub fn add_worker(&mut self, other: &Interval) {
+        self.from = self.from.min(other.from);
+        self.to = self.to.max(other.to);
+        self.add_counts(other);
+        self.users += other.users;
+        self.busiest_worker_cpu_s = self.busiest_worker_cpu_s.max(other.busiest_worker_cpu_s);
+    }
+
+    /// Adds the interval that follows this one in time.
+    pub fn append(&mut self, later: &Interval) {
+        if self.to == self.from && self.starts == 0 {
+            self.from = later.from;
+        }
+        self.to = later.to;
+        self.add_counts(later);
+        self.users = later.users;
+        self.busiest_worker_cpu_s += later.busiest_worker_cpu_s;
+    }
+
+    /// One interval out of successive ones; `None` of nothing.
+    #[must_use]
+    pub fn joined<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Option<Interval> {
+        let mut all = intervals.into_iter();
+        let mut sum = all.next()?.clone();
+        for later in all {
+            sum.append(later);
+        }
+        Some(sum)
+    }
+
+    fn add_counts(&mut self, other: &Interval) {
+        for (mine, theirs) in self.ops.iter_mut().zip(&other.ops) {
+            mine.add(theirs);
+        }
+        self.lag.add(&other.lag).expect("all histograms have the same bounds");
+        self.starts += other.starts;
+        self.in_flight_s += other.in_flight_s;
+        self.worker_cpu_s += other.worker_cpu_s;
+    }
+}

@@ -1,0 +1,108 @@
+//! A made-up clean window for tests, into which faults are planted.
+
+use barograph_model::{
+    Derived, Nanos, OpId, OpSpec, Outcome, Profile, QosRule, Share, TrialResult, WindowVerdict,
+};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{DriverLimits, WindowInput, judge_window};
+use crate::Part;
+use crate::interval::Interval;
+
+/// Sixty seconds of three operations: one with a limit of 2 s, a long poll, one that is not judged.
+pub(crate) struct Window {
+    pub(crate) parts: Vec<Interval>,
+    pub(crate) profile: Profile,
+    pub(crate) users: u32,
+    pub(crate) clock_jump_s: f64,
+}
+
+pub(crate) const OPS: [OpSpec; 3] = [
+    OpSpec { name: "Browse", about: "looks at a page" },
+    OpSpec { name: "Wait", about: "waits for news" },
+    OpSpec { name: "Extra", about: "is not judged" },
+];
+
+const SECONDS: u64 = 60;
+
+impl Window {
+    pub(crate) fn clean(seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let parts = (0..SECONDS).map(|second| clean_second(second, &mut rng)).collect();
+        let rule = |op, mix, limit| QosRule {
+            op: OpId(op),
+            quantile: Share::percent(99.0),
+            limit,
+            mix: Share::percent(mix),
+            mix_tolerance: Share::percent(10.0),
+            failures: Share::percent(0.5),
+        };
+        let two_s = Some(Nanos::from_secs(2));
+        let rules = vec![rule(0, 60.0, two_s), rule(1, 40.0, None), rule(2, 0.0, two_s)];
+        let derived = Derived { ops_per_user_s: 0.1, requests_per_op: 1.0, session_s: 100.0 };
+        Window { parts, profile: Profile { name: "test", rules, derived }, users: 1000, clock_jump_s: 0.0 }
+    }
+
+    pub(crate) fn judge(&self) -> WindowVerdict {
+        let joined = Interval::joined(&self.parts).expect("sixty parts");
+        let parts: Vec<Part> = self.parts.iter().map(|part| Part::of(part, &self.profile.rules)).collect();
+        judge_window(&WindowInput {
+            joined: &joined,
+            parts: &parts,
+            profile: &self.profile,
+            ops: &OPS,
+            users: self.users,
+            driver: DriverLimits::default(),
+            clock_jump_s: self.clock_jump_s,
+        })
+    }
+
+    /// Names of the checks that do not hold.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        self.judge().checks.into_iter().filter(|c| !c.ok).map(|c| c.name).collect()
+    }
+
+    pub(crate) fn result(&self) -> TrialResult {
+        self.judge().result()
+    }
+}
+
+fn clean_second(second: u64, rng: &mut Xoshiro256PlusPlus) -> Interval {
+    let mut part = Interval::new(OPS.len());
+    part.from = Nanos::from_secs(second);
+    part.to = Nanos::from_secs(second + 1);
+    part.users = 1000;
+    part.worker_cpu_s = 0.5;
+    part.busiest_worker_cpu_s = 0.3;
+    for _ in 0..rng.random_range(55..=65) {
+        add(&mut part, 0, 0.1 * (0.5 + rng.random::<f64>()));
+    }
+    for _ in 0..rng.random_range(36..=44) {
+        add(&mut part, 1, 4.0 + 2.0 * rng.random::<f64>());
+    }
+    for _ in 0..3 {
+        add(&mut part, 2, 0.01);
+    }
+    // In a steady state what ends in a second is, on average, as long as what is in flight in it.
+    part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
+    part
+}
+
+/// Records one good operation that took `seconds`, started on time; over the limit when longer than 2 s.
+pub(crate) fn add(part: &mut Interval, op: usize, seconds: f64) {
+    let micros = (seconds * 1e6) as u64;
+    part.lag.record(1_000).expect("1 ms is within bounds");
+    part.starts += 1;
+    let stats = &mut part.ops[op];
+    stats.response.record(micros.max(1)).expect("test times are within bounds");
+    stats.service.record(micros.max(1)).expect("test times are within bounds");
+    stats.outcomes[Outcome::Good.index()] += 1;
+    stats.requests += 1;
+    stats.service_sum_s += seconds;
+    if op != 1 && seconds > 2.0 {
+        stats.over_limit += 1;
+    } else {
+        stats.good_in_time += 1;
+    }
+}

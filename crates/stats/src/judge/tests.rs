@@ -1,0 +1,199 @@
+//! Every rule and every check: silent on a clean window, loud on a planted fault.
+
+use barograph_model::{Nanos, Outcome, Share, TrialResult};
+
+use super::testing::{Window, add};
+use crate::OpStats;
+
+#[test]
+fn a_clean_window_is_valid_and_passes() {
+    let silent = (0..50).filter(|seed| Window::clean(*seed).result() == TrialResult::Pass).count();
+    assert!(silent >= 49, "{silent} of 50 clean windows pass");
+    let verdict = Window::clean(1).judge();
+    assert_eq!(verdict.checks.len(), 7);
+    assert!((95.0..110.0).contains(&verdict.throughput) && verdict.goodput == verdict.throughput);
+    assert_eq!(verdict.to_s, 60.0);
+    assert_eq!(verdict.ops[0].limit_ms, Some(2000.0));
+    assert!(
+        (verdict.ops[0].mix + verdict.ops[1].mix - 1.0).abs() < 1e-12,
+        "shares are over judged operations only"
+    );
+    assert!(verdict.ops[2].passed() && !verdict.ops[2].judged && verdict.ops[2].mix == 0.0);
+}
+
+#[test]
+fn the_quantile_is_counted_to_the_operation() {
+    let mut window = Window::clean(2);
+    let count = window.judge().ops[0].count;
+    // As many slow ones as 1 % of all allows, then one more.
+    let allowed = count / 99;
+    for i in 0..allowed {
+        add(&mut window.parts[(i % 60) as usize], 0, 2.001);
+    }
+    assert!(window.judge().ops[0].time_ok);
+    for part in window.parts.iter_mut().take(2) {
+        add(part, 0, 2.001);
+    }
+    let verdict = window.judge();
+    assert!(!verdict.ops[0].time_ok && !verdict.passed());
+    assert!(verdict.ops[0].over_limit > 0.01 && verdict.ops[0].judged_ms > 1000.0);
+}
+
+#[test]
+fn the_long_poll_has_no_limit() {
+    let mut window = Window::clean(3);
+    window.parts[30].ops[1].response.record(44_000_000).unwrap();
+    assert!(window.judge().ops[1].time_ok);
+    assert_eq!(window.judge().ops[1].limit_ms, None);
+}
+
+#[test]
+fn failures_beyond_their_share_fail() {
+    let mut window = Window::clean(4);
+    let count = window.judge().ops[0].count as f64;
+    let turn = |window: &mut Window, number: u64| {
+        let outcomes = &mut window.parts[10].ops[0].outcomes;
+        outcomes[Outcome::Good.index()] -= number;
+        outcomes[Outcome::Refused.index()] += number;
+    };
+    let allowed = (count * 0.005) as u64;
+    turn(&mut window, allowed);
+    assert!(window.judge().ops[0].failures_ok);
+    turn(&mut window, 1);
+    let verdict = window.judge();
+    assert!(!verdict.ops[0].failures_ok && verdict.result() == TrialResult::Fail, "{:?}", verdict.ops[0]);
+}
+
+#[test]
+fn a_wrong_mix_fails() {
+    let mut window = Window::clean(5);
+    window.profile.rules[0].mix = Share::percent(50.0);
+    window.profile.rules[1].mix = Share::percent(50.0);
+    let verdict = window.judge();
+    assert!(!verdict.ops[0].mix_ok && !verdict.ops[1].mix_ok && !verdict.passed());
+}
+
+#[test]
+fn what_did_not_happen_cannot_pass() {
+    let mut window = Window::clean(6);
+    for part in &mut window.parts {
+        part.ops[0] = OpStats::default();
+    }
+    window.profile.rules[0].mix = Share::percent(0.001);
+    let verdict = window.judge();
+    assert!(!verdict.ops[0].passed() && verdict.ops[0].mix == 0.0);
+}
+
+#[test]
+fn a_late_driver_is_flagged() {
+    let mut window = Window::clean(7);
+    for part in &mut window.parts {
+        part.lag.record_n(150_000, 5).unwrap();
+    }
+    assert_eq!(window.faults(), ["driver start lag"]);
+    assert_eq!(window.result(), TrialResult::Invalid);
+    // The allowance follows the tightest limit.
+    window.profile.rules[0].limit = Some(Nanos::from_secs(4));
+    assert!(window.faults().is_empty());
+}
+
+#[test]
+fn a_busy_worker_is_flagged() {
+    let mut window = Window::clean(8);
+    for part in &mut window.parts {
+        part.busiest_worker_cpu_s = 0.97;
+    }
+    assert_eq!(window.faults(), ["busiest driver worker"]);
+}
+
+#[test]
+fn lost_operations_break_littles_law() {
+    let mut window = Window::clean(9);
+    for part in &mut window.parts {
+        part.in_flight_s *= 1.25;
+    }
+    assert_eq!(window.faults(), ["Little's law"]);
+    let mut empty = Window::clean(9);
+    for part in &mut empty.parts {
+        part.ops.iter_mut().for_each(|op| *op = OpStats::default());
+    }
+    assert!(empty.faults().contains(&"Little's law".to_owned()));
+}
+
+#[test]
+fn a_growing_queue_is_too_slow_and_not_disbelieved() {
+    let mut window = Window::clean(10);
+    for (second, part) in window.parts.iter_mut().enumerate() {
+        part.ops[0] = OpStats::default();
+        for _ in 0..60 {
+            add(part, 0, 2.0 + second as f64 * 0.1);
+        }
+        // What is in flight in a second ends later, when waiting is longer than it is now.
+        let later = 60.0 * (2.0 + (second as f64 + 5.0) * 0.1);
+        part.in_flight_s = later + part.ops[1].service_sum_s + part.ops[2].service_sum_s;
+    }
+    let verdict = window.judge();
+    assert_eq!(verdict.result(), TrialResult::Fail, "{:?}", verdict.checks);
+    let steady = verdict.checks.iter().find(|c| c.name == "steady response time").unwrap();
+    assert!(steady.found.contains("fails anyway"), "{}", steady.found);
+}
+
+#[test]
+fn a_trend_in_a_passing_window_is_flagged() {
+    let mut rising = Window::clean(11);
+    for (second, part) in rising.parts.iter_mut().enumerate() {
+        for _ in 0..second / 2 {
+            add(part, 0, 0.1);
+            add(part, 1, 0.1);
+        }
+        part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
+    }
+    rising.profile.rules[0].mix = Share::percent(57.0);
+    rising.profile.rules[1].mix = Share::percent(43.0);
+    assert!(rising.judge().passed());
+    assert_eq!(rising.faults(), ["steady throughput"]);
+
+    let mut slower = Window::clean(11);
+    for (second, part) in slower.parts.iter_mut().enumerate() {
+        part.ops[0] = OpStats::default();
+        for _ in 0..60 {
+            add(part, 0, 0.1 + second as f64 * 0.02);
+        }
+        part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
+    }
+    assert!(slower.judge().passed());
+    assert_eq!(slower.faults(), ["steady response time"]);
+}
+
+#[test]
+fn a_window_that_begins_too_early_is_not_a_failure() {
+    let mut window = Window::clean(12);
+    for (second, part) in window.parts.iter_mut().enumerate() {
+        part.ops[0] = OpStats::default();
+        for _ in 0..60 {
+            add(part, 0, 5.0 - second as f64 * 0.08);
+        }
+        part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
+    }
+    let verdict = window.judge();
+    assert!(!verdict.passed());
+    assert_eq!(verdict.result(), TrialResult::Invalid);
+}
+
+#[test]
+fn a_clock_jump_and_missing_users_are_flagged() {
+    let mut window = Window::clean(13);
+    window.clock_jump_s = -0.2;
+    assert_eq!(window.faults(), ["clock"]);
+    window.clock_jump_s = 0.05;
+    assert!(window.faults().is_empty());
+    window.parts[20].users = 980;
+    assert_eq!(window.faults(), ["users present"]);
+}
+
+#[test]
+fn a_window_too_short_to_tell_is_not_valid() {
+    let mut window = Window::clean(14);
+    window.parts.truncate(3);
+    assert_eq!(window.faults(), ["steady throughput", "steady response time"]);
+}

@@ -1,0 +1,12 @@
+//! Samples into statements: histograms, window judgement, validity checks and the capacity search.
+//!
+//! Pure code. It does not know where samples come from, reads no clock and writes nothing.
+
+pub mod interval;
+pub mod judge;
+mod part;
+pub mod search;
+pub mod steady;
+
+pub use interval::{Histogram, Interval, OpStats};
+pub use part::Part;

@@ -1,0 +1,57 @@
+//! What a judged window needs of each of its intervals: a few numbers instead of the interval's histograms.
+
+use barograph_model::QosRule;
+
+use crate::interval::Interval;
+
+/// One interval of a window, summed up. A window of an hour holds thousands of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Length in seconds.
+    pub seconds: f64,
+    /// Operations that ended.
+    pub ended: u64,
+    /// Integral of operations in progress over time, in operation-seconds.
+    pub in_flight_s: f64,
+    /// Operations that ended whose response time is judged.
+    pub timed: u64,
+    /// Sum of their response times in seconds.
+    pub timed_sum_s: f64,
+    /// Operations over their limit, or failed, among those.
+    pub timed_bad: u64,
+    /// Users active at the end.
+    pub users: u32,
+}
+
+impl Part {
+    /// Sums an interval up under the rules of its profile.
+    #[must_use]
+    pub fn of(interval: &Interval, rules: &[QosRule]) -> Self {
+        let timed = || {
+            let judged =
+                interval.ops.iter().zip(rules).filter(|(_, rule)| rule.judged() && rule.limit.is_some());
+            judged.map(|(op, _)| op).filter(|op| !op.response.is_empty())
+        };
+        Part {
+            seconds: interval.seconds(),
+            ended: interval.ops.iter().map(crate::OpStats::count).sum(),
+            in_flight_s: interval.in_flight_s,
+            timed: timed().map(|op| op.response.len()).sum(),
+            timed_sum_s: timed().map(|op| op.response.mean() * op.response.len() as f64 / 1e6).sum(),
+            timed_bad: timed().map(|op| op.over_limit.max(op.failed())).sum(),
+            users: interval.users,
+        }
+    }
+
+    /// Mean response time in seconds of the operations whose response time is judged.
+    #[must_use]
+    pub fn mean_response_s(&self) -> Option<f64> {
+        (self.timed > 0).then(|| self.timed_sum_s / self.timed as f64)
+    }
+
+    /// Operations in progress on the average.
+    #[must_use]
+    pub fn in_flight(&self) -> f64 {
+        if self.seconds > 0.0 { self.in_flight_s / self.seconds } else { 0.0 }
+    }
+}
