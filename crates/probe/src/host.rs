@@ -1,0 +1,147 @@
+//! The host as a series: what all its cores, disks and networks did.
+
+use std::fs;
+use std::path::Path;
+
+use barograph_model::Nanos;
+
+use crate::hot::HotFile;
+use crate::text::{self, CpuTimes, DiskTotals, Memory, NetTotals, Pressure};
+use crate::{HostRates, ProbeError};
+
+/// Raw counters of the host at one instant.
+///
+/// What this kernel or container does not show is `None`, never zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HostSample {
+    /// When, as given by the caller.
+    pub at: Nanos,
+    /// Cores that are on.
+    pub cores: u32,
+    /// CPU time since the start of the machine.
+    pub cpu: CpuTimes,
+    /// Memory now.
+    pub memory: Memory,
+    /// Traffic of the loopback interface.
+    pub loopback: Option<NetTotals>,
+    /// Traffic of all other interfaces together.
+    pub network: Option<NetTotals>,
+    /// Work of the whole disks together.
+    pub disk: Option<DiskTotals>,
+    /// TCP segments sent again since the start of the network namespace.
+    pub tcp_retransmits: Option<u64>,
+    /// Waiting for CPU.
+    pub cpu_pressure: Option<Pressure>,
+    /// Waiting for memory.
+    pub memory_pressure: Option<Pressure>,
+    /// Waiting for disks.
+    pub io_pressure: Option<Pressure>,
+}
+
+impl HostSample {
+    /// What happened between `earlier` and this sample, per second.
+    #[must_use]
+    pub fn since(&self, earlier: &HostSample) -> HostRates {
+        HostRates::between(earlier, self)
+    }
+}
+
+/// Reads the counters of this host.
+#[derive(Debug)]
+pub struct HostProbe {
+    hz: u64,
+    disks: Vec<String>,
+    stat: HotFile,
+    meminfo: HotFile,
+    net: Option<HotFile>,
+    diskstats: Option<HotFile>,
+    snmp: Option<HotFile>,
+    pressure: [Option<HotFile>; 3],
+}
+
+impl HostProbe {
+    /// Opens the kernel's files. CPU and memory must be there; the others are used when they are.
+    pub fn new() -> Result<Self, ProbeError> {
+        Ok(HostProbe {
+            hz: rustix::param::clock_ticks_per_second(),
+            disks: whole_disks(Path::new("/sys/block")),
+            stat: HotFile::open("/proc/stat")?,
+            meminfo: HotFile::open("/proc/meminfo")?,
+            net: HotFile::open_if_present("/proc/net/dev"),
+            diskstats: HotFile::open_if_present("/proc/diskstats"),
+            snmp: HotFile::open_if_present("/proc/net/snmp"),
+            pressure: ["cpu", "memory", "io"]
+                .map(|name| HotFile::open_if_present(Path::new("/proc/pressure").join(name))),
+        })
+    }
+
+    /// The counters now; `now` is the caller's clock.
+    pub fn sample(&mut self, now: Nanos) -> Result<HostSample, ProbeError> {
+        let hz = self.hz;
+        let (cpu, cores) =
+            self.stat.parse("cpu times", |t| Some((text::cpu_times(t, hz)?, text::cores(t))))?;
+        let memory = self.meminfo.parse("memory", text::memory)?;
+        let net = optional(&mut self.net, text::network);
+        let disks = &self.disks;
+        let [cpu_file, memory_file, io_file] = &mut self.pressure;
+        Ok(HostSample {
+            at: now,
+            cores,
+            cpu,
+            memory,
+            loopback: net.map(|(loopback, _)| loopback),
+            network: net.map(|(_, others)| others),
+            disk: optional(&mut self.diskstats, |t| text::disks(t, disks)),
+            tcp_retransmits: optional(&mut self.snmp, text::tcp_retransmits),
+            cpu_pressure: optional(cpu_file, text::pressure),
+            memory_pressure: optional(memory_file, text::pressure),
+            io_pressure: optional(io_file, text::pressure),
+        })
+    }
+}
+
+/// A file may be there and still refuse to be read (pressure switched off at boot): then it is not there.
+fn optional<T>(file: &mut Option<HotFile>, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    file.as_mut()?.parse("figures", parse).ok()
+}
+
+/// Disks with a device behind them: partitions are not listed there, and loop, ram, zram, md and dm have none, so
+/// nothing is counted twice.
+fn whole_disks(sys_block: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(sys_block) else { return Vec::new() };
+    let real = entries.flatten().filter(|e| e.path().join("device").exists());
+    real.filter_map(|e| e.file_name().into_string().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_disks_with_a_device_count() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("vda/device")).unwrap();
+        fs::create_dir_all(root.path().join("loop0")).unwrap();
+        assert_eq!(whole_disks(root.path()), ["vda"]);
+        assert!(whole_disks(&root.path().join("absent")).is_empty());
+    }
+
+    #[test]
+    fn this_host_is_sampled_twice_and_counters_do_not_fall() {
+        let mut probe = HostProbe::new().unwrap();
+        let first = probe.sample(Nanos::ZERO).unwrap();
+        let mut second = first;
+        // The kernel's tick is a hundredth of a second: read until it moved, with a bound.
+        for _ in 0..2_000_000 {
+            second = probe.sample(Nanos::from_secs(1)).unwrap();
+            if second.cpu != first.cpu {
+                break;
+            }
+        }
+        assert_ne!(second.cpu, first.cpu, "time passes");
+        assert!(second.cpu.user >= first.cpu.user && second.cpu.system >= first.cpu.system);
+        assert!(first.cores >= 1);
+        assert!(first.memory.available_bytes > 0 && first.memory.available_bytes < first.memory.total_bytes);
+        assert!(second.since(&first).memory_used_bytes > 0);
+    }
+}

@@ -1,0 +1,22 @@
+//! Samples CPU, memory, disk, network and pressure of hosts and processes into series.
+//!
+//! A probe keeps its `/proc` files open and reads them again for every sample. A sample holds raw counters; two
+//! samples make rates by a pure function (`HostSample::since`, `ProcessSample::since`), so nothing here reads a
+//! clock: the caller says when a sample was taken.
+
+mod cpu_clock;
+mod error;
+mod facts;
+mod host;
+mod hot;
+mod process;
+mod rates;
+mod text;
+
+pub use cpu_clock::{process_cpu, thread_cpu};
+pub use error::ProbeError;
+pub use facts::{Facts, host_facts};
+pub use host::{HostProbe, HostSample};
+pub use process::{ProcessProbe, ProcessSample};
+pub use rates::{DiskRates, HostRates, NetRates, PressureRates, ProcessRates};
+pub use text::{CpuTimes, DiskTotals, Memory, NetTotals, Pressure};

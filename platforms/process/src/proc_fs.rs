@@ -1,0 +1,96 @@
+//! What `/proc` says about a process: since when it runs, and whether it carries a mark of ours.
+
+use std::fs;
+use std::path::Path;
+
+use barograph_platform::{Entry, Ledger, ProcessId};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// The variable that every unit and all its children carry, so that they are found even when the driver was killed
+/// between starting a process and noting its number.
+pub(crate) const MARK: &str = "BAROGRAPH_MARK";
+
+/// The value of [`MARK`] for one entry of one ledger.
+pub(crate) fn mark(ledger: &Ledger, entry: Entry) -> String {
+    format!("{}#{}", ledger.path().display(), entry.number())
+}
+
+/// The identity of the living process `pid`; an ended one that nobody has collected yet does not live.
+pub(crate) fn identify(pid: u32) -> Option<ProcessId> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(ProcessId { pid, start_ticks: start_ticks(&text)? })
+}
+
+/// Field 22, counted from behind the name, which may contain anything. `None` for an ended process.
+fn start_ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+/// All living processes that carry `mark`, this one apart.
+pub(crate) fn marked(mark: &str) -> Vec<u32> {
+    let wanted = format!("{MARK}={mark}");
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    let carries = |dir: &Path| {
+        let environ = fs::read(dir.join("environ")).unwrap_or_default();
+        environ.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    numbers
+        .filter(|&pid| pid != std::process::id() && carries(Path::new(&format!("/proc/{pid}"))))
+        .filter(|&pid| identify(pid).is_some())
+        .collect()
+}
+
+/// Signals the process group that `pid` leads. A group that is gone is fine.
+pub(crate) fn signal_group(pid: u32, signal: Signal) -> std::io::Result<()> {
+    forgive_gone(raw(pid).map_or(Err(Errno::SRCH), |pid| kill_process_group(pid, signal)))
+}
+
+/// Signals one process. One that is gone is fine.
+pub(crate) fn signal_one(pid: u32, signal: Signal) -> std::io::Result<()> {
+    forgive_gone(raw(pid).map_or(Err(Errno::SRCH), |pid| kill_process(pid, signal)))
+}
+
+/// Numbers 0 and 1 are never ours: 0 would be our own group, and as a group 1 would be everybody.
+fn raw(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok().filter(|&n| n > 1)?)
+}
+
+fn forgive_gone(result: Result<(), Errno>) -> std::io::Result<()> {
+    match result {
+        Err(Errno::SRCH) => Ok(()),
+        other => other.map_err(Into::into),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_is_found_behind_any_name_and_an_ended_process_has_none() {
+        let line = |state: &str| {
+            format!("42 (a) b) {state} 1 42 42 0 -1 41 1 0 0 0 2 5 7 7 20 0 13 0 119573 31 38\n")
+        };
+        assert_eq!(start_ticks(&line("S")), Some(119_573));
+        assert_eq!(start_ticks(&line("Z")), None);
+        for text in ["", "42 (a", "42 (a) S 1 2"] {
+            assert_eq!(start_ticks(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn we_are_alive_and_never_signal_everybody() {
+        let own = identify(std::process::id()).unwrap();
+        assert!(own.start_ticks > 0);
+        assert_eq!(identify(u32::MAX), None);
+        assert_eq!((raw(0), raw(1), raw(u32::MAX)), (None, None, None));
+        signal_group(0, Signal::KILL).unwrap();
+    }
+}
