@@ -1,0 +1,122 @@
+//! One connection: read a request, ask the script, do as it says.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use crate::act::{Act, Answer, Script};
+use crate::request::{Reader, Request};
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) script: Script,
+    pub(crate) requests: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) die: Notify,
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+    let connection = shared.connections.fetch_add(1, Ordering::SeqCst);
+    // Until it is closed on purpose, a connection that goes away is reset: so a dying server looks like a dead one.
+    if stream.set_zero_linger().is_err() {
+        return;
+    }
+    let mut reader = Reader::default();
+    loop {
+        match reader.next(&mut stream).await {
+            Ok(Some(mut request)) => {
+                request.n = shared.requests.fetch_add(1, Ordering::SeqCst);
+                request.connection = connection;
+                let act = (shared.script)(&request);
+                match perform(&mut stream, &request, (act, &shared)).await {
+                    Ok(ControlFlow::Continue(())) => {}
+                    Ok(ControlFlow::Break(())) | Err(_) => return,
+                }
+            }
+            Ok(None) => return,
+            Err(error) => {
+                let answer = Answer::new(400, error.to_string());
+                // A client that went away in mid-request cannot be told.
+                let _ = send(&mut stream, &answer, answer.body.len()).await;
+                close(stream).await;
+                return;
+            }
+        }
+    }
+}
+
+/// Does what the script said. `Break` ends the connection; when it was not closed before, it is reset.
+async fn perform(
+    stream: &mut TcpStream,
+    request: &Request,
+    (act, shared): (Act, &Shared),
+) -> io::Result<ControlFlow<()>> {
+    match act {
+        Act::Answer(answer) => {
+            tokio::time::sleep(answer.delay).await;
+            let shown = if request.method == "HEAD" { 0 } else { answer.body.len() };
+            send(stream, &answer, shown).await?;
+            if !request.wants_close() {
+                return Ok(ControlFlow::Continue(()));
+            }
+            finish(stream).await;
+        }
+        Act::Raw(bytes) => {
+            stream.write_all(&bytes).await?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        Act::Garbage(bytes) => {
+            stream.write_all(&bytes).await?;
+            finish(stream).await;
+        }
+        Act::CloseMid(answer) => {
+            tokio::time::sleep(answer.delay).await;
+            send(stream, &answer, answer.body.len() / 2).await?;
+            finish(stream).await;
+        }
+        Act::Stall => until_client_goes(stream).await,
+        Act::Refuse => {}
+        Act::Die => {
+            shared.die.notify_one();
+            // The server drops this connection with all others.
+            std::future::pending::<()>().await;
+        }
+    }
+    Ok(ControlFlow::Break(()))
+}
+
+/// Sends the head and the first `shown` bytes of the body.
+async fn send(stream: &mut TcpStream, answer: &Answer, shown: usize) -> io::Result<()> {
+    let mut bytes = format!("HTTP/1.1 {} Known\r\ncontent-length: {}\r\n", answer.status, answer.body.len());
+    for (name, value) in &answer.headers {
+        bytes.push_str(&format!("{name}: {value}\r\n"));
+    }
+    bytes.push_str("\r\n");
+    let mut bytes = bytes.into_bytes();
+    bytes.extend_from_slice(&answer.body[..shown]);
+    // One write, so that a client sees head and body at once and times are not those of small packets.
+    stream.write_all(&bytes).await
+}
+
+/// Sends the end of the stream and waits for the client's: a reset could overtake bytes still on their way.
+async fn finish(stream: &mut TcpStream) {
+    if stream.shutdown().await.is_ok() {
+        until_client_goes(stream).await;
+    }
+}
+
+async fn close(mut stream: TcpStream) {
+    finish(&mut stream).await;
+}
+
+/// Reads and forgets until the client closes or breaks.
+async fn until_client_goes(stream: &mut TcpStream) {
+    let mut nothing = [0; 4096];
+    while matches!(stream.read(&mut nothing).await, Ok(n) if n > 0) {}
+}

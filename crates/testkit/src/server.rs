@@ -1,0 +1,94 @@
+//! The server: a thread with a runtime of its own, a listener, and an end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::act::Script;
+use crate::serve::{Shared, serve};
+
+/// A running server; dropping it stops it and resets its connections.
+pub struct Server {
+    addr: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens on a free port of 127.0.0.1 and treats every request as `script` says.
+    pub fn start(script: Script) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+        let addr = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            script,
+            requests: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            die: Notify::new(),
+        });
+        let used = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("testkit-server".to_owned())
+            .spawn(move || runtime.block_on(listen(listener, used)))?;
+        Ok(Server { addr, shared, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Requests read so far.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.shared.requests.load(Ordering::SeqCst)
+    }
+
+    /// Connections taken so far.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// Kills it from outside: on return it listens no more and its connections are reset.
+    pub fn die(&mut self) {
+        self.shared.die.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the script has been reported by its thread already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.die();
+    }
+}
+
+/// Takes connections until the server is to die; then listener and connections are dropped.
+async fn listen(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = shared.die.notified() => return,
+            taken = listener.accept() => match taken {
+                Ok((stream, _)) => {
+                    connections.spawn(serve(stream, shared.clone()));
+                }
+                // A client that went away before it was taken; others may come.
+                Err(_) => tokio::task::yield_now().await,
+            },
+            // Ended connections are forgotten, so that a long test does not gather them.
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
