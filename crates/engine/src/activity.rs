@@ -1,0 +1,216 @@
+//! One activity of one user: wait for the intended start, do the operation, record it, decide what is next.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use barograph_model::{Behaviour, BehaviourId, Nanos, Next, OpId, Outcome, Pace, UserId};
+use rand::RngExt;
+
+use crate::core::{Signal, Slot, SlotKey};
+use crate::draw::draw;
+use crate::recorder::Ended;
+use crate::turn::Wishes;
+use crate::worker::Worker;
+use crate::{Turn, User, Workload};
+
+/// After a failed operation of a behaviour without a pace of its own, the next is due this much later. Without it,
+/// a target that refuses at once would be hammered as fast as the driver can.
+const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_secs(1);
+
+/// More activities than any behaviour has a use for; a wish beyond it is a fault of the workload.
+const MAX_ACTIVITIES: usize = 16;
+
+/// One active user and what its activities share.
+pub(crate) struct Seat<U> {
+    pub(crate) id: UserId,
+    pub(crate) user: U,
+    /// Which of its lives this is; a user stopped and started again draws other random numbers.
+    pub(crate) life: u32,
+    pub(crate) main: Cell<Option<SlotKey>>,
+    pub(crate) main_in_operation: Cell<bool>,
+    pub(crate) stopping: Cell<bool>,
+    restart: Cell<bool>,
+    others: RefCell<Vec<SlotKey>>,
+    started: Cell<u32>,
+}
+
+impl<U> Seat<U> {
+    pub(crate) fn new(id: UserId, user: U, life: u32) -> Self {
+        Seat {
+            id,
+            user,
+            life,
+            main: Cell::new(None),
+            main_in_operation: Cell::new(false),
+            stopping: Cell::new(false),
+            restart: Cell::new(false),
+            others: RefCell::new(Vec::new()),
+            started: Cell::new(0),
+        }
+    }
+
+    /// A number for the random stream of the next activity of this user.
+    pub(crate) fn next_stream(&self) -> u32 {
+        let n = self.started.get();
+        self.started.set(n + 1);
+        // Lives are far apart, so that two of them never share a stream.
+        self.life.wrapping_mul(1 << 20).wrapping_add(n)
+    }
+
+    /// Ends every activity but the main one and the one that asks.
+    pub(crate) fn stop_others<W: Workload<User = U>>(&self, worker: &Worker<W>, asking: Option<SlotKey>) {
+        let keys: Vec<SlotKey> =
+            self.others.borrow().iter().copied().filter(|k| Some(*k) != asking).collect();
+        for key in keys {
+            worker.core.signal(key, Signal::Cancel);
+        }
+    }
+}
+
+/// What an activity begins with.
+pub(crate) struct Beginning {
+    pub(crate) behaviour: BehaviourId,
+    pub(crate) argument: u32,
+    pub(crate) first_at: Nanos,
+}
+
+/// Starts an activity beside the main one.
+fn start_other<W: Workload>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, begin: Beginning) {
+    if seat.stopping.get() || seat.others.borrow().len() >= MAX_ACTIVITIES {
+        return;
+    }
+    let slot = crate::core::Core::slot(&worker.core);
+    let key = slot.key;
+    seat.others.borrow_mut().push(key);
+    let (worker2, seat2) = (Rc::clone(worker), Rc::clone(seat));
+    worker.spawn(async move {
+        run(&worker2, &seat2, slot, begin).await;
+        seat2.others.borrow_mut().retain(|k| *k != key);
+    });
+}
+
+/// Runs an activity until it ends or is told to.
+pub(crate) async fn run<W: Workload>(
+    worker: &Rc<Worker<W>>,
+    seat: &Rc<Seat<W::User>>,
+    slot: Slot,
+    begin: Beginning,
+) {
+    let is_main = begin.behaviour.0 == 0;
+    let behaviours = std::sync::Arc::clone(&worker.settings.behaviours);
+    let behaviour = behaviours.get(begin.behaviour);
+    let rng = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
+    let mut turn = Turn::new(seat.id, begin.argument, rng);
+    let mut op = behaviour.first;
+    let mut intended = begin.first_at;
+    loop {
+        let waits = intended > worker.core.clock.now();
+        if !slot.until(intended).await {
+            break;
+        }
+        if is_main {
+            // Somebody may have reset the user while this activity waited.
+            if seat.restart.take() {
+                op = behaviour.first;
+            }
+            seat.main_in_operation.set(true);
+        }
+        let (outcome, ended) = operate(worker, seat, &slot, Due { op, intended, waits }, &mut turn).await;
+        if is_main {
+            seat.main_in_operation.set(false);
+        }
+        let wishes = std::mem::take(&mut turn.wishes);
+        // A follower that reset the user belongs to the session that is over.
+        let ending = (wishes.end || wishes.reset) && !is_main;
+        grant(worker, seat, &wishes, Asking { key: slot.key, now: ended });
+        if ending || slot.cancelled() || (is_main && seat.stopping.get()) {
+            break;
+        }
+        op = follow(behaviour, op, &seat.user, &mut turn);
+        intended = due(behaviour.pace, (intended, ended), outcome, &mut turn);
+    }
+}
+
+/// An operation that is due.
+struct Due {
+    op: OpId,
+    intended: Nanos,
+    /// Did it have to wait for its intended start? Only then can the driver have been late for it.
+    waits: bool,
+}
+
+/// Does one operation and records it.
+async fn operate<W: Workload>(
+    worker: &Worker<W>,
+    seat: &Seat<W::User>,
+    slot: &Slot,
+    due: Due,
+    turn: &mut Turn,
+) -> (Outcome, Nanos) {
+    let Due { op, intended, waits } = due;
+    let started = worker.core.clock.now();
+    worker.recorder.borrow_mut().started(started, waits.then_some(intended));
+    let end = {
+        let work = std::pin::pin!(seat.user.act(op, turn));
+        slot.guard(started + worker.settings.timeout, work).await
+    };
+    let outcome = match end {
+        Ok(outcome) => outcome,
+        Err(Signal::Expired) => Outcome::TimedOut,
+        Err(_) => Outcome::Cancelled,
+    };
+    let ended = worker.core.clock.now();
+    let requests = std::mem::take(&mut turn.requests);
+    worker.recorder.borrow_mut().ended(&Ended { op, intended, started, ended, outcome, requests });
+    (outcome, ended)
+}
+
+/// The activity that asks for something, and when.
+#[derive(Clone, Copy)]
+struct Asking {
+    key: SlotKey,
+    now: Nanos,
+}
+
+/// Does what an operation asked for beside itself.
+fn grant<W: Workload>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishes: &Wishes, asking: Asking) {
+    if wishes.reset {
+        seat.stop_others(worker, Some(asking.key));
+        seat.user.end_session();
+        seat.restart.set(true);
+    } else if wishes.stop_others {
+        seat.stop_others(worker, Some(asking.key));
+    }
+    if let Some((behaviour, argument)) = wishes.start {
+        start_other(worker, seat, Beginning { behaviour, argument, first_at: asking.now });
+    }
+}
+
+/// The operation after `op`.
+fn follow<U: User>(behaviour: &Behaviour, op: OpId, user: &U, turn: &mut Turn) -> OpId {
+    let mut next = behaviour.next[op.index()].as_ref().expect("checked when the behaviours were made");
+    loop {
+        match next {
+            Next::Op(op) => return *op,
+            Next::Vector(vector) => return vector.pick(turn.rng.random()),
+            Next::EndSession { first } => {
+                user.end_session();
+                return *first;
+            }
+            Next::Choose { chooser, branches } => {
+                let branch = user.choose(*chooser, turn);
+                next = &branches[branch.min(branches.len() - 1)];
+            }
+        }
+    }
+}
+
+/// When the next operation is due.
+fn due(pace: Pace, (intended, ended): (Nanos, Nanos), outcome: Outcome, turn: &mut Turn) -> Nanos {
+    match pace {
+        Pace::AtOnce if outcome.is_failure() => ended + PAUSE_AFTER_FAILURE,
+        Pace::AtOnce => ended,
+        Pace::Cycle(cycle) => (intended + draw(cycle, &mut turn.rng)).max(ended),
+        Pace::Think(think) => ended + draw(think, &mut turn.rng),
+    }
+}

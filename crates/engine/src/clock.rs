@@ -1,0 +1,44 @@
+//! The one clock of a run: real time, or a number the simulation moves.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use barograph_model::Nanos;
+
+use crate::core::Core;
+
+/// Where "now" comes from. Times count from the start of the load.
+pub(crate) enum Clock {
+    /// The machine's monotonic clock, counted from an instant all workers share.
+    Real(Instant),
+    /// Simulated time.
+    Virtual(Cell<u64>),
+}
+
+impl Clock {
+    pub(crate) fn now(&self) -> Nanos {
+        match self {
+            Clock::Real(origin) => Nanos::from(origin.elapsed()),
+            Clock::Virtual(now) => Nanos(now.get()),
+        }
+    }
+}
+
+/// Lets a simulated target wait in simulated time. Workloads never see one.
+#[derive(Clone)]
+pub struct Timer(pub(crate) Rc<Core>);
+
+impl Timer {
+    /// The simulated instant.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.0.clock.now()
+    }
+
+    /// Waits until `at`.
+    pub async fn until(&self, at: Nanos) {
+        let slot = Core::slot(&self.0);
+        slot.until(at).await;
+    }
+}

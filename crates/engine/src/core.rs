@@ -1,0 +1,186 @@
+//! What all activities of a worker share: clock, pacer and the slots by which they wait and are stopped.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use barograph_model::Nanos;
+use slab::Slab;
+
+use crate::clock::Clock;
+use crate::pacer::Pacer;
+
+/// The waiting room of a worker.
+pub(crate) struct Core {
+    pub(crate) clock: Clock,
+    pub(crate) pacer: Pacer,
+    rooms: RefCell<Slab<Room>>,
+    generations: Cell<u32>,
+}
+
+/// Why an activity was woken other than by its own answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    None,
+    /// Its wait is over.
+    Due,
+    /// Its operation has waited too long.
+    Expired,
+    /// It shall end now, operation in flight or not.
+    Cancel,
+}
+
+struct Room {
+    generation: u32,
+    waker: Option<Waker>,
+    signal: Signal,
+    deadline: Nanos,
+}
+
+impl Core {
+    pub(crate) fn new(clock: Clock, pacer: Pacer) -> Self {
+        Core { clock, pacer, rooms: RefCell::new(Slab::new()), generations: Cell::new(0) }
+    }
+
+    /// A place to wait in; given back when dropped.
+    pub(crate) fn slot(core: &Rc<Core>) -> Slot {
+        let generation = core.generations.get().wrapping_add(1);
+        core.generations.set(generation);
+        let room = Room { generation, waker: None, signal: Signal::None, deadline: Nanos::MAX };
+        let key = core.rooms.borrow_mut().insert(room);
+        Slot { core: Rc::clone(core), key: SlotKey { index: key as u32, generation } }
+    }
+
+    /// Wakes whoever is due.
+    pub(crate) fn fire(&self, now: Nanos) {
+        while let Some((index, generation)) = self.pacer.pop_due(now) {
+            self.signal(SlotKey { index, generation }, Signal::Due);
+        }
+    }
+
+    /// Tells the owner of a slot something. A cancel is never overwritten; a stale key reaches nobody.
+    pub(crate) fn signal(&self, key: SlotKey, signal: Signal) {
+        let mut rooms = self.rooms.borrow_mut();
+        let Some(room) = rooms.get_mut(key.index as usize).filter(|r| r.generation == key.generation) else {
+            return;
+        };
+        if room.signal != Signal::Cancel {
+            room.signal = signal;
+        }
+        let waker = room.waker.clone();
+        drop(rooms);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Expires every operation whose deadline has passed.
+    pub(crate) fn expire(&self, now: Nanos) {
+        let late: Vec<SlotKey> = {
+            let rooms = self.rooms.borrow();
+            let late = rooms.iter().filter(|(_, room)| room.deadline <= now);
+            late.map(|(index, room)| SlotKey { index: index as u32, generation: room.generation }).collect()
+        };
+        for key in late {
+            self.signal(key, Signal::Expired);
+        }
+    }
+}
+
+/// Names a slot without keeping it alive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SlotKey {
+    index: u32,
+    generation: u32,
+}
+
+/// A place where one activity waits.
+pub(crate) struct Slot {
+    core: Rc<Core>,
+    pub(crate) key: SlotKey,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.core.rooms.borrow_mut().remove(self.key.index as usize);
+    }
+}
+
+impl Slot {
+    fn with<T>(&self, f: impl FnOnce(&mut Room) -> T) -> T {
+        let mut rooms = self.core.rooms.borrow_mut();
+        f(&mut rooms[self.key.index as usize])
+    }
+
+    /// Keeps the task's waker, then takes the signal that came since; a cancel stays.
+    fn take_signal(&self, cx: &Context<'_>) -> Signal {
+        self.with(|room| {
+            if !room.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
+                room.waker = Some(cx.waker().clone());
+            }
+            let signal = room.signal;
+            if signal != Signal::Cancel {
+                room.signal = Signal::None;
+            }
+            signal
+        })
+    }
+
+    /// Was the owner told to end?
+    pub(crate) fn cancelled(&self) -> bool {
+        self.with(|room| room.signal == Signal::Cancel)
+    }
+
+    /// Waits until `at`. False when told to end instead.
+    pub(crate) async fn until(&self, at: Nanos) -> bool {
+        let mut pushed = false;
+        self.with(|room| {
+            if room.signal != Signal::Cancel {
+                room.signal = Signal::None;
+            }
+        });
+        poll_fn(|cx| {
+            let signal = self.take_signal(cx);
+            if signal == Signal::Cancel {
+                return Poll::Ready(false);
+            }
+            let now = self.core.clock.now();
+            if now >= at {
+                return Poll::Ready(true);
+            }
+            if !pushed {
+                pushed = true;
+                self.core.pacer.push(at, self.key.index, self.key.generation, now);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Waits for `work`, but not beyond `deadline` and not after being told to end. It takes the work pinned: taken by
+    /// value, every waiting task would hold the room for it twice.
+    pub(crate) async fn guard<F: Future>(
+        &self,
+        deadline: Nanos,
+        mut work: Pin<&mut F>,
+    ) -> Result<F::Output, Signal> {
+        self.with(|room| room.deadline = deadline);
+        let end = poll_fn(|cx| self.poll_guarded(cx, work.as_mut())).await;
+        self.with(|room| room.deadline = Nanos::MAX);
+        end
+    }
+
+    fn poll_guarded<F: Future>(
+        &self,
+        cx: &mut Context<'_>,
+        work: Pin<&mut F>,
+    ) -> Poll<Result<F::Output, Signal>> {
+        let signal = self.take_signal(cx);
+        if matches!(signal, Signal::Cancel | Signal::Expired) {
+            return Poll::Ready(Err(signal));
+        }
+        work.poll(cx).map(Ok)
+    }
+}

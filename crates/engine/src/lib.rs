@@ -1,0 +1,29 @@
+//! Runs users against a target on a schedule and records what happened.
+//!
+//! The engine decides which operation, when and for how long; a [`Workload`] only does one operation. Only the
+//! engine reads the clock and counts. Every operation has an intended start: response time is counted from it,
+//! service time from the actual start, and both are recorded. One worker is one thread with one single-threaded
+//! runtime, its own users, pacer, random streams and recorders; finished intervals are handed over whole.
+//!
+//! The same worker code runs in simulated time, see [`sim`]. What it does not know: protocols, files, what an
+//! operation means.
+
+mod activity;
+mod clock;
+mod core;
+mod draw;
+mod error;
+mod handle;
+mod pacer;
+mod recorder;
+pub mod sim;
+mod turn;
+mod worker;
+mod workload;
+
+pub use clock::Timer;
+pub use draw::{Stream, stream};
+pub use error::EngineError;
+pub use handle::{EngineHandle, Runnable, runnable};
+pub use turn::Turn;
+pub use workload::{Settings, User, Workload};

@@ -1,0 +1,87 @@
+//! One worker's counting: into the interval that is open, handed over whole when it closes.
+
+use barograph_model::{Nanos, OpId, Outcome};
+use barograph_stats::Interval;
+
+pub(crate) struct Recorder {
+    open: Box<Interval>,
+    limits: Vec<Option<Nanos>>,
+    in_flight: u64,
+    in_flight_ns: u128,
+    in_flight_since: Nanos,
+    cpu_at_open: Nanos,
+}
+
+/// One operation that ended.
+pub(crate) struct Ended {
+    pub(crate) op: OpId,
+    pub(crate) intended: Nanos,
+    pub(crate) started: Nanos,
+    pub(crate) ended: Nanos,
+    pub(crate) outcome: Outcome,
+    pub(crate) requests: u32,
+}
+
+impl Recorder {
+    pub(crate) fn new(limits: Vec<Option<Nanos>>) -> Self {
+        Recorder {
+            open: Box::new(Interval::new(limits.len())),
+            limits,
+            in_flight: 0,
+            in_flight_ns: 0,
+            in_flight_since: Nanos::ZERO,
+            cpu_at_open: Nanos::ZERO,
+        }
+    }
+
+    /// An operation starts; `waited_for` is its intended start if it had to wait for it.
+    pub(crate) fn started(&mut self, started: Nanos, waited_for: Option<Nanos>) {
+        self.settle_in_flight(started);
+        self.in_flight += 1;
+        self.open.starts += 1;
+        if let Some(intended) = waited_for {
+            self.open.lag.saturating_record((started - intended).as_micros());
+        }
+    }
+
+    /// An operation ended, with an answer or without.
+    pub(crate) fn ended(&mut self, e: &Ended) {
+        self.settle_in_flight(e.ended);
+        self.in_flight -= 1;
+        let op = &mut self.open.ops[e.op.index()];
+        op.outcomes[e.outcome.index()] += 1;
+        op.requests += u64::from(e.requests);
+        let service = e.ended - e.started;
+        if e.outcome == Outcome::Cancelled {
+            op.cancelled_sum_s += service.as_secs_f64();
+            return;
+        }
+        let response = e.ended - e.intended;
+        op.response.saturating_record(response.as_micros());
+        op.service.saturating_record(service.as_micros());
+        op.service_sum_s += service.as_secs_f64();
+        let late = self.limits[e.op.index()].is_some_and(|limit| response > limit);
+        op.over_limit += u64::from(late);
+        op.good_in_time += u64::from(!late && e.outcome == Outcome::Good);
+    }
+
+    /// Closes the open interval at `now` and opens the next.
+    pub(crate) fn close(&mut self, now: Nanos, users: u32, cpu: Nanos) -> Box<Interval> {
+        self.settle_in_flight(now);
+        let mut done = std::mem::replace(&mut self.open, Box::new(Interval::new(self.limits.len())));
+        done.to = now;
+        done.users = users;
+        done.in_flight_s = self.in_flight_ns as f64 / 1e9;
+        done.worker_cpu_s = (cpu - self.cpu_at_open).as_secs_f64();
+        done.busiest_worker_cpu_s = done.worker_cpu_s;
+        self.in_flight_ns = 0;
+        self.cpu_at_open = cpu;
+        self.open.from = now;
+        done
+    }
+
+    fn settle_in_flight(&mut self, now: Nanos) {
+        self.in_flight_ns += u128::from(self.in_flight) * u128::from((now - self.in_flight_since).0);
+        self.in_flight_since = now;
+    }
+}

@@ -1,0 +1,78 @@
+//! The engine in simulated time: the same worker, a virtual clock, one thread.
+//!
+//! Time stands still while anything can run, then jumps to the next instant somebody waits for. Tests therefore
+//! expect exact numbers.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use barograph_model::Nanos;
+use barograph_stats::Interval;
+use futures::executor::LocalPool;
+
+use crate::clock::Clock;
+use crate::core::Core;
+use crate::pacer::Pacer;
+use crate::worker::{Ramp, Spawner, Worker};
+use crate::{Settings, Timer, Workload};
+
+/// A simulated run of one worker (or of several in lock step: see [`Settings::workers`] and [`Simulation::new`]).
+pub struct Simulation<W: Workload> {
+    pool: LocalPool,
+    core: Rc<Core>,
+    workers: Vec<Rc<Worker<W>>>,
+    users: u32,
+}
+
+impl<W: Workload> Simulation<W> {
+    /// Makes all workers of a run; `workload` is called once for each with a timer for its simulated target.
+    pub fn new(settings: &Settings, mut workload: impl FnMut(Timer) -> W) -> Self {
+        let pool = LocalPool::new();
+        let core = Rc::new(Core::new(Clock::Virtual(Cell::new(0)), Pacer::default()));
+        let workers: Vec<_> = (0..settings.workers)
+            .map(|index| {
+                let spawner = Spawner::Simulation(pool.spawner());
+                Worker::new(settings, index, workload(Timer(Rc::clone(&core))), Rc::clone(&core), spawner)
+            })
+            .collect();
+        Simulation { pool, core, workers, users: 0 }
+    }
+
+    /// Changes the number of users, spread evenly over `over`, beginning now.
+    pub fn ramp(&mut self, users: u32, over: Nanos) {
+        let ramp = Ramp { before: self.users, after: users, at: self.core.clock.now(), over };
+        for worker in &self.workers {
+            worker.follow_ramp(ramp);
+        }
+        self.users = users;
+    }
+
+    /// Runs for `span` of simulated time and returns what was recorded in it.
+    pub fn run(&mut self, span: Nanos) -> Interval {
+        let end = self.core.clock.now() + span;
+        let Clock::Virtual(clock) = &self.core.clock else {
+            unreachable!("a simulation has a virtual clock")
+        };
+        loop {
+            self.pool.run_until_stalled();
+            // The sweep for expired operations is at every tenth of a second, as in a real run.
+            let sweep = Nanos((clock.get() / 100_000_000 + 1) * 100_000_000);
+            let next = self.core.pacer.earliest().unwrap_or(Nanos::MAX).min(sweep);
+            if next > end {
+                break;
+            }
+            clock.set(next.0.max(clock.get()));
+            self.core.fire(Nanos(clock.get()));
+            if next == sweep {
+                self.core.expire(next);
+            }
+        }
+        clock.set(end.0);
+        let mut parts = self.workers.iter().map(|w| w.last_interval(Nanos::ZERO));
+        let mut sum = *parts.next().expect("a run has at least one worker");
+        for part in parts {
+            sum.add_worker(&part);
+        }
+        sum
+    }
+}

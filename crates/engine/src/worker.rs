@@ -1,0 +1,262 @@
+//! One worker: its users, who comes and who goes, and the closing of intervals.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::Future;
+use std::rc::Rc;
+
+use barograph_model::{BehaviourId, Nanos, UserId};
+use barograph_stats::Interval;
+use futures::FutureExt;
+
+use crate::activity::{self, Beginning, Seat};
+use crate::core::{Core, Signal, SlotKey};
+use crate::recorder::Recorder;
+use crate::{Settings, Workload};
+
+/// How often operations that wait too long are looked for.
+const EXPIRY_SWEEP: Nanos = Nanos::from_millis(100);
+
+/// Where a worker's tasks go.
+pub(crate) enum Spawner {
+    /// The local task set of this thread's runtime.
+    Runtime,
+    /// The simulation's pool.
+    Simulation(futures::executor::LocalSpawner),
+}
+
+/// Change the number of users of the whole run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ramp {
+    /// Users of the whole run before.
+    pub(crate) before: u32,
+    /// Users of the whole run after.
+    pub(crate) after: u32,
+    /// When the first change is due.
+    pub(crate) at: Nanos,
+    /// Over how long the changes are spread evenly.
+    pub(crate) over: Nanos,
+}
+
+impl Ramp {
+    /// The users that change, with the instants at which they do: up in order, down in reverse order.
+    pub(crate) fn changes(self) -> impl Iterator<Item = (UserId, Nanos)> {
+        let up = self.after >= self.before;
+        let count = u64::from(self.after.abs_diff(self.before));
+        (0..count).map(move |k| {
+            let user = if up { u64::from(self.before) + k } else { u64::from(self.before) - 1 - k };
+            let offset = u128::from(self.over.0) * u128::from(k) / u128::from(count);
+            (UserId(user as u32), self.at + Nanos(offset as u64))
+        })
+    }
+}
+
+/// One worker and everything it owns.
+pub(crate) struct Worker<W: Workload> {
+    pub(crate) core: Rc<Core>,
+    pub(crate) settings: Settings,
+    pub(crate) recorder: RefCell<Recorder>,
+    index: usize,
+    workload: W,
+    spawner: Spawner,
+    seats: RefCell<HashMap<u32, Rc<Seat<W::User>>>>,
+    lives: RefCell<HashMap<u32, u32>>,
+    ramp: Cell<Option<SlotKey>>,
+    running: Cell<usize>,
+    broken: Rc<tokio::sync::Notify>,
+}
+
+impl<W: Workload> Worker<W> {
+    pub(crate) fn new(
+        settings: &Settings,
+        index: usize,
+        workload: W,
+        core: Rc<Core>,
+        spawner: Spawner,
+    ) -> Rc<Self> {
+        Rc::new(Worker {
+            core,
+            recorder: RefCell::new(Recorder::new(settings.limits.clone())),
+            settings: settings.clone(),
+            index,
+            workload,
+            spawner,
+            seats: RefCell::default(),
+            lives: RefCell::default(),
+            ramp: Cell::new(None),
+            running: Cell::new(0),
+            broken: Rc::default(),
+        })
+    }
+
+    /// Runs `task` on this worker. A task that panics breaks the worker: a user that silently stops would make the
+    /// figures wrong.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        match &self.spawner {
+            Spawner::Runtime => {
+                let broken = Rc::clone(&self.broken);
+                // Mapped rather than awaited: an async block would hold the room for the task twice.
+                let guarded = std::panic::AssertUnwindSafe(task).catch_unwind();
+                tokio::task::spawn_local(guarded.map(move |end| {
+                    if end.is_err() {
+                        broken.notify_one();
+                    }
+                }));
+            }
+            Spawner::Simulation(pool) => {
+                use futures::task::LocalSpawnExt;
+                pool.spawn_local(task).expect("the simulation outlives its tasks");
+            }
+        }
+    }
+
+    /// Ends when a task of this worker has panicked.
+    pub(crate) async fn broken(&self) {
+        self.broken.notified().await;
+    }
+
+    /// Users active on this worker.
+    pub(crate) fn users(&self) -> u32 {
+        self.seats.borrow().len() as u32
+    }
+
+    /// Activities that have not ended.
+    pub(crate) fn running(&self) -> usize {
+        self.running.get()
+    }
+
+    /// Follows a ramp from now on; a ramp still going on is given up where it stands.
+    pub(crate) fn follow_ramp(self: &Rc<Self>, ramp: Ramp) {
+        if let Some(old) = self.ramp.take() {
+            self.core.signal(old, Signal::Cancel);
+        }
+        // A ramp that was given up may have left users out that both numbers include, or in that neither does.
+        let most = ramp.before.max(ramp.after);
+        let beyond: Vec<u32> = self.seats.borrow().keys().copied().filter(|user| *user >= most).collect();
+        for user in beyond {
+            self.deactivate(UserId(user));
+        }
+        for user in (0..ramp.before.min(ramp.after)).filter(|user| self.is_mine(*user)) {
+            self.activate(UserId(user), ramp.at);
+        }
+        let slot = Core::slot(&self.core);
+        let key = slot.key;
+        self.ramp.set(Some(key));
+        let worker = Rc::clone(self);
+        let up = ramp.after >= ramp.before;
+        self.spawn(async move {
+            for (user, at) in ramp.changes().filter(|(user, _)| worker.is_mine(user.0)) {
+                if !slot.until(at).await {
+                    return;
+                }
+                if up {
+                    worker.activate(user, at);
+                } else {
+                    worker.deactivate(user);
+                }
+            }
+            if worker.ramp.get() == Some(key) {
+                worker.ramp.set(None);
+            }
+        });
+    }
+
+    /// Users are dealt out to workers in turn.
+    fn is_mine(&self, user: u32) -> bool {
+        user as usize % self.settings.workers == self.index
+    }
+
+    fn activate(self: &Rc<Self>, id: UserId, at: Nanos) {
+        if self.seats.borrow().contains_key(&id.0) {
+            return;
+        }
+        let life = {
+            let mut lives = self.lives.borrow_mut();
+            let life = lives.entry(id.0).or_insert(0);
+            *life += 1;
+            *life
+        };
+        let seat = Rc::new(Seat::new(id, self.workload.user(id), life));
+        let slot = Core::slot(&self.core);
+        seat.main.set(Some(slot.key));
+        self.seats.borrow_mut().insert(id.0, Rc::clone(&seat));
+        let worker = Rc::clone(self);
+        self.running.set(self.running.get() + 1);
+        self.spawn(async move {
+            let begin = Beginning { behaviour: BehaviourId(0), argument: 0, first_at: at };
+            activity::run(&worker, &seat, slot, begin).await;
+            worker.running.set(worker.running.get() - 1);
+        });
+    }
+
+    /// Tells a user to stop: its followers end now, its main behaviour after the operation it is in.
+    fn deactivate(&self, id: UserId) {
+        let Some(seat) = self.seats.borrow_mut().remove(&id.0) else { return };
+        seat.stopping.set(true);
+        seat.stop_others(self, None);
+        if let Some(main) = seat.main.get().filter(|_| !seat.main_in_operation.get()) {
+            self.core.signal(main, Signal::Cancel);
+        }
+    }
+
+    /// Tells every user to stop.
+    pub(crate) fn deactivate_all(&self) {
+        if let Some(ramp) = self.ramp.take() {
+            self.core.signal(ramp, Signal::Cancel);
+        }
+        let ids: Vec<u32> = self.seats.borrow().keys().copied().collect();
+        for id in ids {
+            self.deactivate(UserId(id));
+        }
+    }
+
+    /// Closes intervals on time and expires operations, until `hand_over` refuses an interval.
+    pub(crate) async fn keep_house(
+        self: Rc<Self>,
+        cpu: impl Fn() -> Nanos,
+        mut hand_over: impl FnMut(Box<Interval>) -> bool,
+    ) {
+        let slot = Core::slot(&self.core);
+        let interval = self.settings.interval;
+        let mut closes = interval;
+        let mut sweep = EXPIRY_SWEEP;
+        loop {
+            slot.until(closes.min(sweep)).await;
+            let now = self.core.clock.now();
+            if now >= sweep {
+                self.core.expire(now);
+                sweep = now + EXPIRY_SWEEP;
+            }
+            if now >= closes {
+                let done = self.recorder.borrow_mut().close(now, self.users(), cpu());
+                if !hand_over(done) {
+                    return;
+                }
+                // On the grid even when late, so that the intervals of all workers stay side by side.
+                closes = Nanos((now.0 / interval.0 + 1) * interval.0);
+            }
+        }
+    }
+
+    /// Closes the open interval early: the last one of a run.
+    pub(crate) fn last_interval(&self, cpu: Nanos) -> Box<Interval> {
+        let now = self.core.clock.now();
+        self.recorder.borrow_mut().close(now, self.users(), cpu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ramp_spreads_its_changes_evenly_up_and_down() {
+        let up = Ramp { before: 2, after: 6, at: Nanos(100), over: Nanos(40) };
+        let got: Vec<(u32, u64)> = up.changes().map(|(u, at)| (u.0, at.0)).collect();
+        assert_eq!(got, [(2, 100), (3, 110), (4, 120), (5, 130)]);
+        let down = Ramp { before: 6, after: 4, at: Nanos(0), over: Nanos(10) };
+        let got: Vec<(u32, u64)> = down.changes().map(|(u, at)| (u.0, at.0)).collect();
+        assert_eq!(got, [(5, 0), (4, 5)]);
+        assert_eq!(Ramp { before: 3, after: 3, at: Nanos(0), over: Nanos(1) }.changes().count(), 0);
+    }
+}

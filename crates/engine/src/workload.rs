@@ -1,0 +1,48 @@
+//! The seam to workloads: how to do one operation, and what the engine needs to know to schedule them.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use barograph_model::{Behaviours, ChooserId, Nanos, OpId, Outcome, UserId};
+
+use crate::Turn;
+
+/// How to do the operations of one protocol or application. One value per worker; nothing in it is shared.
+pub trait Workload: 'static {
+    /// One simulated user of this workload.
+    type User: User;
+
+    /// Makes the user with this order number. Called when the user becomes active.
+    fn user(&self, id: UserId) -> Self::User;
+}
+
+/// One simulated user: its connections and what it remembers. Its activities share it, so it changes itself
+/// through cells; all of them run on one thread.
+pub trait User: 'static {
+    /// Does one operation and says how it ended. It may be dropped at any await (time-out, stop); whatever it
+    /// holds must then not be used again for another operation.
+    fn act(&self, op: OpId, turn: &mut Turn) -> impl Future<Output = Outcome>;
+
+    /// Answers a question about the user's state with the index of a branch.
+    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize;
+
+    /// The session is over: forget its state, keep connections.
+    fn end_session(&self);
+}
+
+/// What the engine is told before it starts.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Worker threads.
+    pub workers: usize,
+    /// Start of all randomness. The same seed gives the same choices whatever the number of workers.
+    pub seed: u64,
+    /// What users do, by behaviour.
+    pub behaviours: Arc<Behaviours>,
+    /// Response-time limit per operation, by index; used to count operations over the limit.
+    pub limits: Vec<Option<Nanos>>,
+    /// Length of an interval of the series.
+    pub interval: Nanos,
+    /// An operation without an answer for this long is timed out. Noticed within a tenth of a second.
+    pub timeout: Nanos,
+}
