@@ -1,0 +1,33 @@
+//! Byte buffers of one worker, used again and again.
+
+use std::cell::RefCell;
+
+/// Buffers kept for the next use; more than this many at once are given back to the system.
+const KEPT: usize = 64;
+
+/// A buffer that grew beyond this (a full-size picture) is not kept.
+const KEPT_CAPACITY: usize = 64 * 1024;
+
+pub(crate) struct Buffers {
+    kept: RefCell<Vec<Vec<u8>>>,
+    first_capacity: usize,
+}
+
+impl Buffers {
+    /// Buffers that begin with room for `first_capacity` bytes.
+    pub(crate) fn new(first_capacity: usize) -> Self {
+        Buffers { kept: RefCell::default(), first_capacity }
+    }
+
+    pub(crate) fn take(&self) -> Vec<u8> {
+        self.kept.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(self.first_capacity))
+    }
+
+    pub(crate) fn give_back(&self, mut buffer: Vec<u8>) {
+        let mut kept = self.kept.borrow_mut();
+        if kept.len() < KEPT && buffer.capacity() <= KEPT_CAPACITY {
+            buffer.clear();
+            kept.push(buffer);
+        }
+    }
+}
