@@ -1,0 +1,111 @@
+//! Lines appended to a file, each whole and on disk before the next.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::RecordError;
+
+/// Appends lines to something writable; errors name the path.
+#[derive(Debug)]
+pub struct Appender<W: Write> {
+    path: PathBuf,
+    out: W,
+    line: Vec<u8>,
+    torn: bool,
+}
+
+impl Appender<File> {
+    /// Opens `path` for appending, creating it when absent.
+    pub fn open(path: PathBuf) -> Result<Self, RecordError> {
+        match OpenOptions::new().create(true).append(true).open(&path) {
+            Ok(file) => Ok(Appender::new(path, file)),
+            Err(why) => Err(RecordError::Create { path, why }),
+        }
+    }
+
+    /// Asks the operating system to put everything on the disk.
+    pub fn sync(&mut self) -> Result<(), RecordError> {
+        self.out.sync_all().map_err(|why| RecordError::write(&self.path, why))
+    }
+}
+
+impl<W: Write> Appender<W> {
+    /// Appends to `out`; `path` is its name in errors.
+    pub fn new(path: PathBuf, out: W) -> Self {
+        Appender { path, out, line: Vec::new(), torn: false }
+    }
+
+    /// The name in errors.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends `value` as one line of JSON.
+    pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), RecordError> {
+        let mut line = serde_json::to_vec(value)
+            .map_err(|why| RecordError::Encode { path: self.path.clone(), why: why.into() })?;
+        line.push(b'\n');
+        self.bytes(&line)
+    }
+
+    /// Appends whole lines, ends included.
+    pub fn bytes(&mut self, lines: &[u8]) -> Result<(), RecordError> {
+        self.line.clear();
+        if self.torn {
+            // An earlier write broke off in mid-line: only that line shall be lost, not this one too.
+            self.line.push(b'\n');
+        }
+        self.line.extend_from_slice(lines);
+        let done = self.out.write_all(&self.line).and_then(|()| self.out.flush());
+        self.torn = done.is_err();
+        done.map_err(|why| RecordError::write(&self.path, why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_an_error_that_names_the_file() {
+        let mut appender = Appender::open(PathBuf::from("/dev/full")).unwrap();
+        let error = appender.json(&"text").unwrap_err();
+        assert_eq!(error.to_string(), "write to `/dev/full`");
+        assert!(error.in_one_line().contains("No space left"), "{}", error.in_one_line());
+    }
+
+    /// Takes `room` bytes, then says the disk is full until it is given more.
+    struct Small {
+        taken: Vec<u8>,
+        room: usize,
+    }
+
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let n = bytes.len().min(self.room);
+            if n == 0 {
+                return Err(std::io::ErrorKind::StorageFull.into());
+            }
+            self.room -= n;
+            self.taken.extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_torn_line_costs_only_itself() {
+        let mut appender = Appender::new(PathBuf::from("x"), Small { taken: Vec::new(), room: 8 });
+        appender.json(&1).unwrap();
+        assert!(appender.json(&"far too long").is_err());
+        appender.out.room = 100;
+        appender.json(&2).unwrap();
+        assert_eq!(String::from_utf8(appender.out.taken).unwrap(), "1\n\"far t\n2\n");
+    }
+}

@@ -1,0 +1,69 @@
+//! How the program ends: the exit codes, a public promise.
+
+/// How a command ended. The numbers never change their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Everything asked for was done, and every rule held.
+    Fine,
+    /// A fault of this program.
+    Bug,
+    /// The user asked for something impossible.
+    Refused,
+    /// The target did not become ready, or died.
+    TargetNotReady,
+    /// The run finished; some QoS rule did not hold.
+    QosMissed,
+    /// Worse than the baseline (reserved).
+    Regression,
+    /// The platform could not make or remove something.
+    PlatformFault,
+    /// Interrupted; the results so far are kept.
+    Interrupted,
+    /// Results could not be written.
+    CannotWrite,
+    /// The run finished; its measurement cannot be believed.
+    NotValid,
+}
+
+impl ExitCode {
+    /// The number the process ends with.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            ExitCode::Fine => 0,
+            ExitCode::Bug => 1,
+            ExitCode::Refused => 2,
+            ExitCode::TargetNotReady => 3,
+            ExitCode::QosMissed => 4,
+            ExitCode::Regression => 5,
+            ExitCode::PlatformFault => 6,
+            ExitCode::Interrupted => 7,
+            ExitCode::CannotWrite => 8,
+            ExitCode::NotValid => 9,
+        }
+    }
+
+    /// The code of a finished run from its two verdicts. Not valid weighs more: then nothing is known about
+    /// the rules.
+    #[must_use]
+    pub const fn of_run(passed: bool, valid: bool) -> Self {
+        match (valid, passed) {
+            (false, _) => ExitCode::NotValid,
+            (true, false) => ExitCode::QosMissed,
+            (true, true) => ExitCode::Fine,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_cannot_be_believed_is_never_fine() {
+        assert_eq!(ExitCode::of_run(true, true).code(), 0);
+        assert_eq!(ExitCode::of_run(false, true).code(), 4);
+        assert_eq!(ExitCode::of_run(true, false).code(), 9);
+        assert_eq!(ExitCode::of_run(false, false).code(), 9);
+    }
+}

@@ -1,0 +1,197 @@
+//! From the types of the inner floors to the kept shapes.
+
+use barograph_model::{Check, OpSpec, OpVerdict, Outcome, Phase, Profile, TrialResult, WindowVerdict};
+use barograph_stats::{Histogram, Interval, OpStats};
+
+use crate::{
+    Count, Entry, Expected, IntervalRow, KeptCheck, KeptDerived, KeptOp, KeptResult, KeptWindow, OpRow,
+    PhaseEnded, PhaseOutcome, PhaseStarted, Purpose, Rule, Trial,
+};
+
+/// A quantile of a histogram of microseconds, in milliseconds; 0 when it is empty.
+fn quantile_ms(times: &Histogram, share: f64) -> f64 {
+    if times.is_empty() { 0.0 } else { times.value_at_quantile(share) as f64 / 1e3 }
+}
+
+impl Entry {
+    /// A phase began, `at_s` seconds after the run did.
+    #[must_use]
+    pub fn phase_started(phase: Phase, at_s: f64) -> Self {
+        Entry::PhaseStarted(PhaseStarted { phase: phase.name().to_owned(), at_s })
+    }
+
+    /// A phase ended as meant, `at_s` seconds after the run began.
+    #[must_use]
+    pub fn phase_done(phase: Phase, at_s: f64) -> Self {
+        let phase = phase.name().to_owned();
+        Entry::PhaseEnded(PhaseEnded { phase, at_s, outcome: PhaseOutcome::Done, error: None })
+    }
+
+    /// A phase ended with an error, `at_s` seconds after the run began.
+    #[must_use]
+    pub fn phase_failed(phase: Phase, at_s: f64, error: String) -> Self {
+        let phase = phase.name().to_owned();
+        Entry::PhaseEnded(PhaseEnded { phase, at_s, outcome: PhaseOutcome::Failed, error: Some(error) })
+    }
+
+    /// The run was interrupted in this phase, `at_s` seconds after it began.
+    #[must_use]
+    pub fn phase_interrupted(phase: Phase, at_s: f64) -> Self {
+        let phase = phase.name().to_owned();
+        Entry::PhaseEnded(PhaseEnded { phase, at_s, outcome: PhaseOutcome::Interrupted, error: None })
+    }
+}
+
+impl IntervalRow {
+    /// The figures of `interval`; `names` are the operations' names by index.
+    #[must_use]
+    pub fn keep(interval: &Interval, names: &[&str]) -> Self {
+        let seconds = interval.seconds();
+        let per_second = |sum: f64| if seconds > 0.0 { sum / seconds } else { 0.0 };
+        let ops = interval.ops.iter().enumerate().filter(|(_, op)| op.outcomes.iter().any(|n| *n > 0));
+        IntervalRow {
+            from_s: interval.from.as_secs_f64(),
+            to_s: interval.to.as_secs_f64(),
+            users: interval.users,
+            starts: interval.starts,
+            lag_p50_ms: quantile_ms(&interval.lag, 0.5),
+            lag_p99_ms: quantile_ms(&interval.lag, 0.99),
+            in_flight: per_second(interval.in_flight_s),
+            worker_cpu: per_second(interval.worker_cpu_s),
+            busiest_worker: per_second(interval.busiest_worker_cpu_s),
+            ops: ops.map(|(i, op)| OpRow::keep(op, &name_of(names, i))).collect(),
+        }
+    }
+}
+
+/// The name of an operation, or its number where the list of names is too short.
+pub(crate) fn name_of(names: &[&str], index: usize) -> String {
+    names.get(index).map_or_else(|| format!("Operation{index}"), |name| (*name).to_owned())
+}
+
+impl OpRow {
+    fn keep(op: &OpStats, name: &str) -> Self {
+        let outcomes = Outcome::ALL
+            .iter()
+            .map(|o| Count::new(o.name(), op.outcomes[o.index()]))
+            .filter(|c| c.count > 0)
+            .collect();
+        OpRow {
+            op: name.to_owned(),
+            count: op.count(),
+            failed: op.failed(),
+            p50_ms: quantile_ms(&op.response, 0.5),
+            p99_ms: quantile_ms(&op.response, 0.99),
+            max_ms: quantile_ms(&op.response, 1.0),
+            over_limit: op.over_limit,
+            requests: op.requests,
+            outcomes,
+        }
+    }
+}
+
+impl Expected {
+    /// What `profile` of `workload` asks for; `ops` are the operations by index. `session_op` happens exactly
+    /// once in a session.
+    #[must_use]
+    pub fn keep(workload: &str, profile: &Profile, ops: &[OpSpec], session_op: Option<&str>) -> Self {
+        let rule = |r: &barograph_model::QosRule| {
+            let spec = ops.get(r.op.index());
+            Rule {
+                op: spec.map_or_else(|| name_of(&[], r.op.index()), |s| s.name.to_owned()),
+                about: spec.map_or_else(String::new, |s| s.about.to_owned()),
+                quantile: r.quantile.get(),
+                limit_ms: r.limit.map(|l| l.as_secs_f64() * 1e3),
+                mix: r.mix.get(),
+                mix_tolerance: r.mix_tolerance.get(),
+                failures: r.failures.get(),
+            }
+        };
+        Expected {
+            workload: workload.to_owned(),
+            profile: profile.name.to_owned(),
+            derived: KeptDerived {
+                ops_per_user_s: profile.derived.ops_per_user_s,
+                requests_per_op: profile.derived.requests_per_op,
+                session_s: profile.derived.session_s,
+            },
+            session_op: session_op.map(str::to_owned),
+            rules: profile.rules.iter().map(rule).collect(),
+        }
+    }
+}
+
+impl Trial {
+    /// Trial number `n`, made for `purpose`, with the result its window shows.
+    #[must_use]
+    pub fn keep(n: u32, purpose: Purpose, window: &WindowVerdict) -> Self {
+        let result = window.result().into();
+        Trial { n, purpose, users: window.users, result, window: KeptWindow::keep(window) }
+    }
+}
+
+impl From<TrialResult> for KeptResult {
+    fn from(result: TrialResult) -> Self {
+        match result {
+            TrialResult::Pass => KeptResult::Pass,
+            TrialResult::Fail => KeptResult::Fail,
+            TrialResult::Invalid => KeptResult::Invalid,
+        }
+    }
+}
+
+impl KeptWindow {
+    /// The judged window as it is kept.
+    #[must_use]
+    pub fn keep(window: &WindowVerdict) -> Self {
+        KeptWindow {
+            users: window.users,
+            from_s: window.from_s,
+            to_s: window.to_s,
+            throughput: window.throughput,
+            goodput: window.goodput,
+            requests_s: window.requests_s,
+            passed: window.passed(),
+            valid: window.valid(),
+            ops: window.ops.iter().map(KeptOp::keep).collect(),
+            checks: window.checks.iter().map(KeptCheck::keep).collect(),
+        }
+    }
+}
+
+impl KeptOp {
+    fn keep(op: &OpVerdict) -> Self {
+        KeptOp {
+            op: op.op.clone(),
+            count: op.count,
+            failed: op.failed,
+            mix: op.mix,
+            mix_required: op.mix_required,
+            mix_tolerance: op.mix_tolerance,
+            p50_ms: op.p50_ms,
+            p90_ms: op.p90_ms,
+            p99_ms: op.p99_ms,
+            max_ms: op.max_ms,
+            service_p99_ms: op.service_p99_ms,
+            judged_ms: op.judged_ms,
+            limit_ms: op.limit_ms,
+            over_limit: op.over_limit,
+            failures_allowed: op.failures_allowed,
+            judged: op.judged,
+            time_ok: op.time_ok,
+            mix_ok: op.mix_ok,
+            failures_ok: op.failures_ok,
+        }
+    }
+}
+
+impl KeptCheck {
+    fn keep(check: &Check) -> Self {
+        KeptCheck {
+            name: check.name.clone(),
+            found: check.found.clone(),
+            allowed: check.allowed.clone(),
+            ok: check.ok,
+        }
+    }
+}

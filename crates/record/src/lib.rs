@@ -1,0 +1,37 @@
+//! The versioned files a run leaves behind, appended as it goes, readable for ever.
+//!
+//! `runs/ID/` holds `plan.toml` (as resolved), `run.jsonl` (entries, one JSON object per line), `response.hlog`
+//! and `service.hlog` (HdrHistogram interval logs, microseconds), `probe.csv` (resource samples),
+//! `disclosure.json` and `services/` (logs). Whatever is finished is on disk: a killed run is readable up to
+//! its last whole line.
+//!
+//! The kept shapes are apart from the types of the inner floors on purpose, so that those may change while
+//! old records stay readable. Times ending in `at_s` count seconds since the run began; the times of intervals and
+//! windows count from the start of the load, which [`LoadStarted`] places in the run.
+
+mod append;
+mod entry;
+mod error;
+mod exit;
+mod hlog;
+mod id;
+mod keep;
+mod probe;
+mod reader;
+mod window;
+mod writer;
+
+pub use append::Appender;
+pub use entry::{
+    Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
+    LoadStarted, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Resources, Rule, SearchSummary,
+    Unknown, VERSION, Verdict,
+};
+pub use error::RecordError;
+pub use exit::ExitCode;
+pub use hlog::{LogHistogram, LogReader};
+pub use id::{NotARunId, RunId};
+pub use probe::ProbeRow;
+pub use reader::{PhaseSpan, Run, list};
+pub use window::{KeptCheck, KeptOp, KeptResult, KeptWindow, Purpose, Trial};
+pub use writer::RunWriter;

@@ -1,0 +1,176 @@
+//! Resource samples as they are kept: `probe.csv`, one row per sample and subject.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::RecordError;
+
+/// What a subject used since its sample before. Absent where it does not apply or could not be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeRow {
+    /// Seconds since the run began.
+    pub at_s: f64,
+    /// `host`, `driver`, `app`: whose sample it is.
+    pub subject: String,
+    /// Cores used in user mode since the sample before.
+    pub cpu_user_cores: Option<f64>,
+    /// Cores used in the kernel since the sample before.
+    pub cpu_system_cores: Option<f64>,
+    /// Resident memory in bytes; for the host, memory in use.
+    pub rss_bytes: Option<u64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Open file descriptors.
+    pub fds: Option<u64>,
+    /// Context switches per second.
+    pub ctx_switches_s: Option<f64>,
+    /// Bytes received per second.
+    pub net_rx_bytes_s: Option<f64>,
+    /// Bytes sent per second.
+    pub net_tx_bytes_s: Option<f64>,
+    /// Bytes read from disk per second.
+    pub disk_read_bytes_s: Option<f64>,
+    /// Bytes written to disk per second.
+    pub disk_write_bytes_s: Option<f64>,
+    /// Share of CPU time taken away by the hypervisor, 0 to 1.
+    pub steal_share: Option<f64>,
+    /// Pressure on CPU, `some avg10`, percent.
+    pub psi_cpu: Option<f64>,
+    /// Pressure on memory, `some avg10`, percent.
+    pub psi_memory: Option<f64>,
+    /// Pressure on disks, `some avg10`, percent.
+    pub psi_io: Option<f64>,
+    /// TCP segments sent again since the sample before.
+    pub tcp_retransmits: Option<u64>,
+}
+
+impl ProbeRow {
+    /// Cores used, user mode and kernel together.
+    #[must_use]
+    pub fn cores(&self) -> Option<f64> {
+        match (self.cpu_user_cores, self.cpu_system_cores) {
+            (None, None) => None,
+            (user, system) => Some(user.unwrap_or(0.0) + system.unwrap_or(0.0)),
+        }
+    }
+}
+
+type Get = fn(&ProbeRow) -> Option<f64>;
+type Set = fn(&mut ProbeRow, f64);
+
+/// The columns after `at_s,subject`, in the order they are written. They are read by name, so columns may be
+/// added and moved.
+const COLUMNS: [(&str, Get, Set); 15] = [
+    ("cpu_user_cores", |r| r.cpu_user_cores, |r, x| r.cpu_user_cores = Some(x)),
+    ("cpu_system_cores", |r| r.cpu_system_cores, |r, x| r.cpu_system_cores = Some(x)),
+    ("rss_bytes", |r| whole(r.rss_bytes), |r, x| r.rss_bytes = Some(x as u64)),
+    ("threads", |r| whole(r.threads), |r, x| r.threads = Some(x as u64)),
+    ("fds", |r| whole(r.fds), |r, x| r.fds = Some(x as u64)),
+    ("ctx_switches_s", |r| r.ctx_switches_s, |r, x| r.ctx_switches_s = Some(x)),
+    ("net_rx_bytes_s", |r| r.net_rx_bytes_s, |r, x| r.net_rx_bytes_s = Some(x)),
+    ("net_tx_bytes_s", |r| r.net_tx_bytes_s, |r, x| r.net_tx_bytes_s = Some(x)),
+    ("disk_read_bytes_s", |r| r.disk_read_bytes_s, |r, x| r.disk_read_bytes_s = Some(x)),
+    ("disk_write_bytes_s", |r| r.disk_write_bytes_s, |r, x| r.disk_write_bytes_s = Some(x)),
+    ("steal_share", |r| r.steal_share, |r, x| r.steal_share = Some(x)),
+    ("psi_cpu", |r| r.psi_cpu, |r, x| r.psi_cpu = Some(x)),
+    ("psi_memory", |r| r.psi_memory, |r, x| r.psi_memory = Some(x)),
+    ("psi_io", |r| r.psi_io, |r, x| r.psi_io = Some(x)),
+    ("tcp_retransmits", |r| whole(r.tcp_retransmits), |r, x| r.tcp_retransmits = Some(x as u64)),
+];
+
+/// Exact up to 2^53, far above any count or size here.
+fn whole(count: Option<u64>) -> Option<f64> {
+    count.map(|n| n as f64)
+}
+
+/// The header row.
+pub(crate) fn header() -> String {
+    let mut line = "at_s,subject".to_owned();
+    for (name, ..) in COLUMNS {
+        line.push(',');
+        line.push_str(name);
+    }
+    line.push('\n');
+    line
+}
+
+/// One row. A subject is a plain word; what would break the row is replaced.
+pub(crate) fn line(row: &ProbeRow) -> String {
+    let subject = row.subject.replace([',', '"', '\n', '\r'], "_");
+    let mut line = format!("{:.3},{subject}", row.at_s);
+    for (_, get, _) in COLUMNS {
+        line.push(',');
+        if let Some(x) = get(row).filter(|x| x.is_finite()) {
+            // Four decimals: a ten-thousandth of a core is below what the kernel counts.
+            let rounded = (x * 1e4).round() / 1e4;
+            write!(line, "{rounded}").expect("writing to a string does not fail");
+        }
+    }
+    line.push('\n');
+    line
+}
+
+/// The rows of a file's text, and what could not be read.
+pub(crate) fn read(path: &Path, text: &str) -> (Vec<ProbeRow>, Vec<RecordError>) {
+    let mut lines = text.split_inclusive('\n').enumerate();
+    let Some((_, first)) = lines.next() else { return (Vec::new(), Vec::new()) };
+    let setters: Vec<Option<Set>> = first
+        .trim_end()
+        .split(',')
+        .map(|name| COLUMNS.iter().find(|(known, ..)| *known == name).map(|(_, _, set)| *set))
+        .collect();
+    let (mut rows, mut bad) = (Vec::new(), Vec::new());
+    for (i, text) in lines {
+        match row(text, &setters) {
+            Ok(row) => rows.push(row),
+            Err(why) => bad.push(RecordError::bad_line(path, i + 1, why)),
+        }
+    }
+    (rows, bad)
+}
+
+fn row(text: &str, setters: &[Option<Set>]) -> Result<ProbeRow, String> {
+    let Some(whole) = text.strip_suffix('\n') else { return Err("the line is cut".to_owned()) };
+    let fields: Vec<&str> = whole.trim_end().split(',').collect();
+    if fields.len() != setters.len() || fields.len() < 2 {
+        return Err(format!("{} fields where the header has {}", fields.len(), setters.len()));
+    }
+    let number = |text: &str| text.parse::<f64>().map_err(|why| format!("`{text}`: {why}"));
+    let mut row = ProbeRow { at_s: number(fields[0])?, subject: fields[1].to_owned(), ..ProbeRow::default() };
+    for (field, set) in fields.iter().zip(setters) {
+        if let (Some(set), false) = (set, field.is_empty()) {
+            set(&mut row, number(field)?);
+        }
+    }
+    Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_read_back_and_absent_stays_absent() {
+        let row = ProbeRow {
+            at_s: 12.5,
+            subject: "app".to_owned(),
+            cpu_user_cores: Some(1.25),
+            rss_bytes: Some(3_000_000_123),
+            tcp_retransmits: Some(0),
+            ..ProbeRow::default()
+        };
+        let text = header() + &line(&row) + "13.0,app,1";
+        let (rows, bad) = read(Path::new("probe.csv"), &text);
+        assert_eq!(rows, [row]);
+        assert_eq!(bad.len(), 1);
+        assert_eq!(bad[0].to_string(), "understand `probe.csv` line 3");
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let text = "at_s,subject,colour,threads\n1,driver,blue,7\n";
+        let (rows, bad) = read(Path::new("x"), text);
+        assert!(bad.is_empty());
+        assert_eq!((rows[0].threads, rows[0].fds), (Some(7), None));
+    }
+}

@@ -1,0 +1,240 @@
+//! Reads a record back, as much of it as there is.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::entry::KINDS;
+use crate::{
+    Entry, Expected, Fill, Header, Interrupted, IntervalRow, LogReader, PhaseOutcome, ProbeRow, RecordError,
+    RunId, Trial, Unknown, VERSION, Verdict, probe,
+};
+
+/// The record of a run, read.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// What wrote it, and when.
+    pub header: Header,
+    /// Every entry in the order written, the header included.
+    pub entries: Vec<Entry>,
+    /// The plan as resolved, if it was kept.
+    pub plan: Option<String>,
+    /// The disclosure, if it was kept.
+    pub disclosure: Option<serde_json::Value>,
+    /// Resource samples in the order taken.
+    pub probes: Vec<ProbeRow>,
+    /// The record was closed: the run came to an orderly end, be it an interrupted one.
+    pub complete: bool,
+    /// What could not be read, each with file and line.
+    pub damage: Vec<String>,
+}
+
+/// A phase from its start to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseSpan {
+    /// Its name.
+    pub phase: String,
+    /// Start, seconds since the run began.
+    pub from_s: f64,
+    /// End, seconds since the run began; absent when the record breaks off in it.
+    pub to_s: Option<f64>,
+    /// How it ended; absent when the record breaks off in it.
+    pub outcome: Option<PhaseOutcome>,
+    /// The error in words, when it failed.
+    pub error: Option<String>,
+}
+
+impl Run {
+    /// Reads the record in `dir`. Only a missing or foreign `run.jsonl` is an error; every other damage is listed
+    /// in [`Run::damage`] and the rest is read.
+    pub fn open(dir: &Path) -> Result<Self, RecordError> {
+        let path = dir.join("run.jsonl");
+        let bytes = fs::read(&path).map_err(|why| RecordError::read(&path, why))?;
+        let (entries, mut bad) = read_entries(&path, &bytes);
+        let Some(Entry::Header(header)) = entries.first() else {
+            return Err(RecordError::NoHeader { path });
+        };
+        if header.v > VERSION {
+            return Err(RecordError::NewerVersion { path, found: header.v, known: VERSION });
+        }
+        let header = header.clone();
+        let probes = read_probes(dir, &mut bad);
+        let disclosure = read_disclosure(dir, &mut bad);
+        let plan = fs::read(dir.join("plan.toml")).ok().map(|b| String::from_utf8_lossy(&b).into_owned());
+        let complete = matches!(entries.last(), Some(Entry::Finished(_)));
+        let damage = bad.iter().map(RecordError::in_one_line).collect();
+        Ok(Run { dir: dir.to_owned(), header, entries, plan, disclosure, probes, complete, damage })
+    }
+
+    /// The intervals in the order of time.
+    pub fn intervals(&self) -> impl Iterator<Item = &IntervalRow> {
+        self.entries.iter().filter_map(|e| if let Entry::Interval(row) = e { Some(row) } else { None })
+    }
+
+    /// The trials in the order made.
+    pub fn trials(&self) -> impl Iterator<Item = &Trial> {
+        self.entries.iter().filter_map(|e| if let Entry::Trial(trial) = e { Some(&**trial) } else { None })
+    }
+
+    /// Words on the way, with their seconds since the run began.
+    pub fn notes(&self) -> impl Iterator<Item = (f64, &str)> {
+        self.entries.iter().filter_map(|e| {
+            if let Entry::Note(note) = e { Some((note.at_s, note.text.as_str())) } else { None }
+        })
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.last(|e| if let Entry::Verdict(verdict) = e { Some(&**verdict) } else { None })
+    }
+
+    /// What the profile asks for.
+    #[must_use]
+    pub fn expected(&self) -> Option<&Expected> {
+        self.last(|e| if let Entry::Expected(expected) = e { Some(expected) } else { None })
+    }
+
+    /// The data under the application.
+    #[must_use]
+    pub fn fill(&self) -> Option<&Fill> {
+        self.last(|e| if let Entry::Fill(fill) = e { Some(fill) } else { None })
+    }
+
+    /// Why the run did not come to its end, when it noticed.
+    #[must_use]
+    pub fn interrupted(&self) -> Option<&Interrupted> {
+        self.last(|e| if let Entry::Interrupted(interrupted) = e { Some(interrupted) } else { None })
+    }
+
+    /// The zero of the times in intervals and windows, in seconds since the run began.
+    #[must_use]
+    pub fn load_start_s(&self) -> Option<f64> {
+        self.last(|e| if let Entry::LoadStarted(load) = e { Some(load) } else { None }).map(|l| l.at_s)
+    }
+
+    /// The trial the answer rests on: the one the verdict names, else the last.
+    #[must_use]
+    pub fn deciding_trial(&self) -> Option<&Trial> {
+        let named = self.verdict().and_then(|v| v.trial);
+        named.and_then(|n| self.trials().find(|t| t.n == n)).or_else(|| self.trials().last())
+    }
+
+    /// The phases in the order begun.
+    #[must_use]
+    pub fn phases(&self) -> Vec<PhaseSpan> {
+        let mut spans: Vec<PhaseSpan> = Vec::new();
+        for entry in &self.entries {
+            match entry {
+                Entry::PhaseStarted(p) => spans.push(PhaseSpan {
+                    phase: p.phase.clone(),
+                    from_s: p.at_s,
+                    to_s: None,
+                    outcome: None,
+                    error: None,
+                }),
+                Entry::PhaseEnded(p) => {
+                    let open = |s: &&mut PhaseSpan| s.phase == p.phase && s.to_s.is_none();
+                    if let Some(span) = spans.iter_mut().rev().find(open) {
+                        span.to_s = Some(p.at_s);
+                        span.outcome = Some(p.outcome);
+                        span.error.clone_from(&p.error);
+                    }
+                }
+                _ => {}
+            }
+        }
+        spans
+    }
+
+    /// The log of response times, whole histograms.
+    pub fn response_log(&self) -> Result<LogReader, RecordError> {
+        LogReader::open(&self.dir.join("response.hlog"))
+    }
+
+    /// The log of service times, whole histograms.
+    pub fn service_log(&self) -> Result<LogReader, RecordError> {
+        LogReader::open(&self.dir.join("service.hlog"))
+    }
+
+    fn last<'a, T>(&'a self, pick: impl Fn(&'a Entry) -> Option<&'a T>) -> Option<&'a T> {
+        self.entries.iter().rev().find_map(pick)
+    }
+}
+
+/// The runs under `root` in the order they began; nothing when `root` does not exist.
+pub fn list(root: &Path) -> Result<Vec<RunId>, RecordError> {
+    let found = match fs::read_dir(root) {
+        Ok(found) => found,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(why) => return Err(RecordError::read(root, why)),
+    };
+    let mut ids: Vec<RunId> = found
+        .filter_map(|item| item.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|id: &RunId| root.join(id.as_str()).join("run.jsonl").is_file())
+        .collect();
+    ids.sort();
+    Ok(ids)
+}
+
+fn read_entries(path: &Path, bytes: &[u8]) -> (Vec<Entry>, Vec<RecordError>) {
+    let (mut entries, mut bad) = (Vec::new(), Vec::new());
+    for (i, line) in bytes.split_inclusive(|b| *b == b'\n').enumerate() {
+        match read_entry(line) {
+            Ok(entry) => entries.push(entry),
+            Err(why) => bad.push(RecordError::bad_line(path, i + 1, why)),
+        }
+    }
+    (entries, bad)
+}
+
+fn read_entry(line: &[u8]) -> Result<Entry, Box<dyn std::error::Error + Send + Sync>> {
+    let value: serde_json::Value = serde_json::from_slice(line)?;
+    if line.last() != Some(&b'\n') {
+        return Err("the line is cut".into());
+    }
+    let Some(kind) = value.get("kind").and_then(|k| k.as_str()) else {
+        return Err("the entry has no kind".into());
+    };
+    if KINDS.contains(&kind) {
+        return Ok(serde_json::from_value(value)?);
+    }
+    Ok(Entry::Unknown(Unknown { kind: kind.to_owned(), value }))
+}
+
+fn read_probes(dir: &Path, bad: &mut Vec<RecordError>) -> Vec<ProbeRow> {
+    let path = dir.join("probe.csv");
+    match fs::read(&path) {
+        Ok(bytes) => {
+            let (rows, damage) = probe::read(&path, &String::from_utf8_lossy(&bytes));
+            bad.extend(damage);
+            rows
+        }
+        Err(why) => {
+            bad.push(RecordError::read(&path, why));
+            Vec::new()
+        }
+    }
+}
+
+fn read_disclosure(dir: &Path, bad: &mut Vec<RecordError>) -> Option<serde_json::Value> {
+    let path = dir.join("disclosure.json");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        // A run that ended early has none yet: no damage.
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return None,
+        Err(why) => {
+            bad.push(RecordError::read(&path, why));
+            return None;
+        }
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Some(value),
+        Err(why) => {
+            bad.push(RecordError::bad_line(&path, why.line(), why));
+            None
+        }
+    }
+}

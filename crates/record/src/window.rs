@@ -1,0 +1,191 @@
+//! Trials as they are kept: a measured window, each operation held against its rule, and the validity checks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::entry::nan;
+
+/// Why a trial was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Load grew until something gave way.
+    Ramp,
+    /// A step of the search.
+    Search,
+    /// The found capacity, held once more.
+    Confirm,
+    /// A window of a run with a constant number of users.
+    Fixed,
+}
+
+impl Purpose {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Purpose::Ramp => "ramp",
+            Purpose::Search => "search",
+            Purpose::Confirm => "confirm",
+            Purpose::Fixed => "fixed",
+        }
+    }
+}
+
+/// Pass, fail, or not to be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptResult {
+    /// Valid, and every rule held.
+    Pass,
+    /// Valid, and some rule did not hold.
+    Fail,
+    /// Not to be believed either way.
+    Invalid,
+}
+
+impl KeptResult {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeptResult::Pass => "pass",
+            KeptResult::Fail => "fail",
+            KeptResult::Invalid => "invalid",
+        }
+    }
+}
+
+/// One load level, tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Number of the trial, from 1.
+    pub n: u32,
+    /// Why it was made.
+    pub purpose: Purpose,
+    /// Users asked for.
+    pub users: u32,
+    /// What it says.
+    pub result: KeptResult,
+    /// What was measured.
+    pub window: KeptWindow,
+}
+
+/// A measured window, judged. Times count seconds from the start of the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptWindow {
+    /// Users active in the window.
+    pub users: u32,
+    /// Start, seconds since the load began.
+    #[serde(deserialize_with = "nan")]
+    pub from_s: f64,
+    /// End, seconds since the load began.
+    #[serde(deserialize_with = "nan")]
+    pub to_s: f64,
+    /// Operations per second that ended well.
+    #[serde(deserialize_with = "nan")]
+    pub throughput: f64,
+    /// Operations per second that ended well and within their limit.
+    #[serde(deserialize_with = "nan")]
+    pub goodput: f64,
+    /// Requests per second.
+    #[serde(deserialize_with = "nan")]
+    pub requests_s: f64,
+    /// Every judged operation kept its rules.
+    pub passed: bool,
+    /// Every validity check held.
+    pub valid: bool,
+    /// Per operation.
+    pub ops: Vec<KeptOp>,
+    /// Validity checks.
+    pub checks: Vec<KeptCheck>,
+}
+
+impl KeptWindow {
+    /// Length in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.to_s - self.from_s
+    }
+}
+
+/// One operation in one window, held against its rule. Times in milliseconds, shares 0 to 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptOp {
+    /// Name of the operation.
+    pub op: String,
+    /// Operations that ended in the window.
+    pub count: u64,
+    /// Failed ones among them.
+    pub failed: u64,
+    /// Share of all judged operations.
+    #[serde(deserialize_with = "nan")]
+    pub mix: f64,
+    /// Required share; 0 when the operation is not judged.
+    #[serde(deserialize_with = "nan")]
+    pub mix_required: f64,
+    /// Tolerance relative to the required share.
+    #[serde(deserialize_with = "nan")]
+    pub mix_tolerance: f64,
+    /// Response time, median.
+    #[serde(deserialize_with = "nan")]
+    pub p50_ms: f64,
+    /// Response time, 90 % quantile.
+    #[serde(deserialize_with = "nan")]
+    pub p90_ms: f64,
+    /// Response time, 99 % quantile.
+    #[serde(deserialize_with = "nan")]
+    pub p99_ms: f64,
+    /// Response time, largest.
+    #[serde(deserialize_with = "nan")]
+    pub max_ms: f64,
+    /// Service time, 99 % quantile.
+    #[serde(deserialize_with = "nan")]
+    pub service_p99_ms: f64,
+    /// The judged quantile of response time.
+    #[serde(deserialize_with = "nan")]
+    pub judged_ms: f64,
+    /// The limit of the judged quantile; absent where response time is not judged.
+    pub limit_ms: Option<f64>,
+    /// Share of operations over the limit.
+    #[serde(deserialize_with = "nan")]
+    pub over_limit: f64,
+    /// Largest allowed share of failures.
+    #[serde(deserialize_with = "nan")]
+    pub failures_allowed: f64,
+    /// Is the operation judged at all?
+    pub judged: bool,
+    /// The response-time rule held.
+    pub time_ok: bool,
+    /// The mix rule held.
+    pub mix_ok: bool,
+    /// The failure rule held.
+    pub failures_ok: bool,
+}
+
+impl KeptOp {
+    /// All rules held, or the operation is not judged.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        !self.judged || (self.time_ok && self.mix_ok && self.failures_ok)
+    }
+
+    /// Judged quantile of response time over its limit; `None` where response time is not judged.
+    #[must_use]
+    pub fn limit_share(&self) -> Option<f64> {
+        let limit = self.limit_ms.filter(|l| *l > 0.0)?;
+        (self.judged && self.count > 0).then_some(self.judged_ms / limit)
+    }
+}
+
+/// One reason to believe or not to believe a measurement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptCheck {
+    /// What was checked.
+    pub name: String,
+    /// The figure found, worded with its unit.
+    pub found: String,
+    /// What is allowed, worded with its unit.
+    pub allowed: String,
+    /// Did it hold?
+    pub ok: bool,
+}

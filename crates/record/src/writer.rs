@@ -1,0 +1,128 @@
+//! Writes the record of one run, appending as the run goes.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use barograph_stats::Interval;
+
+use crate::hlog::LogWriter;
+use crate::{Appender, Entry, Finished, IntervalRow, ProbeRow, RecordError, RunId, probe};
+
+/// Writes the record of one run.
+#[derive(Debug)]
+pub struct RunWriter {
+    dir: PathBuf,
+    entries: Appender<File>,
+    probes: Appender<File>,
+    response: LogWriter,
+    service: LogWriter,
+    started_at: SystemTime,
+    load_start_s: f64,
+}
+
+impl RunWriter {
+    /// Makes `root/ID/` with its files. Fails when a run of this name exists.
+    pub fn create(root: &Path, id: &RunId) -> Result<Self, RecordError> {
+        let make = |path: &Path, how: fn(&Path) -> std::io::Result<()>| {
+            how(path).map_err(|why| RecordError::CreateDirectory { path: path.to_owned(), why })
+        };
+        let dir = root.join(id.as_str());
+        make(root, |p| fs::create_dir_all(p))?;
+        make(&dir, |p| fs::create_dir(p))?;
+        make(&dir.join("services"), |p| fs::create_dir(p))?;
+        let mut probes = Appender::open(dir.join("probe.csv"))?;
+        probes.bytes(probe::header().as_bytes())?;
+        Ok(RunWriter {
+            entries: Appender::open(dir.join("run.jsonl"))?,
+            probes,
+            response: LogWriter::open(dir.join("response.hlog"))?,
+            service: LogWriter::open(dir.join("service.hlog"))?,
+            dir,
+            started_at: SystemTime::UNIX_EPOCH,
+            load_start_s: 0.0,
+        })
+    }
+
+    /// The directory of the run.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The directory for logs and configurations of services.
+    #[must_use]
+    pub fn services_dir(&self) -> PathBuf {
+        self.dir.join("services")
+    }
+
+    /// Keeps the plan as resolved.
+    pub fn plan(&mut self, toml: &str) -> Result<(), RecordError> {
+        self.whole_file("plan.toml", toml.as_bytes())
+    }
+
+    /// Keeps the disclosure; a later call replaces it.
+    pub fn disclosure(&mut self, facts: &serde_json::Value) -> Result<(), RecordError> {
+        self.whole_file("disclosure.json", format!("{facts:#}\n").as_bytes())
+    }
+
+    /// Keeps the rendered report beside the raw files, and returns its path.
+    pub fn report(&mut self, html: &str) -> Result<PathBuf, RecordError> {
+        self.whole_file("report.html", html.as_bytes())?;
+        Ok(self.dir.join("report.html"))
+    }
+
+    /// Appends an entry. The first must be [`Entry::Header`]; [`Entry::LoadStarted`] comes before the first
+    /// interval.
+    pub fn append(&mut self, entry: &Entry) -> Result<(), RecordError> {
+        match entry {
+            Entry::Header(header) => {
+                if let Ok(at) = header.started_at.parse::<jiff::Timestamp>() {
+                    self.started_at = at.into();
+                }
+            }
+            Entry::LoadStarted(load) => self.load_start_s = load.at_s,
+            // Kept as it came: the kind of an unknown entry is inside its value.
+            Entry::Unknown(unknown) => return self.entries.json(&unknown.value),
+            _ => {}
+        }
+        self.entries.json(entry)
+    }
+
+    /// Appends an interval: its histograms to the two logs, its figures to the entries. `names` are the
+    /// operations' names by index.
+    pub fn interval(&mut self, interval: &Interval, names: &[&str]) -> Result<(), RecordError> {
+        let offset = Duration::try_from_secs_f64(self.load_start_s).unwrap_or(Duration::ZERO);
+        let zero = self.started_at + offset;
+        for log in [&mut self.response, &mut self.service] {
+            log.begin(zero)?;
+        }
+        self.response.append(interval, names, |op| &op.response)?;
+        self.service.append(interval, names, |op| &op.service)?;
+        self.entries.json(&Entry::Interval(IntervalRow::keep(interval, names)))
+    }
+
+    /// Appends a resource sample.
+    pub fn probe(&mut self, row: &ProbeRow) -> Result<(), RecordError> {
+        self.probes.bytes(probe::line(row).as_bytes())
+    }
+
+    /// Closes the record: its last entry is written and everything put on the disk. The writer stays usable
+    /// for [`Self::report`].
+    pub fn finish(&mut self) -> Result<(), RecordError> {
+        self.entries.json(&Entry::Finished(Finished {}))?;
+        self.entries.sync()?;
+        self.probes.sync()?;
+        self.response.sync()?;
+        self.service.sync()
+    }
+
+    /// Writes under a passing name first, so that a file is either whole or absent.
+    fn whole_file(&self, name: &str, bytes: &[u8]) -> Result<(), RecordError> {
+        let path = self.dir.join(name);
+        let passing = self.dir.join(format!(".{name}.part"));
+        fs::write(&passing, bytes)
+            .and_then(|()| fs::rename(&passing, &path))
+            .map_err(|why| RecordError::write(&path, why))
+    }
+}

@@ -1,0 +1,311 @@
+//! Records written, broken and read back.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use barograph_model::{Check, Nanos, OpVerdict, Outcome, Phase, WindowVerdict};
+use barograph_record::{
+    Entry, Figure, Fill, Finished, Header, Interrupted, LoadStarted, LogReader, Note, ProbeRow, Purpose,
+    RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown, VERSION, Verdict, list,
+};
+use barograph_stats::Interval;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+const NAMES: [&str; 3] = ["HomePage", "Login", "GetNextBid"];
+
+fn id() -> RunId {
+    "20301120-184500-04f2".parse().unwrap()
+}
+
+fn header() -> Entry {
+    Entry::Header(Header {
+        v: VERSION,
+        id: id().to_string(),
+        tool: "0.1.0".to_owned(),
+        started_at: "2030-11-20T18:45:00Z".to_owned(),
+        command: "barograph run".to_owned(),
+    })
+}
+
+fn window() -> WindowVerdict {
+    let op = OpVerdict {
+        op: "Login".to_owned(),
+        count: 40,
+        failed: 1,
+        mix: 0.5,
+        mix_required: 0.4,
+        mix_tolerance: 0.2,
+        p50_ms: 3.5,
+        p90_ms: 7.0,
+        p99_ms: f64::NAN,
+        max_ms: 99.0,
+        service_p99_ms: 40.0,
+        judged_ms: 41.0,
+        limit_ms: Some(2000.0),
+        over_limit: 0.0,
+        failures_allowed: 0.005,
+        judged: true,
+        time_ok: true,
+        mix_ok: false,
+        failures_ok: true,
+    };
+    let check = Check { name: "start lag".into(), found: "3 ms".into(), allowed: "100 ms".into(), ok: true };
+    WindowVerdict {
+        users: 1000,
+        from_s: 10.0,
+        to_s: 40.0,
+        throughput: 300.25,
+        goodput: 299.0,
+        requests_s: 520.0,
+        ops: vec![op],
+        checks: vec![check],
+    }
+}
+
+fn verdict() -> Verdict {
+    Verdict {
+        capacity: Some(1000),
+        trial: Some(1),
+        passed: false,
+        valid: true,
+        sentence: "This machine holds 1,000 users.".to_owned(),
+        exit_code: 4,
+        reasons: vec!["Login: mix".to_owned()],
+        resources: Resources { app_cores: Some(0.8), ..Resources::default() },
+        search: None,
+    }
+}
+
+fn interval(from_s: u64, samples: u64) -> Interval {
+    let mut interval = Interval::new(NAMES.len());
+    interval.from = Nanos::from_secs(from_s);
+    interval.to = Nanos::from_secs(from_s + 1);
+    interval.users = 7;
+    interval.starts = samples;
+    for n in 0..samples {
+        let op = &mut interval.ops[1];
+        op.response.record(1_000 + n * 10).unwrap();
+        op.service.record(900 + n * 10).unwrap();
+        op.outcomes[Outcome::Good.index()] += 1;
+        op.requests += 2;
+        interval.lag.record(100).unwrap();
+    }
+    interval
+}
+
+fn written(root: &Path) -> PathBuf {
+    let mut writer = RunWriter::create(root, &id()).unwrap();
+    writer.plan("seed = 1\n").unwrap();
+    writer.append(&header()).unwrap();
+    writer.append(&Entry::phase_started(Phase::Fill, 0.1)).unwrap();
+    writer.append(&Entry::phase_done(Phase::Fill, 2.0)).unwrap();
+    writer.append(&Entry::phase_started(Phase::Hold, 3.0)).unwrap();
+    writer.append(&Entry::LoadStarted(LoadStarted { at_s: 3.5 })).unwrap();
+    for n in 0..4 {
+        writer.interval(&interval(n, n * 100), &NAMES).unwrap();
+    }
+    let row = ProbeRow { at_s: 4.0, subject: "app".to_owned(), rss_bytes: Some(5), ..ProbeRow::default() };
+    writer.probe(&row).unwrap();
+    writer.append(&Entry::Trial(Box::new(Trial::keep(1, Purpose::Search, &window())))).unwrap();
+    writer.append(&Entry::Note(Note { at_s: 6.0, text: "a note\nof two lines".to_owned() })).unwrap();
+    writer.append(&Entry::Verdict(Box::new(verdict()))).unwrap();
+    writer.disclosure(&serde_json::json!({ "kernel": "7.0", "cores": 2 })).unwrap();
+    writer.finish().unwrap();
+    writer.dir().to_owned()
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = written(root.path());
+    let run = Run::open(&dir).unwrap();
+    assert!(run.complete);
+    assert_eq!(run.damage, Vec::<String>::new());
+    assert_eq!(run.entries[0], header());
+    assert_eq!(run.verdict(), Some(&verdict()));
+    assert_eq!(run.plan.as_deref(), Some("seed = 1\n"));
+    assert_eq!(run.disclosure.as_ref().unwrap()["cores"], 2);
+    assert_eq!(run.load_start_s(), Some(3.5));
+    assert_eq!(run.notes().collect::<Vec<_>>(), [(6.0, "a note\nof two lines")]);
+    assert_eq!(run.probes[0].rss_bytes, Some(5));
+    let phases = run.phases();
+    assert_eq!((phases[0].phase.as_str(), phases[0].to_s), ("fill", Some(2.0)));
+    assert_eq!((phases[1].phase.as_str(), phases[1].to_s), ("hold", None));
+    let counts: Vec<u64> = run.intervals().map(|i| i.ops.iter().map(|o| o.count).sum()).collect();
+    assert_eq!(counts, [0, 100, 200, 300]);
+    let last = run.intervals().last().unwrap();
+    assert_eq!(
+        (last.ops[0].op.as_str(), last.ops[0].requests, last.ops[0].outcomes.len()),
+        ("Login", 600, 1)
+    );
+    assert_eq!(last.lag_p99_ms, 0.1);
+    assert_eq!(list(root.path()).unwrap(), [id()]);
+}
+
+#[test]
+fn a_trial_keeps_every_figure_and_not_a_number_survives() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&written(root.path())).unwrap();
+    let trial = run.deciding_trial().unwrap();
+    let (mut kept, mut meant) = (trial.clone(), Trial::keep(1, Purpose::Search, &window()));
+    assert!(kept.window.ops[0].p99_ms.is_nan());
+    kept.window.ops[0].p99_ms = 0.0;
+    meant.window.ops[0].p99_ms = 0.0;
+    assert_eq!(kept, meant);
+    assert!(!kept.window.passed && kept.window.valid);
+}
+
+#[test]
+fn standard_readers_read_the_interval_logs() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = written(root.path());
+    for (file, smallest) in [("response.hlog", 1_000), ("service.hlog", 900)] {
+        let bytes = fs::read(dir.join(file)).unwrap();
+        let mut start = None;
+        let mut tags = Vec::new();
+        for entry in IntervalLogIterator::new(&bytes) {
+            match entry.unwrap() {
+                LogEntry::StartTime(at) => start = Some(at.as_secs_f64()),
+                LogEntry::BaseTime(_) => {}
+                LogEntry::Interval(i) => {
+                    tags.push((i.start_timestamp().as_secs(), i.tag().unwrap().to_string()))
+                }
+            }
+        }
+        let began: jiff::Timestamp = "2030-11-20T18:45:03.5Z".parse().unwrap();
+        assert_eq!(start, Some(began.as_second() as f64 + 0.5));
+        assert_eq!(tags, [1, 2, 3].map(|s| (s, "Login".to_owned())));
+
+        let log = LogReader::open(&dir.join(file)).unwrap();
+        for found in log.histograms() {
+            let found = found.unwrap();
+            let meant = interval(found.from_s as u64, found.from_s as u64 * 100);
+            let meant = if file == "response.hlog" { &meant.ops[1].response } else { &meant.ops[1].service };
+            assert_eq!(&found.histogram, meant);
+            assert_eq!(found.histogram.min(), smallest);
+        }
+    }
+}
+
+#[test]
+fn a_killed_run_is_readable_up_to_its_last_whole_line() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = written(root.path());
+    let path = dir.join("run.jsonl");
+    let whole = fs::read(&path).unwrap();
+    let entries = Run::open(&dir).unwrap().entries.len();
+    fs::write(&path, &whole[..whole.len() - 5]).unwrap();
+    let log = dir.join("response.hlog");
+    let text = fs::read(&log).unwrap();
+    fs::write(&log, &text[..text.len() - 9]).unwrap();
+
+    let run = Run::open(&dir).unwrap();
+    assert!(!run.complete);
+    assert_eq!(run.entries.len(), entries - 1);
+    assert_eq!(run.damage.len(), 1);
+    assert!(run.damage[0].contains(&format!("run.jsonl` line {entries}")), "{:?}", run.damage);
+    let histograms: Vec<_> = run.response_log().unwrap().histograms().collect();
+    assert_eq!(histograms.iter().filter(|h| h.is_ok()).count(), 2);
+    assert!(histograms.last().unwrap().is_err());
+}
+
+#[test]
+fn kinds_of_a_later_time_are_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = written(root.path());
+    let path = dir.join("run.jsonl");
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"{\"kind\":\"weather\",\"sky\":\"grey\"}\n{\"kind\":\"note\",\"at_s\":1,\"text\":\"x\",\"by\":\"me\"}\n")
+        .unwrap();
+    let run = Run::open(&dir).unwrap();
+    let known = |e: &&Entry| matches!(e, Entry::Unknown(Unknown { kind, .. }) if kind == "weather");
+    assert_eq!(run.entries.iter().filter(known).count(), 1);
+    assert_eq!(run.notes().last(), Some((1.0, "x")));
+    assert!(!run.complete, "the closing entry is not the last");
+}
+
+#[test]
+fn every_kind_of_entry_is_known_to_the_reader() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(root.path(), &id()).unwrap();
+    let fill = Fill {
+        size: "nano".into(),
+        max_users: 60,
+        rows: vec![],
+        bytes: vec![],
+        factors: vec![Figure::new("history", 0.01)],
+        seconds: 1.0,
+        reused: true,
+        stamp: "s".into(),
+    };
+    let interrupted = Interrupted { at_s: 1.0, phase: "hold".into(), cause: "asked to stop".into() };
+    let entries = [
+        header(),
+        Entry::phase_failed(Phase::Deploy, 1.0, "no".into()),
+        Entry::phase_interrupted(Phase::Hold, 1.0),
+        Entry::Fill(fill.clone()),
+        Entry::Interrupted(interrupted.clone()),
+        Entry::Finished(Finished {}),
+    ];
+    for entry in &entries {
+        writer.append(entry).unwrap();
+    }
+    let run = Run::open(writer.dir()).unwrap();
+    assert_eq!(run.entries, entries);
+    assert_eq!((run.fill(), run.interrupted()), (Some(&fill), Some(&interrupted)));
+}
+
+#[test]
+fn what_is_no_record_or_a_newer_one_is_refused_by_name() {
+    let root = tempfile::tempdir().unwrap();
+    assert!(matches!(Run::open(root.path()), Err(RecordError::Read { .. })));
+    fs::write(root.path().join("run.jsonl"), "hello\n").unwrap();
+    assert!(matches!(Run::open(root.path()), Err(RecordError::NoHeader { .. })));
+    let newer = r#"{"kind":"header","v":99,"id":"x","tool":"9","started_at":"","command":""}"#;
+    fs::write(root.path().join("run.jsonl"), format!("{newer}\n")).unwrap();
+    let error = Run::open(root.path()).unwrap_err().to_string();
+    assert!(error.contains("version 99"), "{error}");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = RunWriter::create(&file.join("runs"), &id()).unwrap_err();
+    assert!(
+        matches!(&error, RecordError::CreateDirectory { path, .. } if path.starts_with(&file)),
+        "{error}"
+    );
+    RunWriter::create(root.path(), &id()).unwrap();
+    let again = RunWriter::create(root.path(), &id()).unwrap_err();
+    assert!(again.in_one_line().contains("exists"), "{}", again.in_one_line());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn mangled_records_never_panic(
+        file in 0usize..5,
+        cuts in proptest::collection::vec((0usize..100_000, proptest::prelude::any::<u8>()), 1..40),
+        keep in 0.0f64..1.0,
+    ) {
+        let root = tempfile::tempdir().unwrap();
+        let dir = written(root.path());
+        let name = ["run.jsonl", "probe.csv", "disclosure.json", "response.hlog", "plan.toml"][file];
+        let mut bytes = fs::read(dir.join(name)).unwrap();
+        let length = bytes.len();
+        for (at, byte) in cuts {
+            bytes[at % length] = byte;
+        }
+        bytes.truncate((length as f64 * keep) as usize);
+        fs::write(dir.join(name), bytes).unwrap();
+        if let Ok(run) = Run::open(&dir) {
+            let readable = run.response_log().unwrap().histograms().filter(Result::is_ok).count();
+            proptest::prop_assert!(readable <= 3);
+            proptest::prop_assert!(run.phases().len() <= 2);
+        }
+    }
+}
