@@ -1,0 +1,85 @@
+//! A bounded cache in front of the stores that never keeps what was outdated when it arrived.
+
+use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quick_cache::sync::Cache;
+
+/// The cache. Values are cheap to clone (`Bytes`, ids).
+pub(crate) struct Shelf<K, V> {
+    cache: Cache<K, V>,
+    /// Rises with every invalidation: a value read before one and put in after it is taken out again.
+    epoch: AtomicU64,
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Shelf<K, V> {
+    /// Room for about `entries` values.
+    pub(crate) fn new(entries: usize) -> Self {
+        Shelf { cache: Cache::new(entries), epoch: AtomicU64::new(0) }
+    }
+
+    /// The value of a key, read with `load` when it is not here; `None` when there is no such thing.
+    pub(crate) fn get_or_load<E>(
+        &self,
+        key: &K,
+        load: impl FnOnce() -> Result<Option<V>, E>,
+    ) -> Result<Option<V>, E> {
+        if let Some(value) = self.cache.get(key) {
+            return Ok(Some(value));
+        }
+        let before = self.epoch.load(Ordering::SeqCst);
+        let Some(value) = load()? else { return Ok(None) };
+        self.cache.insert(key.clone(), value.clone());
+        // The order matters: an invalidation raises the epoch first and removes then, so whichever comes first,
+        // either it removes this value or we see that the epoch has risen.
+        if self.epoch.load(Ordering::SeqCst) != before {
+            self.cache.remove(key);
+        }
+        Ok(Some(value))
+    }
+
+    /// Puts in a value that is known to be current.
+    pub(crate) fn insert(&self, key: K, value: V) {
+        self.cache.insert(key, value);
+    }
+
+    /// Forgets a key whose value has changed in the store.
+    pub(crate) fn invalidate(&self, key: &K) {
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        self.cache.remove(key);
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        self.cache.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_outdated_while_it_was_read_is_not_kept() {
+        let shelf: Shelf<u32, u32> = Shelf::new(10);
+        let stale = shelf.get_or_load(&1, || {
+            shelf.invalidate(&1);
+            Ok::<_, ()>(Some(10))
+        });
+        assert_eq!(stale, Ok(Some(10)));
+        assert_eq!(shelf.get_or_load(&1, || Ok::<_, ()>(Some(11))), Ok(Some(11)));
+        assert_eq!(shelf.get_or_load(&1, || Ok::<_, ()>(Some(12))), Ok(Some(11)));
+        shelf.clear();
+        assert_eq!(shelf.get_or_load(&1, || Ok::<_, ()>(Some(13))), Ok(Some(13)));
+    }
+
+    #[test]
+    fn it_holds_no_more_than_its_room() {
+        let shelf: Shelf<u32, u32> = Shelf::new(100);
+        for key in 0..10_000 {
+            shelf.insert(key, key);
+        }
+        assert!(shelf.cache.len() <= 100);
+    }
+}

@@ -1,0 +1,67 @@
+//! The folder of a fill: who may fill it, what is in it, and how what a broken fill left is removed.
+
+use super::FillError;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+const LOCK: &str = "fill.lock";
+/// Everything a fill ever makes in its folder.
+const OURS: [&str; 5] = ["pristine", "images", "marker.json", "marker.json.part", LOCK];
+
+/// A folder that this process alone fills, until the value is dropped.
+#[derive(Debug)]
+pub(super) struct Folder {
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder if need be and takes it. The system lets go of it when the process ends, however it ends.
+    pub(super) fn take(dir: &Path) -> Result<Self, FillError> {
+        std::fs::create_dir_all(dir).map_err(FillError::file("make folder", dir))?;
+        let entries = std::fs::read_dir(dir).map_err(FillError::file("look into", dir))?;
+        for entry in entries {
+            let entry = entry.map_err(FillError::file("look into", dir))?;
+            if !OURS.iter().any(|ours| entry.file_name() == *ours) {
+                return Err(FillError::NotOurs { dir: dir.to_owned(), entry: entry.file_name().into() });
+            }
+        }
+        let path = dir.join(LOCK);
+        let lock = File::create(&path).map_err(FillError::file("make", &path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { dir: dir.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(FillError::Busy { dir: dir.to_owned() }),
+            Err(TryLockError::Error(why)) => Err(FillError::file("lock", &path)(why)),
+        }
+    }
+
+    /// Removes what a fill that did not finish has left, and makes the sub-folder of the stores.
+    pub(super) fn empty(&self) -> Result<(), FillError> {
+        for name in ["images", "pristine"] {
+            let path = self.dir.join(name);
+            match std::fs::remove_dir_all(&path) {
+                Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(FillError::file("remove", &path)(why));
+                }
+                _ => {}
+            }
+        }
+        let path = self.stores();
+        std::fs::create_dir(&path).map_err(FillError::file("make folder", &path))
+    }
+
+    pub(super) fn stores(&self) -> PathBuf {
+        self.dir.join("pristine")
+    }
+
+    pub(super) fn images(&self) -> PathBuf {
+        self.dir.join("images")
+    }
+
+    /// Waits until everything written so far is on the disk, so that a run does not compete with the fill's
+    /// tail, and a complete marker never stands beside lost files.
+    pub(super) fn flush(&self) -> Result<(), FillError> {
+        let flush = || rustix::fs::syncfs(File::open(&self.dir)?).map_err(std::io::Error::from);
+        flush().map_err(FillError::file("flush", &self.dir))
+    }
+}

@@ -1,0 +1,191 @@
+//! The fill: makes the data an auction site has after two years, from a size, two factors and a seed.
+//!
+//! A filled folder holds
+//!
+//! | path | what |
+//! |---|---|
+//! | `pristine/relational.db` | users, auctions, items, high bids |
+//! | `pristine/events.db` | bids, attendance, image metadata |
+//! | `images/{thumbnail,preview,full}/{id / 1000}/{id}.jpg` | picture files |
+//! | `marker.json` | what the data are; written last, so that a folder with a marker is complete |
+//!
+//! The application works on copies of the two stores, so using the data does not wear them away and the next
+//! run finds them as they were. Equal plans give equal bytes, whatever the number of threads.
+//!
+//! **The past.** Auctions are spread over 730 days before the present, ten items each, five minutes and twenty
+//! bids per item, each bid 20 units above the one before. The last bidder bought the item: with history factor 1
+//! a user has bought five items on average. **The future** holds auctions of the next 182 days.
+//!
+//! **Starting bids** are normal with mean 200 and deviation 200 units; of a negative draw half its size is taken.
+//! The published description says "halved until non-negative", which ends for no negative number; this reading of it
+//! gives 680 s per item, which is what the published mix implies.
+//!
+//! **A stationary start.** The first item of each current auction is in the midst of its bidding, as if somebody had
+//! come to a site that has been running for long: items that take long are found on sale more often, in proportion to
+//! their time, and each at a moment drawn evenly from its time. Amounts grow by 2.25 % a bid up to about 943 units, where
+//! `amount * 1.06` passes the ceiling of 1,000; then come last call and sale. The sequence number counts those bids;
+//! one of them, the highest, has a row. If every auction began with a fresh item instead, none would be sold in the
+//! first ten minutes of a run, all would be sold at about the same time after it, and the mix of operations in a
+//! measured window would depend on when it is taken.
+//!
+//! Credit is 1,000,000 units for each user.
+
+mod auctions;
+mod crew;
+mod error;
+mod folder;
+mod images;
+mod layout;
+mod marker;
+mod rows;
+mod store;
+#[cfg(test)]
+mod tests;
+mod users;
+
+pub use error::FillError;
+pub use marker::{Marker, Rows};
+pub use users::UNSOLD_USER_ID;
+
+use crate::sizes::{Counts, Factors, Size};
+use barograph_data::pictures::Pictures;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// What every user may spend, in cents.
+pub(crate) const CREDIT_CENTS: i64 = 100_000_000;
+
+/// What to fill, where, and with how many threads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FillPlan {
+    /// The folder, which is made if it does not exist.
+    pub dir: PathBuf,
+    /// How many users the data admit.
+    pub size: Size,
+    /// How much lighter than published the data are.
+    pub factors: Factors,
+    /// Where all choices come from.
+    pub seed: u64,
+    /// Threads that make rows and pictures; 0 counts as 1. They do not change what is made.
+    pub threads: usize,
+}
+
+impl FillPlan {
+    /// Sixteen hexadecimal digits that are equal for plans whose data are equal; fit for the name of a folder.
+    #[must_use]
+    pub fn stamp(&self) -> String {
+        marker::stamp(self)
+    }
+
+    /// The rows and files that the plan will come to.
+    #[must_use]
+    pub fn rows(&self) -> Rows {
+        layout::Layout::new(Counts::of(self.size, self.factors), self.seed).rows()
+    }
+}
+
+/// What a fill is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Encodes the pictures that all picture files are composed from.
+    Library,
+    /// Makes users; counted in users.
+    Users,
+    /// Makes auctions with all that belongs to them; counted in picture files.
+    Auctions,
+    /// Makes the indices of the stores.
+    Stores,
+    /// Waits until everything is on the disk.
+    Flush,
+}
+
+/// How far a stage has come, in its own unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The stage.
+    pub stage: Stage,
+    /// How much of it is done.
+    pub done: u64,
+    /// How much it is in all.
+    pub total: u64,
+}
+
+/// A filled folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filled {
+    /// What the data are.
+    pub marker: Marker,
+    /// Whether they were there already.
+    pub reused: bool,
+}
+
+/// Fills a folder, or finds it filled by the same plan.
+///
+/// # Errors
+/// See [`FillError`]. A fill that failed or was killed leaves no marker; the next one starts afresh.
+pub fn fill(plan: &FillPlan, progress: &mut dyn FnMut(Progress)) -> Result<Filled, FillError> {
+    fill_unless(plan, &AtomicBool::new(false), progress)
+}
+
+/// Like [`fill`], and gives up with [`FillError::Stopped`] soon after `stop` becomes true.
+///
+/// # Errors
+/// See [`fill`].
+pub fn fill_unless(
+    plan: &FillPlan,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Filled, FillError> {
+    let started = Instant::now();
+    if let Some(filled) = reuse(plan)? {
+        return Ok(filled);
+    }
+    let folder = folder::Folder::take(&plan.dir)?;
+    // Somebody else may have finished between the first look and the taking.
+    if let Some(filled) = reuse(plan)? {
+        return Ok(filled);
+    }
+    folder.empty()?;
+    progress(Progress { stage: Stage::Library, done: 0, total: 1 });
+    let pictures = Pictures::build(plan.seed, plan.factors.images(), plan.threads)?;
+    progress(Progress { stage: Stage::Library, done: 1, total: 1 });
+    let layout = layout::Layout::new(Counts::of(plan.size, plan.factors), plan.seed);
+    let (stores, image_root) = (folder.stores(), folder.images());
+    images::make_folders(&image_root, &layout)?;
+    let order = crew::Order {
+        layout: &layout,
+        pictures: &pictures,
+        stores: &stores,
+        images: &image_root,
+        threads: plan.threads,
+        stop,
+    };
+    let image_bytes = crew::make(&order, progress)?;
+    progress(Progress { stage: Stage::Stores, done: 1, total: 1 });
+    progress(Progress { stage: Stage::Flush, done: 0, total: 1 });
+    folder.flush()?;
+    let mut store_bytes = 0;
+    for name in ["relational.db", "events.db"] {
+        let path = stores.join(name);
+        store_bytes += std::fs::metadata(&path).map_err(FillError::file("look at", &path))?.len();
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let marker = Marker { store_bytes, image_bytes, ..Marker::new(plan, layout.rows(), seconds) };
+    marker.write(&plan.dir)?;
+    progress(Progress { stage: Stage::Flush, done: 1, total: 1 });
+    Ok(Filled { marker, reused: false })
+}
+
+/// The data that are there, if they are complete and the plan's; an error if they are another plan's.
+fn reuse(plan: &FillPlan) -> Result<Option<Filled>, FillError> {
+    let Some(marker) = Marker::read(&plan.dir)? else { return Ok(None) };
+    if marker.stamp != plan.stamp() {
+        return Err(FillError::OtherPlan {
+            dir: plan.dir.clone(),
+            found: format!("{} (stamp {})", marker.describe(), marker.stamp),
+            wanted: format!("{} (stamp {})", marker::describe(plan), plan.stamp()),
+        });
+    }
+    Ok(Some(Filled { marker, reused: true }))
+}

@@ -1,0 +1,49 @@
+//! Who can pay how much: the seam between the rules of an auction and where credit is kept.
+
+use std::collections::HashMap;
+
+use barograph_auction_api::{Cents, UserId};
+
+/// Answers for the credit of users and takes what they pay.
+pub trait Purse {
+    /// What the user can still spend, in cents.
+    fn credit(&self, user: UserId) -> Cents;
+    /// Takes `amount` cents; called only when the credit suffices.
+    fn pay(&mut self, user: UserId, amount: Cents);
+}
+
+/// Credits in a map; users that are not in it have the same default credit.
+#[derive(Clone, Debug)]
+pub struct Purses {
+    credits: HashMap<UserId, Cents>,
+    default: Cents,
+}
+
+impl Purses {
+    /// Nobody is known yet; everybody has `default` cents.
+    #[must_use]
+    pub fn new(default: Cents) -> Self {
+        Purses { credits: HashMap::new(), default }
+    }
+
+    /// Whether this user's credit was ever learned.
+    #[must_use]
+    pub fn knows(&self, user: UserId) -> bool {
+        self.credits.contains_key(&user)
+    }
+
+    /// Learns a user's credit, in cents, unless it is known already: what is known here is newer.
+    pub fn learn(&mut self, user: UserId, credit: Cents) {
+        self.credits.entry(user).or_insert(credit);
+    }
+}
+
+impl Purse for Purses {
+    fn credit(&self, user: UserId) -> Cents {
+        self.credits.get(&user).copied().unwrap_or(self.default)
+    }
+
+    fn pay(&mut self, user: UserId, amount: Cents) {
+        *self.credits.entry(user).or_insert(self.default) -= amount;
+    }
+}
