@@ -1,0 +1,410 @@
+//! How each operation is done: its requests, in order, and what the user keeps of the answers.
+
+use std::rc::Rc;
+
+use barograph_auction_api::{BidUpdate, ImageSize, TOKEN_HEADER};
+use barograph_data::names::{PASSWORD, user_name};
+use barograph_data::text::words;
+use barograph_engine::{Stream, Turn};
+use barograph_http::{Answer, Fault, Method, Request};
+use barograph_model::{OpId, Outcome};
+use rand::RngExt;
+use rand::seq::IndexedRandom;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use smallvec::SmallVec;
+
+use crate::bidding;
+use crate::ops::*;
+use crate::profile::{FOLLOW, MAX_FOLLOWED};
+use crate::state::Followed;
+use crate::view::{AuctionView, BidView, ImageView, ItemView, LoginView, PageView, PurchaseView};
+use crate::{ACCOUNTS_PER_USER, AuctionUser, Line};
+
+/// Entries on a page, as the published driver asks for them.
+const PAGE_SIZE: u64 = 5;
+
+/// Users who share two auctions, and so how many users there are per auction: 15.
+const USERS_PER_BLOCK: u32 = 30;
+
+/// Why an operation has no good end.
+pub(crate) struct Bad(Outcome);
+
+impl From<Fault> for Bad {
+    fn from(fault: Fault) -> Self {
+        Bad(match fault {
+            Fault::Connect { .. } | Fault::Broken(_) => Outcome::Broken,
+            Fault::Garbage => Outcome::WrongAnswer,
+        })
+    }
+}
+
+type Done<T = ()> = Result<T, Bad>;
+
+/// A request of this user and the status it should be answered with.
+struct Ask<'a> {
+    method: Method,
+    path: std::fmt::Arguments<'a>,
+    json: Option<&'a [u8]>,
+    expected: u16,
+}
+
+/// Holds an answer's status against the expected one.
+fn expect(answer: &Answer, status: u16, turn: &mut Turn) -> Done {
+    match answer.status {
+        found if found == status => Ok(()),
+        // The application forgot the session: begin a new one, or every operation to come fails too.
+        401 => {
+            turn.reset();
+            Err(Bad(Outcome::Refused))
+        }
+        _ => Err(Bad(Outcome::Refused)),
+    }
+}
+
+/// Reads an answer's body.
+fn read<T: DeserializeOwned>(answer: &Answer) -> Done<T> {
+    serde_json::from_slice(answer.body()).map_err(|_| Bad(Outcome::WrongAnswer))
+}
+
+/// Two pictures, thumbnails of a list, or none.
+type Pictures = SmallVec<[(i64, i64); 5]>;
+
+/// The first picture of a size, if the item has one.
+fn first_picture(item: i64, images: &[ImageView], size: ImageSize) -> Option<(i64, i64)> {
+    images.iter().find(|i| i.has(size)).map(|i| (item, i.id))
+}
+
+impl<L: Line> AuctionUser<L> {
+    pub(crate) async fn perform(&self, op: OpId, turn: &mut Turn) -> Outcome {
+        // Most users are waiting, most of the time, and nearly all of those in a long poll: that one future lives inside
+        // the user's task, the others only while their operation runs. It keeps a waiting user small.
+        let done = match op {
+            GET_NEXT_BID => self.next_bid(turn).await,
+            _ => Box::pin(self.perform_short(op, turn)).await,
+        };
+        if op != GET_NEXT_BID && op != GET_CURRENT_ITEM {
+            self.line.rest();
+        }
+        match done {
+            Ok(()) => Outcome::Good,
+            Err(Bad(outcome)) => {
+                if outcome == Outcome::Expired || op == LOGIN {
+                    turn.reset();
+                }
+                outcome
+            }
+        }
+    }
+
+    async fn perform_short(&self, op: OpId, turn: &mut Turn) -> Done {
+        match op {
+            HOME_PAGE => self.home_page(turn).await,
+            LOGIN => self.login(turn).await,
+            GET_ACTIVE_AUCTIONS => self.active_auctions(turn).await,
+            GET_AUCTION_DETAIL => self.auction_detail(turn).await,
+            GET_USER_PROFILE => self.simple(turn, |s| format!("/auction/user/{}", s.account)).await,
+            JOIN_AUCTION => self.join(turn).await,
+            GET_CURRENT_ITEM => self.current_item(turn).await,
+            PLACE_BID => self.place_bid(turn).await,
+            GET_BID_HISTORY => {
+                self.simple(turn, |s| format!("/auction/bid/user/{}?page=0&pageSize=5", s.account)).await
+            }
+            GET_ATTENDANCE_HISTORY => {
+                self.simple(turn, |s| format!("/auction/attendance/user/{}?page=0&pageSize=5", s.account))
+                    .await
+            }
+            GET_PURCHASE_HISTORY => self.purchases(turn).await,
+            GET_ITEM_DETAIL => self.item_detail(turn).await,
+            GET_IMAGE_FOR_ITEM => self.full_picture(turn).await,
+            ADD_ITEM => self.add_item(turn).await,
+            LOGOUT => self.logout(turn).await,
+            other => unreachable!("no behaviour of this workload leads to operation {}", other.0),
+        }
+    }
+
+    /// One request with the session's token; the expected status or a failure.
+    async fn request(&self, turn: &mut Turn, ask: Ask<'_>) -> Done<Answer> {
+        turn.sent();
+        let sent = {
+            let token = self.with(|s| Rc::clone(&s.token));
+            let header = (!token.is_empty()).then_some((TOKEN_HEADER, &*token));
+            self.line.send(&Request { method: ask.method, path: ask.path, header, json: ask.json })
+        };
+        let answer = sent.await?;
+        expect(&answer, ask.expected, turn)?;
+        if answer.body().is_empty() && ask.expected != 204 {
+            return Err(Bad(Outcome::WrongAnswer));
+        }
+        Ok(answer)
+    }
+
+    async fn post(
+        &self,
+        turn: &mut Turn,
+        path: std::fmt::Arguments<'_>,
+        json: &str,
+        expected: u16,
+    ) -> Done<Answer> {
+        self.request(turn, Ask { method: Method::Post, path, json: Some(json.as_bytes()), expected }).await
+    }
+
+    async fn get(&self, turn: &mut Turn, path: std::fmt::Arguments<'_>) -> Done<Answer> {
+        self.request(turn, Ask { method: Method::Get, path, json: None, expected: 200 }).await
+    }
+
+    /// One GET whose answer is read to its end and not kept.
+    async fn simple(&self, turn: &mut Turn, path: impl FnOnce(&crate::state::Session) -> String) -> Done {
+        let path = self.with(|s| path(s));
+        let answer = self.get(turn, format_args!("{path}")).await?;
+        read::<IgnoredAny>(&answer)?;
+        Ok(())
+    }
+
+    /// Fetches pictures side by side, as many at once as the user has connections.
+    async fn pictures(&self, turn: &mut Turn, pictures: &Pictures, size: ImageSize) -> Done {
+        let token = self.with(|s| Rc::clone(&s.token));
+        let one = |&(item, picture): &(i64, i64)| {
+            turn.sent();
+            self.line.send(&Request {
+                method: Method::Get,
+                path: format_args!("/auction/item/{item}/image/{picture}?size={}", size.name()),
+                header: Some((TOKEN_HEADER, &token)),
+                json: None,
+            })
+        };
+        for answer in futures::future::join_all(pictures.iter().map(one)).await {
+            check_picture(&answer?, turn)?;
+        }
+        Ok(())
+    }
+
+    async fn home_page(&self, turn: &mut Turn) -> Done {
+        self.get(turn, format_args!("/auction/")).await?;
+        Ok(())
+    }
+
+    async fn login(&self, turn: &mut Turn) -> Done {
+        // Each user has accounts of its own, one of them per session.
+        let share = turn.rng.random_range(0..ACCOUNTS_PER_USER);
+        let name = user_name(share * self.max_users + self.id.0 + 1);
+        let json = format!(r#"{{"name":"{name}","password":"{PASSWORD}"}}"#);
+        let path = format_args!("/auction/login");
+        let answer = self.post(turn, path, &json, 201).await?;
+        let view: LoginView = read(&answer)?;
+        self.with(|s| {
+            s.token = view.token.into();
+            s.account = view.user_id;
+            s.credit_cents = view.credit_cents;
+        });
+        Ok(())
+    }
+
+    /// A page of running auctions that holds one of this user's two.
+    async fn active_auctions(&self, turn: &mut Turn) -> Done {
+        let running = match self.with(|s| s.running_auctions) {
+            Some(n) => n,
+            None => self.auctions_page(turn, 0).await?.total_records,
+        };
+        self.with(|s| {
+            s.running_auctions = Some(running);
+            s.candidate = None;
+        });
+        if running == 0 {
+            return Ok(());
+        }
+        // Users are dealt to auctions by their order number, so that every auction has the same company at any load.
+        let first = u64::from(self.id.0 / USERS_PER_BLOCK) * 2;
+        let (a, b) = (first % running, (first + 1) % running);
+        let (one, two) = if turn.rng.random_bool(0.5) { (a, b) } else { (b, a) };
+        let mut page = self.auctions_page(turn, one / PAGE_SIZE).await?;
+        let mut wanted = page.items.get((one % PAGE_SIZE) as usize).map(|a| a.id);
+        let attended =
+            |s: &crate::state::Session, a: Option<i64>| s.followed.iter().any(|f| Some(f.auction) == a);
+        if self.with(|s| s.followed.len() == 1 && attended(s, wanted)) {
+            // This one is attended already: the other of the two.
+            if two / PAGE_SIZE != one / PAGE_SIZE {
+                page = self.auctions_page(turn, two / PAGE_SIZE).await?;
+            }
+            wanted = page.items.get((two % PAGE_SIZE) as usize).map(|a| a.id);
+        }
+        self.with(|s| {
+            s.page = page.items.iter().map(|a| a.id).collect();
+            s.candidate = wanted.filter(|_| !attended(s, wanted));
+        });
+        Ok(())
+    }
+
+    async fn auctions_page(&self, turn: &mut Turn, page: u64) -> Done<PageView<AuctionView>> {
+        read(&self.get(turn, format_args!("/auction/live/auction?page={page}&pageSize={PAGE_SIZE}")).await?)
+    }
+
+    async fn auction_detail(&self, turn: &mut Turn) -> Done {
+        self.with(|s| s.items.clear());
+        if self.with(|s| s.page.is_empty()) {
+            // Looking for auctions has failed so far: look again.
+            let page = self.auctions_page(turn, 0).await?;
+            self.with(|s| s.page = page.items.iter().map(|a| a.id).collect());
+        }
+        let auction = self.with(|s| s.page.choose(&mut turn.rng).copied());
+        let auction = auction.ok_or(Bad(Outcome::WrongAnswer))?;
+        read::<IgnoredAny>(&self.get(turn, format_args!("/auction/auction/{auction}")).await?)?;
+        let path = format_args!("/auction/item/auction/{auction}?page=0&pageSize={PAGE_SIZE}");
+        let page: PageView<ItemView> = read(&self.get(turn, path).await?)?;
+        self.with(|s| s.items = page.items.iter().map(|i| i.id).collect());
+        let thumbnails: Pictures =
+            page.items.iter().filter_map(|i| first_picture(i.id, &i.images, ImageSize::Thumbnail)).collect();
+        drop(page);
+        self.pictures(turn, &thumbnails, ImageSize::Thumbnail).await
+    }
+
+    async fn join(&self, turn: &mut Turn) -> Done {
+        let (auction, account) = self.with(|s| (s.candidate.take(), s.account));
+        let auction = auction.ok_or(Bad(Outcome::WrongAnswer))?;
+        let json = format!(r#"{{"userId":{account},"auctionId":{auction}}}"#);
+        let path = format_args!("/auction/live/auction");
+        self.post(turn, path, &json, 201).await?;
+        read::<IgnoredAny>(&self.get(turn, format_args!("/auction/auction/{auction}")).await?)?;
+        let seen = self.look_at_item(turn, auction).await?;
+        let room = self.with(|s| {
+            let room = s.followed.len() < MAX_FOLLOWED && s.account == account;
+            if room {
+                s.followed.push(Followed { auction, seen });
+            }
+            room
+        });
+        if room {
+            turn.start(FOLLOW, u32::try_from(auction).map_err(|_| Bad(Outcome::WrongAnswer))?);
+        }
+        Ok(())
+    }
+
+    /// The item on sale, the state of its bidding, its thumbnail.
+    async fn look_at_item(&self, turn: &mut Turn, auction: i64) -> Done<BidUpdate> {
+        let item: ItemView =
+            read(&self.get(turn, format_args!("/auction/item/current/auction/{auction}")).await?)?;
+        let path = format_args!("/auction/bid/auction/{auction}/item/{}/count/0", item.id);
+        let seen: BidView = read(&self.get(turn, path).await?)?;
+        let thumbnail: Pictures =
+            first_picture(item.id, &item.images, ImageSize::Thumbnail).into_iter().collect();
+        drop(item);
+        self.pictures(turn, &thumbnail, ImageSize::Thumbnail).await?;
+        Ok(seen)
+    }
+
+    async fn current_item(&self, turn: &mut Turn) -> Done {
+        let auction = i64::from(turn.argument);
+        let seen = self.look_at_item(turn, auction).await?;
+        self.saw(auction, seen);
+        Ok(())
+    }
+
+    async fn next_bid(&self, turn: &mut Turn) -> Done {
+        let auction = i64::from(turn.argument);
+        let seen = self.with(|s| s.followed.iter().find(|f| f.auction == auction).map(|f| f.seen));
+        let Some(seen) = seen else {
+            // The session ended while this follower was between two polls.
+            turn.end();
+            return Err(Bad(Outcome::Cancelled));
+        };
+        let path =
+            format_args!("/auction/bid/auction/{auction}/item/{}/count/{}", seen.item_id, seen.sequence);
+        turn.sent();
+        let sent = {
+            let token = self.with(|s| Rc::clone(&s.token));
+            self.line.send(&Request {
+                method: Method::Get,
+                path,
+                header: Some((TOKEN_HEADER, &token)),
+                json: None,
+            })
+        };
+        let answer = sent.await?;
+        if answer.status == 408 {
+            return Err(Bad(Outcome::Expired));
+        }
+        expect(&answer, 200, turn)?;
+        let news: BidView = read(&answer)?;
+        self.saw(auction, news);
+        Ok(())
+    }
+
+    async fn place_bid(&self, turn: &mut Turn) -> Done {
+        let bid = self.with(|s| {
+            let auction = s.bid_in.take()?;
+            let seen = s.followed.iter().find(|f| f.auction == auction)?.seen;
+            let cents = bidding::amount(seen.amount_cents, s.credit_cents, &mut turn.rng);
+            Some((s.account, auction, seen.item_id, cents))
+        });
+        let (account, auction, item, cents) = bid.ok_or(Bad(Outcome::WrongAnswer))?;
+        let json =
+            format!(r#"{{"userId":{account},"auctionId":{auction},"itemId":{item},"amountCents":{cents}}}"#);
+        let answer = self.post(turn, format_args!("/auction/bid"), &json, 202).await?;
+        read::<IgnoredAny>(&answer)?;
+        Ok(())
+    }
+
+    async fn purchases(&self, turn: &mut Turn) -> Done {
+        let account = self.with(|s| s.account);
+        let path = format_args!("/auction/item/user/{account}/purchased?page=0&pageSize={PAGE_SIZE}");
+        let page: PageView<PurchaseView> = read(&self.get(turn, path).await?)?;
+        let thumbnails: Pictures = page
+            .items
+            .iter()
+            .filter_map(|p| first_picture(p.item_id, &p.images, ImageSize::Thumbnail))
+            .collect();
+        drop(page);
+        self.pictures(turn, &thumbnails, ImageSize::Thumbnail).await
+    }
+
+    async fn item_detail(&self, turn: &mut Turn) -> Done {
+        let item = self.with(|s| {
+            s.picture = None;
+            s.items.choose(&mut turn.rng).copied()
+        });
+        let item = item.ok_or(Bad(Outcome::WrongAnswer))?;
+        let view: ItemView = read(&self.get(turn, format_args!("/auction/item/{item}")).await?)?;
+        self.with(|s| s.picture = first_picture(item, &view.images, ImageSize::Full));
+        let previews: Pictures =
+            view.images.iter().filter(|i| i.has(ImageSize::Preview)).map(|i| (item, i.id)).collect();
+        drop(view);
+        self.pictures(turn, &previews, ImageSize::Preview).await
+    }
+
+    async fn full_picture(&self, turn: &mut Turn) -> Done {
+        let picture = self.with(|s| s.picture).ok_or(Bad(Outcome::WrongAnswer))?;
+        let one: Pictures = [picture].into_iter().collect();
+        self.pictures(turn, &one, ImageSize::Full).await
+    }
+
+    async fn add_item(&self, turn: &mut Turn) -> Done {
+        let json = new_item(&mut turn.rng);
+        let path = format_args!("/auction/item");
+        let answer = self.post(turn, path, &json, 201).await?;
+        read::<IgnoredAny>(&answer)?;
+        Ok(())
+    }
+
+    async fn logout(&self, turn: &mut Turn) -> Done {
+        turn.stop_others();
+        self.request(
+            turn,
+            Ask { method: Method::Get, path: format_args!("/auction/logout"), json: None, expected: 204 },
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+/// A new item with a made-up text, offered from 100 on. Made-up words need no escaping in JSON.
+fn new_item(rng: &mut Stream) -> String {
+    let (maker, short, long) = (words(rng, 5..=30), words(rng, 20..=80), words(rng, 100..=500));
+    format!(
+        r#"{{"condition":"good","manufacturer":"{maker}","shortDescription":"{short}","longDescription":"{long}","originMs":1600000000000,"startingBidCents":10000}}"#
+    )
+}
+
+/// A picture that came is a JPEG with something in it.
+fn check_picture(answer: &Answer, turn: &mut Turn) -> Done {
+    expect(answer, 200, turn)?;
+    if answer.body().starts_with(&[0xff, 0xd8]) { Ok(()) } else { Err(Bad(Outcome::WrongAnswer)) }
+}

@@ -1,0 +1,28 @@
+//! The questions the behaviours ask about a user.
+
+use barograph_engine::Turn;
+use barograph_model::ChooserId;
+
+use crate::bidding;
+use crate::profile::{AFTER_LOOKING, BID_OR_NOT, HAS_ITEMS, HAS_PICTURE, MAX_FOLLOWED, STILL_OPEN};
+use crate::state::Session;
+
+pub(crate) fn choose(chooser: ChooserId, session: &mut Session, turn: &mut Turn) -> usize {
+    match chooser {
+        AFTER_LOOKING if session.running_auctions == Some(0) => 0,
+        AFTER_LOOKING if session.followed.len() < MAX_FOLLOWED && session.candidate.is_some() => 1,
+        AFTER_LOOKING => 2,
+        BID_OR_NOT => {
+            session.bid_in = bidding::decide(session, &mut turn.rng);
+            usize::from(session.bid_in.is_none())
+        }
+        STILL_OPEN => {
+            let auction = i64::from(turn.argument);
+            let open = session.followed.iter().any(|f| f.auction == auction && f.open());
+            usize::from(!open)
+        }
+        HAS_ITEMS => usize::from(session.items.is_empty()),
+        HAS_PICTURE => usize::from(session.picture.is_none()),
+        other => unreachable!("the profile names five choosers, not {}", other.0),
+    }
+}

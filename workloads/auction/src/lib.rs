@@ -1,0 +1,53 @@
+//! The auction workload: twenty operations, behaviours, profile, and how to check the application is still right.
+//!
+//! A user signs in, looks for the two auctions it shares with its neighbours, joins them, follows each of them with an
+//! asynchronous activity that polls for the next bid, and meanwhile browses, bids and adds items until it signs out.
+//! What follows what, how fast and within which limits is data in [`profile`](mod@profile); how each operation is done
+//! is in `act`. The workload reads no clock and counts nothing; the engine does.
+
+mod act;
+mod bidding;
+mod choose;
+pub mod ops;
+pub mod profile;
+mod state;
+mod transport;
+mod view;
+
+use barograph_engine::Workload;
+use barograph_model::UserId;
+
+pub use state::AuctionUser;
+pub use transport::{Http, HttpLine, Keeping, Line, Transport};
+
+/// Raised with every change that can move results; runs of different versions are not compared.
+pub const VERSION: u32 = 1;
+
+/// Connections a user may have at once.
+pub const CONNECTIONS_PER_USER: usize = 4;
+
+/// Users of the driver share this many accounts each, one of them per session, so that histories of many accounts are
+/// read. The data holds as many accounts per user it admits.
+pub const ACCOUNTS_PER_USER: u32 = 5;
+
+/// The auction workload over any transport.
+pub struct Auction<T> {
+    transport: T,
+    max_users: u32,
+}
+
+impl<T: Transport> Auction<T> {
+    /// A workload whose users talk over `transport` to an application with data for `max_users`: accounts 1 to
+    /// [`ACCOUNTS_PER_USER`] times that number exist.
+    pub fn new(transport: T, max_users: u32) -> Self {
+        Auction { transport, max_users }
+    }
+}
+
+impl<T: Transport> Workload for Auction<T> {
+    type User = AuctionUser<T::Line>;
+
+    fn user(&self, id: UserId) -> Self::User {
+        AuctionUser::new(self.transport.line(id), id, self.max_users)
+    }
+}

@@ -1,0 +1,72 @@
+//! The operations, in the order of their published numbers.
+
+use barograph_model::{OpId, OpSpec};
+
+/// Fetch the start page.
+pub const HOME_PAGE: OpId = OpId(0);
+/// Create an account; in no mix.
+pub const REGISTER: OpId = OpId(1);
+/// Sign in and keep the token.
+pub const LOGIN: OpId = OpId(2);
+/// Look for running auctions.
+pub const GET_ACTIVE_AUCTIONS: OpId = OpId(3);
+/// Look at an auction and its first items.
+pub const GET_AUCTION_DETAIL: OpId = OpId(4);
+/// Look at one's own profile.
+pub const GET_USER_PROFILE: OpId = OpId(5);
+/// Change one's own profile; in no mix of this profile.
+pub const UPDATE_USER_PROFILE: OpId = OpId(6);
+/// Join an auction and begin to follow it.
+pub const JOIN_AUCTION: OpId = OpId(7);
+/// See what is on sale in a followed auction.
+pub const GET_CURRENT_ITEM: OpId = OpId(8);
+/// Wait for the next bid in a followed auction.
+pub const GET_NEXT_BID: OpId = OpId(9);
+/// Bid.
+pub const PLACE_BID: OpId = OpId(10);
+/// Leave an auction; in no mix of this profile.
+pub const LEAVE_AUCTION: OpId = OpId(11);
+/// Look at one's own bids.
+pub const GET_BID_HISTORY: OpId = OpId(12);
+/// Look at the auctions one attended.
+pub const GET_ATTENDANCE_HISTORY: OpId = OpId(13);
+/// Look at what one bought.
+pub const GET_PURCHASE_HISTORY: OpId = OpId(14);
+/// Look at an item and its pictures.
+pub const GET_ITEM_DETAIL: OpId = OpId(15);
+/// Look at a picture in full size.
+pub const GET_IMAGE_FOR_ITEM: OpId = OpId(16);
+/// Offer an item.
+pub const ADD_ITEM: OpId = OpId(17);
+/// Upload a picture; in no mix of this profile.
+pub const ADD_IMAGE_FOR_ITEM: OpId = OpId(18);
+/// Sign out.
+pub const LOGOUT: OpId = OpId(19);
+
+/// All operations, by [`OpId`].
+pub const ALL: [OpSpec; 20] = [
+    op("HomePage", "fetch the start page"),
+    op("Register", "create an account"),
+    op("Login", "sign in and keep the token"),
+    op("GetActiveAuctions", "look for running auctions"),
+    op("GetAuctionDetail", "look at an auction and its first items with thumbnails"),
+    op("GetUserProfile", "look at one's own profile"),
+    op("UpdateUserProfile", "change one's own profile"),
+    op("JoinAuction", "join an auction and begin to follow it"),
+    op("GetCurrentItem", "see what is on sale in a followed auction"),
+    op("GetNextBid", "wait for the next bid in a followed auction"),
+    op("PlaceBid", "bid"),
+    op("LeaveAuction", "leave an auction"),
+    op("GetBidHistory", "look at one's own bids"),
+    op("GetAttendanceHistory", "look at the auctions one attended"),
+    op("GetPurchaseHistory", "look at what one bought, with thumbnails"),
+    op("GetItemDetail", "look at an item and its previews"),
+    op("GetImageForItem", "look at a picture in full size"),
+    op("AddItem", "offer an item"),
+    op("AddImageForItem", "upload a picture"),
+    op("Logout", "sign out"),
+];
+
+const fn op(name: &'static str, about: &'static str) -> OpSpec {
+    OpSpec { name, about }
+}

@@ -1,0 +1,90 @@
+//! How requests reach the application: over HTTP, or, in simulated time, by a call in the same process.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use barograph_http::{Answer, Client, Connections, Fault, Request};
+use barograph_model::UserId;
+
+use crate::CONNECTIONS_PER_USER;
+
+/// Gives each user its line to the application.
+pub trait Transport: 'static {
+    /// One user's line.
+    type Line: Line;
+
+    /// The line of this user.
+    fn line(&self, user: UserId) -> Self::Line;
+}
+
+/// One user's line to the application.
+pub trait Line: 'static {
+    /// Sends a request and waits for the answer.
+    fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_, Self>;
+
+    /// The user's main behaviour has ended an operation and will not need the line for a while.
+    fn rest(&self);
+}
+
+/// Real HTTP/1.1 over keep-alive connections of the user's own.
+pub struct Http {
+    client: Rc<Client>,
+    keeping: Keeping,
+}
+
+/// How long a user keeps connections it does not use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// From one operation to the next: up to four connections a user are open all the time.
+    BetweenOperations,
+    /// Only until the operation of the main behaviour ends; what a follower waits on stays. Needs a connection per
+    /// running follower and little more, where open files are few, at the price of a new connection per operation.
+    WithinOperation,
+}
+
+impl Keeping {
+    /// Connections open per user on the average, with some to spare. A user follows 1.5 auctions on the average.
+    #[must_use]
+    pub fn connections_per_user(self) -> f64 {
+        match self {
+            Keeping::BetweenOperations => CONNECTIONS_PER_USER as f64,
+            Keeping::WithinOperation => 1.65,
+        }
+    }
+}
+
+impl Http {
+    /// To the application at `to`.
+    #[must_use]
+    pub fn new(to: SocketAddr, keeping: Keeping) -> Self {
+        Http { client: Client::new(to), keeping }
+    }
+}
+
+/// One user's connections.
+pub struct HttpLine {
+    connections: Connections,
+    keeping: Keeping,
+}
+
+impl Transport for Http {
+    type Line = HttpLine;
+
+    fn line(&self, user: UserId) -> HttpLine {
+        let connections = Connections::new(&self.client, user.0, CONNECTIONS_PER_USER);
+        HttpLine { connections, keeping: self.keeping }
+    }
+}
+
+impl Line for HttpLine {
+    fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
+        self.connections.send(request)
+    }
+
+    fn rest(&self) {
+        if self.keeping == Keeping::WithinOperation {
+            self.connections.close_idle();
+        }
+    }
+}
