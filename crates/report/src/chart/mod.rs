@@ -1,0 +1,12 @@
+//! Figures as inline SVG: a small drawing kit with scales, a chart over time, and nothing else.
+//!
+//! Colours are classes, defined in the page's style sheet, so a figure follows light and dark by itself. What a
+//! colour says is always said by a shape, a dash pattern or a word as well.
+
+mod over_time;
+mod scale;
+mod svg;
+
+pub(crate) use over_time::{Band, Dash, OverTime, Series, YAxis};
+pub(crate) use scale::Scale;
+pub(crate) use svg::{Anchor, Svg};

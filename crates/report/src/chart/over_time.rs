@@ -1,0 +1,249 @@
+//! A chart over time: lines over shaded windows, with the phases named along the top.
+
+use super::scale::round_up;
+use super::{Anchor, Scale, Svg};
+use crate::words;
+
+/// How a line is dashed, besides its colour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Dash {
+    /// One piece.
+    Solid,
+    /// Long pieces.
+    Dashed,
+    /// Short pieces.
+    Dotted,
+}
+
+impl Dash {
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Dash::Solid => "",
+            Dash::Dashed => " dashed",
+            Dash::Dotted => " dotted",
+        }
+    }
+}
+
+/// One line: seconds and values. `class` is one of the style sheet's colours `c1` to `c4`.
+#[derive(Debug)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) class: &'static str,
+    pub(crate) dash: Dash,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// A shaded stretch of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    pub(crate) label: String,
+    pub(crate) class: &'static str,
+}
+
+/// How the values are laid out and worded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum YAxis {
+    /// Evenly from zero, as plain figures.
+    Figures,
+    /// Evenly from zero, as bytes.
+    Bytes,
+    /// By logarithm, milliseconds.
+    LogTime,
+}
+
+impl YAxis {
+    pub(crate) fn word(self, value: f64) -> String {
+        match self {
+            YAxis::Figures => words::figure(value),
+            YAxis::Bytes => words::bytes(value),
+            YAxis::LogTime => words::time(value),
+        }
+    }
+
+    fn tick(self, value: f64) -> String {
+        match self {
+            YAxis::Figures if value.fract() == 0.0 => words::fixed(value, 0),
+            YAxis::Figures => words::fixed(value, if (value * 10.0).fract().abs() < 1e-6 { 1 } else { 2 }),
+            YAxis::Bytes => self.word(value),
+            YAxis::LogTime if value >= 1e3 => format!("{} s", value / 1e3),
+            YAxis::LogTime if value < 0.999 => format!("{:.0} µs", value * 1e3),
+            YAxis::LogTime => format!("{value:.0} ms"),
+        }
+    }
+}
+
+/// A chart over time.
+#[derive(Debug)]
+pub(crate) struct OverTime<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) title: &'a str,
+    pub(crate) about: &'a str,
+    /// First and last second shown.
+    pub(crate) span: (f64, f64),
+    pub(crate) y: YAxis,
+    pub(crate) series: &'a [Series],
+    /// Measured windows, shaded.
+    pub(crate) windows: &'a [Band],
+    /// Phases, named along the top.
+    pub(crate) phases: &'a [Band],
+}
+
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 250.0;
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = WIDTH - 20.0;
+const TOP: f64 = 38.0;
+const BOTTOM: f64 = HEIGHT - 26.0;
+
+impl OverTime<'_> {
+    /// Draws the chart.
+    pub(crate) fn draw(&self) -> String {
+        let mut svg = Svg::new(self.id, (WIDTH, HEIGHT), self.title, self.about);
+        let x = Scale::linear(self.span, (LEFT, RIGHT));
+        let y = self.y_scale();
+        self.draw_windows(&mut svg, &x);
+        for tick in self.y_ticks(&y) {
+            if let Some(at) = y.at(tick) {
+                svg.line("grid", (LEFT, at), (RIGHT, at));
+                svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &self.tick_word(tick));
+            }
+        }
+        svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
+        for tick in x.clock_ticks(7) {
+            if let Some(at) = x.at(tick) {
+                svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
+                svg.text("tick", (at, BOTTOM + 18.0), Anchor::Middle, &words::clock(tick));
+            }
+        }
+        self.draw_phases(&mut svg, &x);
+        for series in self.series {
+            let points = series.points.iter().map(|(s, v)| Some((x.at(*s)?, y.at(*v)?)));
+            svg.path(&format!("series {}{}", series.class, series.dash.class()), points);
+        }
+        svg.finish()
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.series.iter().flat_map(|s| &s.points).map(|p| p.1).filter(|v| v.is_finite())
+    }
+
+    fn highest(&self) -> f64 {
+        self.values().fold(0.0, f64::max)
+    }
+
+    /// The largest unit of bytes that fits into the highest value.
+    fn byte_unit(&self) -> f64 {
+        1024f64.powi((self.highest().max(1.0).log2() / 10.0).floor() as i32)
+    }
+
+    fn y_ticks(&self, y: &Scale) -> Vec<f64> {
+        match self.y {
+            YAxis::Figures | YAxis::LogTime => y.ticks(5),
+            YAxis::Bytes => {
+                let unit = self.byte_unit();
+                let in_units = Scale::linear((0.0, self.byte_top() / unit), (0.0, 1.0));
+                in_units.ticks(5).into_iter().map(|tick| tick * unit).collect()
+            }
+        }
+    }
+
+    fn tick_word(&self, tick: f64) -> String {
+        match self.y {
+            YAxis::Bytes if tick > 0.0 => {
+                let unit = self.byte_unit();
+                let name = words::bytes(unit);
+                let name = name.split(' ').next_back().unwrap_or_default();
+                format!("{} {name}", (tick / unit * 1e3).round() / 1e3)
+            }
+            YAxis::Bytes => "0".to_owned(),
+            y => y.tick(tick),
+        }
+    }
+
+    fn byte_top(&self) -> f64 {
+        let unit = self.byte_unit();
+        round_up(self.highest() * 1.04 / unit) * unit
+    }
+
+    fn y_scale(&self) -> Scale {
+        let high = self.highest();
+        match self.y {
+            YAxis::Figures => Scale::linear((0.0, round_up(high * 1.04)), (BOTTOM, TOP)),
+            YAxis::Bytes => Scale::linear((0.0, self.byte_top()), (BOTTOM, TOP)),
+            YAxis::LogTime => {
+                let low = self.values().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
+                Scale::log((low * 0.8, (high * 1.25).max(low * 10.0)), (BOTTOM, TOP))
+            }
+        }
+    }
+
+    fn draw_windows(&self, svg: &mut Svg, x: &Scale) {
+        for band in self.windows {
+            let (Some(from), Some(to)) = (x.at(band.from_s), x.at(band.to_s)) else { continue };
+            svg.begin_group(&band.label);
+            svg.rect(&format!("window {}", band.class), (from, TOP), (to - from, BOTTOM - TOP));
+            svg.rect(&format!("window-edge {}", band.class), (from, BOTTOM - 3.0), (to - from, 3.0));
+            svg.end_group();
+        }
+    }
+
+    fn draw_phases(&self, svg: &mut Svg, x: &Scale) {
+        for band in self.phases {
+            let (Some(from), Some(to)) = (x.at(band.from_s), x.at(band.to_s)) else { continue };
+            if to - from < 1.0 {
+                continue;
+            }
+            svg.begin_group(&band.label);
+            svg.rect("phase", (from + 0.5, TOP - 24.0), (to - from - 1.0, 15.0));
+            // About six pixels a letter: a name that does not fit is left to the pointer.
+            if (band.label.chars().count() as f64) * 6.0 + 4.0 < to - from {
+                svg.text("phase-name", (f64::midpoint(from, to), TOP - 13.0), Anchor::Middle, &band.label);
+            }
+            svg.end_group();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(points: Vec<(f64, f64)>, y: YAxis) -> String {
+        let series = [Series { name: "users".to_owned(), class: "c1", dash: Dash::Solid, points }];
+        let phases = [Band { from_s: 0.0, to_s: 60.0, label: "ramp".to_owned(), class: "" }];
+        OverTime {
+            id: "users",
+            title: "Users over time",
+            about: "How many users were active.",
+            span: (0.0, 120.0),
+            y,
+            series: &series,
+            windows: &[],
+            phases: &phases,
+        }
+        .draw()
+    }
+
+    #[test]
+    fn a_chart_names_itself_and_its_phases() {
+        let text = chart(vec![(0.0, 0.0), (60.0, 500.0), (120.0, 900.0)], YAxis::Figures);
+        for piece in
+            ["<title id=\"users-t\">Users over time</title>", ">ramp</text>", ">1:00</text>", ">400</text>"]
+        {
+            assert!(text.contains(piece), "{piece} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_chart_of_nothing_or_nonsense_is_still_whole() {
+        for y in [YAxis::Figures, YAxis::Bytes, YAxis::LogTime] {
+            for points in [vec![], vec![(0.0, f64::NAN), (f64::NAN, 1.0)], vec![(0.0, 0.0)]] {
+                let text = chart(points, y);
+                assert!(text.ends_with("</svg>") && !text.contains("NaN") && !text.contains("inf"), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Response time against users: every trial as a point, the first ramp as faint dots, the limit as a line; beside
+//! it the edge, enlarged.
+
+use barograph_record::{KeptOp, KeptResult, Run, Trial};
+
+use crate::chart::{Anchor, Scale, Svg};
+use crate::html::Grid;
+use crate::series::Measured;
+use crate::words;
+
+const WIDTH: f64 = 1140.0;
+const HEIGHT: f64 = 420.0;
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = WIDTH - 14.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = HEIGHT - 52.0;
+
+/// Where the whole curve ends and the enlarged edge begins, when there is one.
+const SPLIT: (f64, f64) = (640.0, 724.0);
+
+/// The edge is enlarged when its trials lie within this part of the whole scale: wider, and it can be seen anyway.
+const EDGE_PART: f64 = 0.35;
+
+/// Users this far from the answer, as a part of it, belong to the edge.
+const EDGE_REACH: f64 = 0.06;
+
+/// The figure and its table.
+pub(crate) struct Curve {
+    pub(crate) svg: String,
+    pub(crate) table: Grid,
+}
+
+/// A trial with the operation nearest to its limit.
+struct Point<'a> {
+    trial: &'a Trial,
+    op: &'a KeptOp,
+    share: f64,
+}
+
+/// One system of axes on the paper.
+struct Panel {
+    px: (f64, f64),
+    x: Scale,
+    y: Scale,
+}
+
+/// The operation nearest to (or farthest over) its limit.
+pub(crate) fn worst(trial: &Trial) -> Option<(&KeptOp, f64)> {
+    let shares = trial.window.ops.iter().filter_map(|op| Some((op, op.limit_share()?)));
+    shares.filter(|(_, share)| share.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Draws the curve of `run`; `None` when there is nothing to show.
+pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
+    let points: Vec<Point<'_>> =
+        run.trials().filter_map(|trial| worst(trial).map(|(op, share)| Point { trial, op, share })).collect();
+    if points.is_empty() && measured.ramp.is_empty() {
+        return None;
+    }
+    let mut svg = Svg::new(
+        "curve",
+        (WIDTH, HEIGHT),
+        "Response time against users",
+        "Each point is a trial: its users, and how much of its limit the slowest judged operation used. Above the \
+         line at 100 % the response-time rule is broken.",
+    );
+    let users = points.iter().map(|p| p.trial.users).chain(measured.ramp.iter().map(|p| p.users)).max();
+    let top_users = f64::from(users.unwrap_or(1)) * 1.06;
+    let edge = edge(run, &points, top_users);
+    let right = if edge.is_some() { SPLIT.0 } else { RIGHT };
+    let whole = Panel::new((0.0, top_users), shares(&points, measured, (0.0, f64::MAX)), (LEFT, right));
+    whole.draw(&mut svg, run, measured, &points);
+    svg.text(
+        "axis-name",
+        (4.0, 13.0),
+        Anchor::Start,
+        "share of the limit used by the slowest judged operation",
+    );
+    if let Some(range) = edge {
+        let panel = Panel::new(range, shares(&points, measured, range), (SPLIT.1, RIGHT));
+        let near: Vec<Point<'_>> =
+            points.iter().filter(|p| within(p.trial.users, range)).map(|p| Point { ..*p }).collect();
+        panel.draw(&mut svg, run, measured, &near);
+        panel.number(&mut svg, &near);
+        svg.text("axis-name", (SPLIT.1, 13.0), Anchor::Start, "the edge, enlarged");
+    } else {
+        whole.number(&mut svg, &points);
+    }
+    Some(Curve { svg: svg.finish(), table: table(&points) })
+}
+
+fn within(users: u32, range: (f64, f64)) -> bool {
+    (range.0..=range.1).contains(&f64::from(users))
+}
+
+/// Least and most share of the limit used by what lies in `range` of users.
+fn shares(points: &[Point<'_>], measured: &Measured, range: (f64, f64)) -> (f64, f64) {
+    let trials = points.iter().map(|p| (p.trial.users, p.share));
+    let ramp = measured.ramp.iter().map(|p| (p.users, p.ratio));
+    let inside = trials.chain(ramp).filter(|(users, share)| within(*users, range) && *share > 0.0);
+    inside.fold((0.5, 1.0), |(low, high): (f64, f64), (_, share)| (low.min(share), high.max(share)))
+}
+
+/// The range of users worth enlarging: around the answer, when at least three trials crowd there.
+fn edge(run: &Run, points: &[Point<'_>], top_users: f64) -> Option<(f64, f64)> {
+    let centre = f64::from(run.verdict().and_then(|v| v.capacity)?);
+    let reach = (centre * (1.0 - EDGE_REACH), centre * (1.0 + EDGE_REACH));
+    let near: Vec<f64> =
+        points.iter().filter(|p| within(p.trial.users, reach)).map(|p| f64::from(p.trial.users)).collect();
+    let low = near.iter().copied().fold(centre, f64::min);
+    let high = near.iter().copied().fold(centre, f64::max);
+    let crowded = near.len() >= 3 && high > low && (high - low) < top_users * EDGE_PART;
+    crowded.then_some((low - (high - low) * 0.18, high + (high - low) * 0.18))
+}
+
+impl Panel {
+    fn new(users: (f64, f64), shares: (f64, f64), px: (f64, f64)) -> Self {
+        Panel {
+            px,
+            x: Scale::linear(users, px),
+            y: Scale::log((shares.0 * 0.7, shares.1 * 1.6), (BOTTOM, TOP)),
+        }
+    }
+
+    fn at(&self, users: u32, share: f64) -> Option<(f64, f64)> {
+        Some((self.x.at(f64::from(users))?, self.y.at(share)?))
+    }
+
+    fn draw(&self, svg: &mut Svg, run: &Run, measured: &Measured, points: &[Point<'_>]) {
+        self.axes(svg);
+        self.capacity(svg, run);
+        for dot in &measured.ramp {
+            // The scale holds places inside itself, so what lies outside must not be drawn at its rim.
+            if let Some(at) = self.at(dot.users, dot.ratio).filter(|at| at.0 > self.px.0 && at.0 < self.px.1)
+            {
+                svg.circle("ramp-dot", at, 2.8);
+            }
+        }
+        // Open diamonds last: they hide nothing.
+        let invalid = |p: &&Point<'_>| p.trial.result == KeptResult::Invalid;
+        for point in points.iter().filter(|p| !invalid(p)).chain(points.iter().filter(invalid)) {
+            let Some(at) = self.at(point.trial.users, point.share) else { continue };
+            svg.begin_group(&format!(
+                "trial {}, {} users: {}; {} used {} of its limit",
+                point.trial.n,
+                words::count(point.trial.users.into()),
+                point.trial.result.name(),
+                point.op.op,
+                words::percent(point.share)
+            ));
+            symbol(svg, point.trial.result, at);
+            svg.end_group();
+        }
+    }
+
+    fn axes(&self, svg: &mut Svg) {
+        let (left, right) = self.px;
+        if let Some(limit) = self.y.at(1.0) {
+            svg.rect("over", (left, TOP), (right - left, limit - TOP));
+        }
+        for tick in self.y.ticks(7) {
+            let Some(at) = self.y.at(tick) else { continue };
+            svg.line("grid", (left, at), (right, at));
+            svg.text("tick", (left - 8.0, at + 4.0), Anchor::End, &format!("{} %", tick_percent(tick)));
+        }
+        svg.line("axis", (left, BOTTOM), (right, BOTTOM));
+        for tick in self.x.ticks(((right - left) / 75.0) as usize) {
+            let Some(at) = self.x.at(tick) else { continue };
+            svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
+            svg.text("tick", (at, BOTTOM + 19.0), Anchor::Middle, &words::fixed(tick, 0));
+        }
+        svg.text("axis-name", (f64::midpoint(left, right), HEIGHT - 10.0), Anchor::Middle, "users");
+        if let Some(limit) = self.y.at(1.0) {
+            svg.line("limit", (left, limit), (right, limit));
+            svg.text("limit-name", (left + 8.0, limit - 7.0), Anchor::Start, "limit");
+        }
+    }
+
+    fn capacity(&self, svg: &mut Svg, run: &Run) {
+        let Some(users) = run.verdict().and_then(|v| v.capacity) else { return };
+        let Some(at) = self.x.at(f64::from(users)) else { return };
+        svg.line("capacity", (at, TOP), (at, BOTTOM));
+        let words = format!("capacity {}", words::count(users.into()));
+        let right_half = at > f64::midpoint(self.px.0, self.px.1);
+        let (place, anchor) = if right_half { (at - 8.0, Anchor::End) } else { (at + 8.0, Anchor::Start) };
+        svg.text("capacity-name", (place, BOTTOM - 10.0), anchor, &words);
+    }
+
+    /// Writes each trial's number beside its point, where nothing else stands already.
+    fn number(&self, svg: &mut Svg, points: &[Point<'_>]) {
+        let places = points.iter().filter_map(|p| self.at(p.trial.users, p.share));
+        // A number hangs four pixels below the middle of its letters.
+        let mut taken: Vec<(f64, f64)> = places.map(|(x, y)| (x, y + 4.0)).collect();
+        for point in points {
+            let Some((x, y)) = self.at(point.trial.users, point.share) else { continue };
+            let free = |place: &(f64, f64)| {
+                taken.iter().all(|t| (t.0 - place.0).abs() > 12.0 || (t.1 - place.1).abs() > 12.0)
+            };
+            let around = [
+                (14.0, -7.0),
+                (-14.0, -7.0),
+                (14.0, 15.0),
+                (-14.0, 15.0),
+                (0.0, -13.0),
+                (0.0, 23.0),
+                (28.0, 4.0),
+                (-28.0, 4.0),
+            ];
+            if let Some(place) = around.map(|(dx, dy)| (x + dx, y + dy)).into_iter().find(free) {
+                svg.text("point-name", place, Anchor::Middle, &point.trial.n.to_string());
+                taken.push(place);
+            }
+        }
+    }
+}
+
+fn tick_percent(tick: f64) -> String {
+    let percent = tick * 100.0;
+    if percent >= 0.99 { words::fixed(percent, 0) } else { words::figure(percent) }
+}
+
+/// A filled circle passes, a cross fails, an open diamond is not to be believed.
+fn symbol(svg: &mut Svg, result: KeptResult, at: (f64, f64)) {
+    let (x, y) = at;
+    match result {
+        KeptResult::Pass => svg.circle("point pass", at, 7.0),
+        KeptResult::Fail => {
+            for (class, d) in [("halo", 5.5), ("point fail", 5.5)] {
+                svg.line(class, (x - d, y - d), (x + d, y + d));
+                svg.line(class, (x - d, y + d), (x + d, y - d));
+            }
+        }
+        KeptResult::Invalid => {
+            svg.polygon("point invalid", &[(x, y - 8.0), (x + 8.0, y), (x, y + 8.0), (x - 8.0, y)]);
+        }
+    }
+}
+
+fn table(points: &[Point<'_>]) -> Grid {
+    let rows = points.iter().map(|p| {
+        vec![
+            p.trial.n.to_string(),
+            words::count(p.trial.users.into()),
+            p.trial.result.name().to_owned(),
+            p.op.op.clone(),
+            words::time(p.op.judged_ms),
+            p.op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::time),
+            words::percent(p.share),
+        ]
+    });
+    Grid::new(&["Trial", "Users", "Result", "Slowest operation", "Time", "Limit", "Used"], rows.collect())
+}

@@ -1,0 +1,196 @@
+//! The plain tables of the report: trials, expected against measured, phases, fill, disclosure.
+
+use barograph_record::{KeptOp, KeptWindow, PhaseOutcome, Run};
+
+use crate::curve::worst;
+use crate::html::Grid;
+use crate::words;
+
+/// All trials.
+pub(crate) fn trials(run: &Run) -> Grid {
+    let rows = run.trials().map(|trial| {
+        let w = &trial.window;
+        let slowest = worst(trial).map_or_else(
+            || words::NONE.to_owned(),
+            |(op, share)| format!("{} ({})", op.op, words::percent(share)),
+        );
+        let mut why = broken_rules(w);
+        for check in w.checks.iter().filter(|c| !c.ok) {
+            why.push(format!("{} {} (allowed {})", check.name, check.found, check.allowed));
+        }
+        vec![
+            trial.n.to_string(),
+            trial.purpose.name().to_owned(),
+            words::count(trial.users.into()),
+            format!("{} – {}", words::clock(w.from_s), words::clock(w.to_s)),
+            words::figure(w.throughput),
+            words::figure(w.goodput),
+            words::figure(w.requests_s),
+            slowest,
+            trial.result.name().to_owned(),
+            if why.is_empty() { words::NONE.to_owned() } else { why.join("; ") },
+        ]
+    });
+    Grid::new(
+        &[
+            "Trial",
+            "Purpose",
+            "Users",
+            "Window",
+            "Good ops/s",
+            "In time/s",
+            "Requests/s",
+            "Nearest to its limit",
+            "Result",
+            "Why",
+        ],
+        rows.collect(),
+    )
+}
+
+/// Broken rules by kind, each with its first operations: `time: Login, Logout and 3 more`.
+fn broken_rules(window: &KeptWindow) -> Vec<String> {
+    type Holds = fn(&KeptOp) -> bool;
+    /// More names than this make the table hard to read; the operations' own table has them all.
+    const NAMED: usize = 3;
+    let rules: [(&str, Holds); 3] =
+        [("time", |op| op.time_ok), ("mix", |op| op.mix_ok), ("failures", |op| op.failures_ok)];
+    let mut found = Vec::new();
+    for (rule, ok) in rules {
+        let names: Vec<&str> =
+            window.ops.iter().filter(|op| op.judged && !ok(op)).map(|op| op.op.as_str()).collect();
+        match names.len() {
+            0 => {}
+            n if n <= NAMED + 1 => found.push(format!("{rule}: {}", names.join(", "))),
+            n => found.push(format!("{rule}: {} and {} more", names[..NAMED].join(", "), n - NAMED)),
+        }
+    }
+    found
+}
+
+/// Figures derived from the profile beside those measured in `window`.
+pub(crate) fn expected(run: &Run, window: &KeptWindow) -> Option<Grid> {
+    let expected = run.expected()?;
+    let seconds = window.seconds();
+    let ops: u64 = window.ops.iter().map(|op| op.count).sum();
+    let users = f64::from(window.users);
+    let ops_s = ops as f64 / seconds;
+    let sessions = expected.session_op.as_ref().and_then(|name| window.ops.iter().find(|op| op.op == *name));
+    let session_s = sessions.filter(|op| op.count > 0).map(|op| users * seconds / op.count as f64);
+    let row = |name: &str, derived: f64, measured: Option<f64>| {
+        let difference = measured.map_or_else(|| words::NONE.to_owned(), |m| words::difference(m, derived));
+        vec![name.to_owned(), words::figure(derived), words::maybe(measured), difference]
+    };
+    let d = expected.derived;
+    let rows = vec![
+        row("Operations per user and second", d.ops_per_user_s, Some(ops_s / users)),
+        row("Requests per operation", d.requests_per_op, Some(window.requests_s / ops_s)),
+        row("Length of a session, seconds", d.session_s, session_s),
+    ];
+    Some(Grid::new(&["Figure", "Derived from the profile", "Measured", "Difference"], rows))
+}
+
+/// Validity checks of `window`.
+pub(crate) fn checks(window: &KeptWindow) -> Grid {
+    let rows = window.checks.iter().map(|c| {
+        let holds = if c.ok { "✓ holds" } else { "✕ does not hold" };
+        vec![c.name.clone(), c.found.clone(), c.allowed.clone(), holds.to_owned()]
+    });
+    Grid::new(&["Check", "Found", "Allowed", "Verdict"], rows.collect())
+}
+
+/// The phases with their lengths.
+pub(crate) fn phases(run: &Run) -> Grid {
+    let rows = run.phases().into_iter().map(|p| {
+        let outcome = match p.outcome {
+            Some(PhaseOutcome::Done) => "done",
+            Some(PhaseOutcome::Failed) => "failed",
+            Some(PhaseOutcome::Interrupted) => "interrupted",
+            None => "record ends here",
+        };
+        let length = p.to_s.map_or_else(|| words::NONE.to_owned(), |to| words::duration(to - p.from_s));
+        vec![p.phase, words::clock(p.from_s), length, outcome.to_owned(), p.error.unwrap_or_default()]
+    });
+    Grid::new(&["Phase", "Began at", "Took", "Ended", ""], rows.collect())
+}
+
+/// The data under the application: facts, then rows and bytes by name.
+pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
+    let fill = run.fill()?;
+    let mut facts = vec![
+        ("Size".to_owned(), format!("{}, admits {} users", fill.size, words::count(fill.max_users.into()))),
+        ("Rows".to_owned(), words::count(fill.rows.iter().map(|c| c.count).sum())),
+        ("Bytes".to_owned(), words::bytes(fill.bytes.iter().map(|c| c.count as f64).sum())),
+    ];
+    for factor in &fill.factors {
+        facts.push((format!("Factor of {}", factor.name), format!("{} of the published size", factor.value)));
+    }
+    let took = words::duration(fill.seconds);
+    let how =
+        if fill.reused { format!("reused; filling it took {took}") } else { format!("filled in {took}") };
+    facts.push(("This run".to_owned(), how));
+    facts.push(("Stamp".to_owned(), fill.stamp.clone()));
+    let rows = fill.rows.iter().map(|c| vec![c.name.clone(), words::count(c.count), words::NONE.to_owned()]);
+    let bytes =
+        fill.bytes.iter().map(|c| vec![c.name.clone(), words::NONE.to_owned(), words::bytes(c.count as f64)]);
+    Some((facts, Grid::new(&["Table or store", "Rows", "Size"], rows.chain(bytes).collect())))
+}
+
+/// The disclosure, flat: one group per top-level key.
+pub(crate) fn disclosure(run: &Run) -> Vec<(String, Vec<(String, String)>)> {
+    let Some(serde_json::Value::Object(top)) = &run.disclosure else { return Vec::new() };
+    let (mut plain, mut groups) = (Vec::new(), Vec::new());
+    for (name, value) in top {
+        let mut rows = Vec::new();
+        flatten(String::new(), value, &mut rows);
+        match value {
+            serde_json::Value::Object(_) | serde_json::Value::Array(_) => groups.push((name.clone(), rows)),
+            _ => plain.extend(rows.into_iter().map(|(_, text)| (name.clone(), text))),
+        }
+    }
+    if !plain.is_empty() {
+        groups.insert(0, ("run".to_owned(), plain));
+    }
+    groups
+}
+
+/// Takes a value apart into names and texts. serde_json reads at most 128 levels, so this always ends.
+fn flatten(path: String, value: &serde_json::Value, rows: &mut Vec<(String, String)>) {
+    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path} · {name}") };
+    match value {
+        serde_json::Value::Object(map) => {
+            for (name, inner) in map {
+                flatten(below(name), inner, rows);
+            }
+        }
+        serde_json::Value::Array(items) if items.iter().all(|i| !i.is_object() && !i.is_array()) => {
+            rows.push((path, items.iter().map(plain).collect::<Vec<_>>().join(", ")));
+        }
+        serde_json::Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                match pair(item) {
+                    // A list of pairs is a table already: its names stand for themselves.
+                    Some((name, text)) => rows.push((below(name), text.to_owned())),
+                    None => flatten(below(&(i + 1).to_string()), item, rows),
+                }
+            }
+        }
+        value => rows.push((path, plain(value))),
+    }
+}
+
+/// A name and a text, as fact lists are kept.
+fn pair(item: &serde_json::Value) -> Option<(&str, &str)> {
+    match item.as_array()?.as_slice() {
+        [name, text] => Some((name.as_str()?, text.as_str()?)),
+        _ => None,
+    }
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => words::NONE.to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,138 @@
+//! The page: everything computed elsewhere, put into the template.
+
+use askama::Template;
+use barograph_record::Run;
+
+use crate::answer::{Answer, answer};
+use crate::operations::OpLine;
+use crate::{ReportError, curve, facts, operations, series, timelines, words};
+
+/// A plain table of worded cells.
+pub(crate) struct Grid {
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    pub(crate) fn new(head: &[&str], rows: Vec<Vec<String>>) -> Self {
+        Grid { head: head.iter().map(|h| (*h).to_owned()).collect(), rows }
+    }
+}
+
+/// What a line of a figure means.
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) class: &'static str,
+    pub(crate) dash: &'static str,
+}
+
+/// A figure with its legend and the table beside it.
+pub(crate) struct Figure {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) about: String,
+    pub(crate) svg: String,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) table: Grid,
+}
+
+/// The window the answer rests on.
+struct Deciding {
+    title: String,
+    lines: Vec<OpLine>,
+    absent: Vec<String>,
+    expected: Option<Grid>,
+    checks: Grid,
+    all_checks_hold: bool,
+    length: String,
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    run: &'a Run,
+    subtitle: String,
+    answer: Answer,
+    curve: Option<curve::Curve>,
+    has_ramp_dots: bool,
+    deciding: Option<Deciding>,
+    figures: Vec<Figure>,
+    merged: String,
+    trials: Grid,
+    phases: Grid,
+    notes: Vec<(String, String)>,
+    fill: Option<(Vec<(String, String)>, Grid)>,
+    damage: Vec<String>,
+    disclosure: Vec<(String, Vec<(String, String)>)>,
+}
+
+/// Renders the report of `run` as one HTML file that opens offline: no script, no request to anywhere.
+pub fn render_html(run: &Run) -> Result<String, ReportError> {
+    let measured = series::measure(run);
+    let page = Page {
+        subtitle: subtitle(run),
+        answer: answer(run),
+        curve: curve::draw(run, &measured),
+        has_ramp_dots: !measured.ramp.is_empty(),
+        deciding: deciding(run),
+        figures: timelines::figures(run, &measured),
+        merged: merged(&measured),
+        trials: facts::trials(run),
+        phases: facts::phases(run),
+        notes: run.notes().map(|(at, text)| (words::clock(at), text.to_owned())).collect(),
+        fill: facts::fill(run),
+        damage: damage(run, &measured),
+        disclosure: facts::disclosure(run),
+        run,
+    };
+    page.render().map_err(|why| ReportError::Render { run: run.header.id.clone(), why })
+}
+
+fn subtitle(run: &Run) -> String {
+    let mut parts = Vec::new();
+    if let Some(expected) = run.expected() {
+        parts.push(format!("workload {}", expected.workload));
+        parts.push(format!("profile {}", expected.profile));
+    }
+    if let Some(fill) = run.fill() {
+        parts.push(format!("size {}", fill.size));
+    }
+    parts.push(run.header.started_at.replace('T', " ").replace('Z', " UTC"));
+    parts.join(" · ")
+}
+
+fn merged(measured: &series::Measured) -> String {
+    if measured.merged <= 1 {
+        return String::new();
+    }
+    format!(
+        "Each point stands for {} intervals: counts are added, histograms merged, and of start lag the largest 99 % \
+         quantile is shown.",
+        measured.merged
+    )
+}
+
+/// What of the record could not be read. The list is cut where nobody reads on.
+fn damage(run: &Run, measured: &series::Measured) -> Vec<String> {
+    const SHOWN: usize = 20;
+    let all: Vec<&String> = run.damage.iter().chain(&measured.damage).collect();
+    let mut list: Vec<String> = all.iter().take(SHOWN).map(|d| (*d).clone()).collect();
+    if all.len() > SHOWN {
+        list.push(format!("and {} more", all.len() - SHOWN));
+    }
+    list
+}
+
+fn deciding(run: &Run) -> Option<Deciding> {
+    let trial = run.deciding_trial()?;
+    let (lines, absent) = operations::lines(run, &trial.window);
+    Some(Deciding {
+        title: format!("trial {}, {} users", trial.n, words::count(trial.users.into())),
+        lines,
+        absent,
+        expected: facts::expected(run, &trial.window),
+        checks: facts::checks(&trial.window),
+        all_checks_hold: trial.window.checks.iter().all(|c| c.ok),
+        length: words::duration(trial.window.seconds()),
+    })
+}

@@ -1,0 +1,35 @@
+//! What people see: the HTML report and tables, computed from a record.
+//!
+//! [`render_html`] makes one file that needs nothing else: styles inside, figures as inline SVG drawn by
+//! `chart`, no script, no request to anywhere. [`terminal_summary`] says the same in 110 columns of text.
+//! Everything is computed from the record alone, so a report can be made again at any time, also of a run that
+//! was cut off.
+
+mod answer;
+mod chart;
+mod curve;
+mod facts;
+mod html;
+mod operations;
+mod series;
+mod table;
+mod timelines;
+mod words;
+
+pub use html::render_html;
+pub use table::{terminal_summary, terminal_table};
+
+/// A report could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The page could not be put together.
+    #[error("render the report of run `{run}`")]
+    Render {
+        /// Name of the run.
+        run: String,
+        /// Why not.
+        #[source]
+        why: askama::Error,
+    },
+}

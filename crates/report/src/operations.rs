@@ -1,0 +1,133 @@
+//! Operations of a window against their rules, in words.
+
+use barograph_record::{Expected, KeptOp, KeptWindow, Run};
+
+use crate::words;
+
+/// One operation in the verdict table, every figure worded.
+pub(crate) struct OpLine {
+    pub(crate) op: String,
+    pub(crate) about: String,
+    pub(crate) count: String,
+    pub(crate) mix: String,
+    pub(crate) mix_required: String,
+    /// Place of the measured share on a scale where a quarter to three quarters is allowed, percent.
+    pub(crate) mix_place: Option<String>,
+    pub(crate) p50: String,
+    pub(crate) p90: String,
+    pub(crate) p99: String,
+    pub(crate) max: String,
+    pub(crate) limit: String,
+    pub(crate) used: String,
+    /// Part of the limit used, percent, at most 100.
+    pub(crate) used_width: Option<String>,
+    pub(crate) failed: String,
+    /// `pass`, `fail` or `quiet`: the class and, in words, the verdict.
+    pub(crate) class: &'static str,
+    pub(crate) verdict: String,
+    pub(crate) time_ok: bool,
+    pub(crate) mix_ok: bool,
+    pub(crate) failures_ok: bool,
+}
+
+/// The quantile the operations are judged by, as `p99`.
+pub(crate) fn quantile_name(expected: Option<&Expected>, op: &str) -> String {
+    let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op));
+    rule.map_or_else(|| "p99".to_owned(), |r| format!("p{}", (r.quantile * 1e4).round() / 1e2))
+}
+
+/// What is wrong with an operation, one sentence fragment per broken rule; nothing when it passed.
+pub(crate) fn faults(op: &KeptOp, quantile: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    if op.passed() {
+        return faults;
+    }
+    if op.count == 0 {
+        faults.push("never happened".to_owned());
+        return faults;
+    }
+    if let (false, Some(limit)) = (op.time_ok, op.limit_ms) {
+        faults.push(format!("{quantile} {}, limit {}", words::time(op.judged_ms), words::time(limit)));
+    }
+    if !op.mix_ok {
+        faults.push(format!(
+            "share {}, required {} ± {}",
+            words::mix(op.mix),
+            words::mix(op.mix_required),
+            words::mix(op.mix_required * op.mix_tolerance)
+        ));
+    }
+    if !op.failures_ok {
+        let share = op.failed as f64 / op.count as f64;
+        faults.push(format!(
+            "{} failed, allowed {}",
+            words::percent(share),
+            words::percent(op.failures_allowed)
+        ));
+    }
+    faults
+}
+
+/// The broken rules in one or two words: `time, mix`.
+pub(crate) fn broken(op: &KeptOp) -> String {
+    let rules = [("time", op.time_ok), ("mix", op.mix_ok), ("failures", op.failures_ok)];
+    let broken: Vec<&str> = rules.iter().filter(|(_, ok)| !ok).map(|(name, _)| *name).collect();
+    broken.join(", ")
+}
+
+/// The table of `window`, and the operations left out because they are neither judged nor used.
+pub(crate) fn lines(run: &Run, window: &KeptWindow) -> (Vec<OpLine>, Vec<String>) {
+    let expected = run.expected();
+    let shown = |op: &&KeptOp| op.judged || op.count > 0;
+    let lines = window.ops.iter().filter(shown).map(|op| line(op, expected)).collect();
+    let absent = window.ops.iter().filter(|op| !shown(op)).map(|op| op.op.clone()).collect();
+    (lines, absent)
+}
+
+fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
+    let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op.op));
+    let (class, verdict) = match (op.judged, op.passed()) {
+        (false, _) => ("quiet", "not judged".to_owned()),
+        (true, true) => ("pass", "pass".to_owned()),
+        (true, false) => ("fail", format!("fail: {}", broken(op))),
+    };
+    let used = op.limit_share();
+    let tolerance = op.mix_required * op.mix_tolerance;
+    let mix_place = (op.judged && tolerance > 0.0 && op.mix.is_finite()).then(|| {
+        let place = 50.0 + (op.mix - op.mix_required) / tolerance * 25.0;
+        format!("{:.1}", place.clamp(1.0, 99.0))
+    });
+    OpLine {
+        op: op.op.clone(),
+        about: rule.map_or_else(String::new, |r| r.about.clone()),
+        count: words::count(op.count),
+        mix: words::mix(op.mix),
+        mix_required: if op.judged {
+            format!("{} ± {}", words::mix(op.mix_required), words::mix(tolerance))
+        } else {
+            words::NONE.to_owned()
+        },
+        mix_place,
+        p50: words::ms(op.p50_ms),
+        p90: words::ms(op.p90_ms),
+        p99: words::ms(op.p99_ms),
+        max: words::ms(op.max_ms),
+        limit: op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms),
+        used: used.map_or_else(|| words::NONE.to_owned(), words::percent),
+        used_width: used.filter(|u| u.is_finite()).map(|u| format!("{:.1}", (u * 100.0).clamp(0.5, 100.0))),
+        failed: if op.failed == 0 {
+            "0".to_owned()
+        } else {
+            format!(
+                "{} ({})",
+                words::count(op.failed),
+                words::percent(op.failed as f64 / op.count.max(1) as f64)
+            )
+        },
+        class,
+        verdict,
+        time_ok: op.time_ok || !op.judged,
+        mix_ok: op.mix_ok || !op.judged,
+        failures_ok: op.failures_ok || !op.judged,
+    }
+}

@@ -1,0 +1,105 @@
+//! The report in a terminal: the same answer and verdict table in at most 110 columns.
+
+use barograph_record::{KeptWindow, Run};
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+
+use crate::answer::answer;
+use crate::words;
+
+/// Lines around the rows and below the names, none between.
+const LINES: TableStyle = TableStyle::new()
+    .top_border(LineStyle::none().fill('─').junction('─'))
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .bottom_border(LineStyle::none().fill('─').junction('─'));
+
+/// The verdict table of a window. Times in milliseconds; `!` stands before a figure that breaks its rule.
+#[must_use]
+pub fn terminal_table(window: &KeptWindow) -> String {
+    let mut table = Table::new();
+    table.load_style(LINES);
+    table.set_header([
+        "operation",
+        "count",
+        "mix %",
+        "required",
+        "p50 ms",
+        "p90",
+        "p99",
+        "max",
+        "limit",
+        "failed",
+        "verdict",
+    ]);
+    let percent = |share: f64| words::fixed(share * 100.0, 2);
+    for op in window.ops.iter().filter(|op| op.judged || op.count > 0) {
+        let verdict = match (op.judged, op.passed()) {
+            (false, _) => "not judged".to_owned(),
+            (true, true) => "pass".to_owned(),
+            (true, false) => "FAIL".to_owned(),
+        };
+        table.add_row([
+            op.op.clone(),
+            words::count(op.count),
+            if op.judged { mark(percent(op.mix), op.mix_ok) } else { words::NONE.to_owned() },
+            if op.judged {
+                format!("{}±{}", percent(op.mix_required), percent(op.mix_required * op.mix_tolerance))
+            } else {
+                words::NONE.to_owned()
+            },
+            words::ms(op.p50_ms),
+            words::ms(op.p90_ms),
+            mark(words::ms(op.p99_ms), op.time_ok || !op.judged),
+            words::ms(op.max_ms),
+            op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms),
+            mark(words::count(op.failed), op.failures_ok || !op.judged),
+            verdict,
+        ]);
+    }
+    let last = table.column_count() - 1;
+    for (i, column) in table.column_iter_mut().enumerate() {
+        // The outer columns lean on the edges, so that eleven columns fit.
+        column.set_padding((u16::from(i == 0), 1));
+        if i > 0 && i < last {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
+}
+
+/// The figure, marked when its rule does not hold.
+fn mark(figure: String, holds: bool) -> String {
+    if holds { figure } else { format!("!{figure}") }
+}
+
+/// The answer, the verdict table of the deciding window and what is wrong, as text that stands on its own.
+#[must_use]
+pub fn terminal_summary(run: &Run) -> String {
+    let top = answer(run);
+    let mut parts = Vec::new();
+    if let Some(trial) = run.deciding_trial() {
+        parts.push(terminal_table(&trial.window));
+        let broken = trial.window.checks.iter().filter(|c| !c.ok);
+        let lines: Vec<String> =
+            broken.map(|c| format!("  ✕ {}: found {}, allowed {}", c.name, c.found, c.allowed)).collect();
+        if !lines.is_empty() {
+            parts.push(format!("Validity checks that do not hold:\n{}", lines.join("\n")));
+        }
+    }
+    let listed = |title: &str, lines: &[String]| format!("{title}:\n  {}", lines.join("\n  "));
+    if !top.gave_way.is_empty() {
+        parts.push(listed(&top.gave_way_title, &top.gave_way));
+    }
+    if !top.reasons.is_empty() {
+        parts.push(listed("Reasons", &top.reasons));
+    }
+    if !top.warnings.is_empty() {
+        parts.push(listed("Take note", &top.warnings));
+    }
+    let tiles: Vec<String> =
+        top.tiles.iter().map(|t| format!("{}: {} {}", t.label, t.value, t.unit)).collect();
+    // Three to a line: seven figures on one would be wider than the table.
+    parts.push(tiles.chunks(3).map(|c| c.join("   ")).collect::<Vec<_>>().join("\n"));
+    let badges: Vec<String> = top.badges.iter().map(|b| format!("{} {}", b.mark, b.text)).collect();
+    parts.push(format!("{}\n{}", top.sentence, badges.join("   ")));
+    parts.join("\n\n")
+}

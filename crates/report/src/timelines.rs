@@ -1,0 +1,176 @@
+//! The figures over time: load, response time, CPU, memory, start lag.
+
+use barograph_record::{KeptResult, ProbeRow, Run};
+
+use crate::chart::{Band, Dash, OverTime, Series, YAxis};
+use crate::html::{Figure, Grid, Key};
+use crate::series::{Measured, Slice};
+use crate::words;
+
+/// Rows of the table beside a figure over time, at most.
+const TABLE_ROWS: usize = 30;
+
+/// Subjects of resource samples, with the name, colour and dash they have in every figure.
+const SUBJECTS: [(&str, &str, &str, Dash); 3] = [
+    ("host", "host, everything on it", "c4", Dash::Dotted),
+    ("app", "application", "c1", Dash::Solid),
+    ("driver", "driver", "c2", Dash::Dashed),
+];
+
+/// What all figures over time share.
+struct Stage<'a> {
+    run: &'a Run,
+    span: (f64, f64),
+    windows: Vec<Band>,
+    phases: Vec<Band>,
+}
+
+/// What a figure says about itself.
+struct Words<'a> {
+    id: &'a str,
+    title: &'a str,
+    about: &'a str,
+}
+
+/// All figures over time of `run`; those without a single value are left out.
+pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
+    let Some(stage) = stage(run, measured) else { return Vec::new() };
+    let slices = &measured.slices;
+    let mut figures = vec![
+        stage.figure(
+            &Words { id: "users", title: "Users", about: "Users active. Shaded: measured windows." },
+            YAxis::Figures,
+            &[line("users", "c1", Dash::Solid, slices, |s| f64::from(s.users))],
+        ),
+        stage.figure(
+            &Words {
+                id: "throughput",
+                title: "Operations per second",
+                about: "Operations that ended, and failed ones among them.",
+            },
+            YAxis::Figures,
+            &[
+                line("ended", "c1", Dash::Solid, slices, |s| s.ops_s),
+                line("failed", "c2", Dash::Dashed, slices, |s| s.failed_s),
+            ],
+        ),
+        stage.figure(
+            &Words {
+                id: "response",
+                title: "Response time",
+                about: "Median and 99 % quantile over all operations judged by time, from whole histograms; \
+                        logarithmic scale.",
+            },
+            YAxis::LogTime,
+            &[
+                line("p50", "c1", Dash::Solid, slices, |s| s.p50_ms.unwrap_or(f64::NAN)),
+                line("p99", "c2", Dash::Dashed, slices, |s| s.p99_ms.unwrap_or(f64::NAN)),
+            ],
+        ),
+        stage.figure(
+            &Words {
+                id: "lag",
+                title: "Start lag of the driver",
+                about: "How late operations began against their intended start; it is part of the response time. \
+                        Logarithmic scale.",
+            },
+            YAxis::LogTime,
+            &[
+                line("p50", "c1", Dash::Solid, slices, |s| s.lag_p50_ms),
+                line("p99", "c2", Dash::Dashed, slices, |s| s.lag_p99_ms),
+            ],
+        ),
+    ];
+    figures.push(stage.figure(
+        &Words { id: "cpu", title: "CPU", about: "Cores in use, user mode and kernel together." },
+        YAxis::Figures,
+        &stage.subjects(ProbeRow::cores),
+    ));
+    figures.push(stage.figure(
+        &Words { id: "memory", title: "Memory", about: "Resident memory; for the host, memory in use." },
+        YAxis::Bytes,
+        &stage.subjects(|p| p.rss_bytes.map(|b| b as f64)),
+    ));
+    figures.into_iter().flatten().collect()
+}
+
+fn line(name: &str, class: &'static str, dash: Dash, slices: &[Slice], of: fn(&Slice) -> f64) -> Series {
+    let points = slices.iter().map(|s| (f64::midpoint(s.from_s, s.to_s), of(s))).collect();
+    Series { name: name.to_owned(), class, dash, points }
+}
+
+fn stage<'a>(run: &'a Run, measured: &Measured) -> Option<Stage<'a>> {
+    let first = measured.slices.first()?.from_s;
+    let last = measured.slices.last()?.to_s;
+    let windows = run.trials().filter(|t| t.purpose != barograph_record::Purpose::Ramp).map(|t| Band {
+        from_s: t.window.from_s,
+        to_s: t.window.to_s,
+        label: format!("trial {}: {} users, {}", t.n, words::count(t.users.into()), t.result.name()),
+        class: match t.result {
+            KeptResult::Pass => "pass",
+            KeptResult::Fail => "fail",
+            KeptResult::Invalid => "invalid",
+        },
+    });
+    let start = run.load_start_s().unwrap_or(0.0);
+    let phases = run.phases().into_iter().filter_map(|p| {
+        let from_s = (p.from_s - start).max(first);
+        let to_s = p.to_s.map_or(last, |to| to - start).min(last);
+        (from_s < to_s).then_some(Band { from_s, to_s, label: p.phase, class: "" })
+    });
+    Some(Stage { run, span: (first, last), windows: windows.collect(), phases: phases.collect() })
+}
+
+impl Stage<'_> {
+    /// One line per subject that was sampled.
+    fn subjects(&self, of: fn(&ProbeRow) -> Option<f64>) -> Vec<Series> {
+        let start = self.run.load_start_s().unwrap_or(0.0);
+        let series = SUBJECTS.map(|(subject, name, class, dash)| {
+            let rows = self.run.probes.iter().filter(|p| p.subject == subject);
+            let points = rows.filter_map(|p| Some((p.at_s - start, of(p)?)));
+            let shown = points.filter(|(s, _)| *s >= self.span.0 && *s <= self.span.1);
+            Series { name: name.to_owned(), class, dash, points: shown.collect() }
+        });
+        series.into_iter().filter(|s| !s.points.is_empty()).collect()
+    }
+
+    fn figure(&self, say: &Words<'_>, y: YAxis, series: &[Series]) -> Option<Figure> {
+        if !series.iter().flat_map(|s| &s.points).any(|p| p.1.is_finite()) {
+            return None;
+        }
+        let chart = OverTime {
+            id: say.id,
+            title: say.title,
+            about: say.about,
+            span: self.span,
+            y,
+            series,
+            windows: &self.windows,
+            phases: &self.phases,
+        };
+        let keys = series.iter().map(|s| Key { name: s.name.clone(), class: s.class, dash: s.dash.class() });
+        Some(Figure {
+            id: say.id.to_owned(),
+            title: say.title.to_owned(),
+            about: say.about.to_owned(),
+            svg: chart.draw(),
+            keys: keys.collect(),
+            table: table(series, y),
+        })
+    }
+}
+
+/// Values at evenly spaced instants: those of the first series, and of the others the value next after it.
+fn table(series: &[Series], y: YAxis) -> Grid {
+    let Some(first) = series.first() else { return Grid::new(&["Time"], Vec::new()) };
+    let every = first.points.len().div_ceil(TABLE_ROWS).max(1);
+    let value = |s: &Series, at: f64| {
+        let index = s.points.partition_point(|p| p.0 < at - 1e-9);
+        s.points.get(index).map_or_else(|| words::NONE.to_owned(), |p| y.word(p.1))
+    };
+    let rows = first.points.iter().step_by(every).map(|(at, _)| {
+        std::iter::once(words::clock(*at)).chain(series.iter().map(|s| value(s, *at))).collect()
+    });
+    let head: Vec<&str> = std::iter::once("Time").chain(series.iter().map(|s| s.name.as_str())).collect();
+    Grid::new(&head, rows.collect())
+}

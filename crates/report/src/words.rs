@@ -1,0 +1,206 @@
+//! Numbers as people read them. Whatever is not a number becomes a dash.
+
+/// What stands where there is no number.
+pub(crate) const NONE: &str = "–";
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A figure with about three significant digits, thousands apart.
+pub(crate) fn figure(x: f64) -> String {
+    if !x.is_finite() {
+        return NONE.to_owned();
+    }
+    let size = x.abs();
+    let digits = match size {
+        _ if size == 0.0 => 0,
+        _ if size >= 99.95 => 0,
+        _ if size >= 9.995 => 1,
+        _ if size >= 0.9995 => 2,
+        _ if size >= 0.09995 => 3,
+        _ => 4,
+    };
+    fixed(x, digits)
+}
+
+/// With exactly `digits` decimals, thousands apart.
+pub(crate) fn fixed(x: f64, digits: usize) -> String {
+    if !x.is_finite() {
+        return NONE.to_owned();
+    }
+    let text = format!("{:.digits$}", x.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let nothing = text.bytes().all(|b| matches!(b, b'0' | b'.'));
+    let sign = if x < 0.0 && !nothing { "−" } else { "" };
+    let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), count);
+    format!("{sign}{whole}{rest}")
+}
+
+/// A figure that may be absent.
+pub(crate) fn maybe(x: Option<f64>) -> String {
+    x.map_or_else(|| NONE.to_owned(), figure)
+}
+
+/// Milliseconds without the unit: one decimal below ten, none above.
+pub(crate) fn ms(x: f64) -> String {
+    fixed(x, if x.abs() < 9.95 { 1 } else { 0 })
+}
+
+/// Milliseconds with the unit that reads best.
+pub(crate) fn time(ms: f64) -> String {
+    match ms {
+        _ if !ms.is_finite() => NONE.to_owned(),
+        _ if ms >= 1000.0 => format!("{} s", fixed(ms / 1e3, if ms < 9_995.0 { 2 } else { 1 })),
+        _ if ms >= 0.995 => format!("{} ms", figure(ms)),
+        _ => format!("{} µs", fixed(ms * 1e3, 0)),
+    }
+}
+
+/// Seconds as `48 s`, `5 min 12 s`, `1 h 03 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return NONE.to_owned();
+    }
+    if seconds < 9.95 {
+        return format!("{} s", fixed(seconds, 1));
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        0..120 => format!("{whole} s"),
+        120..3600 if whole.is_multiple_of(60) => format!("{} min", whole / 60),
+        120..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// Seconds as the clock of a figure: `4:30`.
+pub(crate) fn clock(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        return NONE.to_owned();
+    }
+    let sign = if seconds < -0.5 { "−" } else { "" };
+    let whole = seconds.abs().round() as u64;
+    match whole / 3600 {
+        0 => format!("{sign}{}:{:02}", whole / 60, whole % 60),
+        hours => format!("{sign}{hours}:{:02}:{:02}", whole % 3600 / 60, whole % 60),
+    }
+}
+
+/// A share as a percentage: `2.35 %`, `98.1 %`, `100 %`.
+pub(crate) fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return NONE.to_owned();
+    }
+    let x = share * 100.0;
+    let digits = match x.abs() {
+        a if a >= 99.95 => 0,
+        a if a >= 9.995 => 1,
+        0.0 => 0,
+        _ => 2,
+    };
+    format!("{} %", fixed(x, digits))
+}
+
+/// A share of the mix: a percentage with two decimals, as rules are written. Half a hundredth rounds up also where its
+/// binary form is a hair below: a tolerance of 10 % of 10.95 % is 1.095 % and reads 1.10 %.
+pub(crate) fn mix(share: f64) -> String {
+    const HAIR: f64 = 1e-9;
+    if share.is_finite() { format!("{} %", fixed(share * 100.0 + HAIR, 2)) } else { NONE.to_owned() }
+}
+
+/// Bytes with the unit that reads best.
+pub(crate) fn bytes(n: f64) -> String {
+    if !n.is_finite() {
+        return NONE.to_owned();
+    }
+    let mut rest = n;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if rest.abs() < 1024.0 {
+            return format!("{} {unit}", if unit == "B" { fixed(rest, 0) } else { figure(rest) });
+        }
+        rest /= 1024.0;
+    }
+    format!("{} TiB", figure(rest))
+}
+
+/// Difference of `measured` from `expected` with its sign: `+1.2 %`.
+pub(crate) fn difference(measured: f64, expected: f64) -> String {
+    let ratio = measured / expected - 1.0;
+    if !ratio.is_finite() {
+        return NONE.to_owned();
+    }
+    let text = fixed(ratio * 100.0, 1);
+    let plus = if ratio > 0.0 && text != "0.0" { "+" } else { "" };
+    format!("{plus}{text} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let got = [
+            count(0),
+            count(999),
+            count(1_234_567),
+            figure(12_345.6),
+            figure(0.999_96),
+            figure(0.031_24),
+            fixed(-0.04, 1),
+            fixed(-1234.56, 1),
+            ms(4.26),
+            ms(2412.4),
+            time(0.42),
+            time(83.4),
+            time(2412.0),
+            duration(4.2),
+            duration(300.0),
+            duration(312.0),
+            duration(3800.0),
+            clock(75.0),
+            clock(-3.0),
+            percent(0.0235),
+            percent(0.981),
+            percent(1.0),
+            bytes(900.0),
+            bytes(11_776.0),
+            bytes(3.4e9),
+            difference(1.012, 1.0),
+            difference(0.5, 1.0),
+        ];
+        assert_eq!(
+            got.join(" | "),
+            "0 | 999 | 1,234,567 | 12,346 | 1.00 | 0.0312 | 0.0 | −1,234.6 | 4.3 | 2,412 | 420 µs | 83.4 ms | \
+             2.41 s | 4.2 s | 5 min | 5 min 12 s | 1 h 03 min | 1:15 | −0:03 | 2.35 % | 98.1 % | 100 % | 900 B | \
+             11.5 KiB | 3.17 GiB | +1.2 % | −50.0 %"
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_a_dash() {
+        for text in [
+            figure(f64::NAN),
+            ms(f64::INFINITY),
+            time(f64::NAN),
+            duration(f64::NAN),
+            clock(f64::NAN),
+            percent(f64::NAN),
+            bytes(f64::INFINITY),
+            difference(1.0, 0.0),
+            maybe(None),
+        ] {
+            assert_eq!(text, NONE);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Reports of made-up runs: whole, killed, empty and damaged.
+
+mod browser;
+mod synthetic;
+
+use std::fs;
+use std::path::Path;
+
+use barograph_record::{Entry, Header, Interrupted, Run, RunWriter, VERSION};
+use barograph_report::{render_html, terminal_summary, terminal_table};
+use synthetic::Extent;
+
+fn rendered(dir: &Path) -> (Run, String) {
+    let run = Run::open(dir).unwrap();
+    let html = render_html(&run).unwrap();
+    (run, html)
+}
+
+/// What must hold of every report, whatever the record.
+fn check_form(html: &str) {
+    for outside in ["http://", "https://", "<script", "<link rel=\"stylesheet", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside} in the page");
+    }
+    for word in ["NaN", ">inf", "Infinity", "-inf"] {
+        assert!(!html.contains(word), "{word} in the page");
+    }
+    let figures: Vec<&str> = html.split("<svg").skip(1).collect();
+    assert!(!figures.is_empty());
+    for figure in figures {
+        let figure = figure.split("</svg>").next().unwrap();
+        assert!(figure.contains("<title"), "a figure without a title: {figure:.200}");
+    }
+    for tag in ["svg", "table", "section", "details", "figure", "div", "dl"] {
+        let opened = html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
+        assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "<{tag}> opened and closed");
+    }
+    let ids: Vec<&str> = html.split(" id=\"").skip(1).map(|s| s.split('"').next().unwrap()).collect();
+    let mut unique = ids.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), ids.len(), "ids are unique: {ids:?}");
+}
+
+#[test]
+fn a_whole_run_shows_everything() {
+    let root = tempfile::tempdir().unwrap();
+    let (run, html) = rendered(&synthetic::write(root.path(), Extent::Whole).unwrap());
+    check_form(&html);
+    let sentence = &run.verdict().unwrap().sentence;
+    assert!(html.contains(&format!("<h1 id=\"answer\">{sentence}</h1>")));
+    for piece in [
+        "</span> passed</span>",
+        "</span> valid</span>",
+        "What gave way first, at 12,700 users",
+        "GetPurchaseHistory: p99",
+        "CPU of the host: 1.8",
+        "of 2 cores busy",
+        "capacity 12,500",
+        "12,500</b> <span>users",
+        "10,870</b> <span>users per core",
+        "8.12</b> <span>KiB per user",
+        "5 min 47 s",
+        "10.95 % ± 1.10 %",
+        "Neither judged nor used in this profile: Register, UpdateUserProfile",
+        "Operations per user and second",
+        "start lag, p99 212 ms (allowed 100 ms)",
+        "0.01 of the published size",
+        "6,893,575",
+        "trial 4 is repeated",
+        "strategy = &#34;search&#34;",
+        "&#60;none&#62;",
+        "open files",
+    ] {
+        assert!(html.contains(piece), "`{piece}` is missing");
+    }
+    // Eight trials in the whole curve, six at the enlarged edge, and eight windows in each of six figures over time.
+    assert_eq!(html.matches("<title>trial ").count(), 8 + 6 + 6 * 8);
+    for id in ["curve", "users", "throughput", "response", "lag", "cpu", "memory"] {
+        assert!(html.contains(&format!("<title id=\"{id}-t\">")), "figure {id}");
+    }
+}
+
+#[test]
+fn a_killed_run_shows_what_there_is() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = synthetic::write(root.path(), Extent::Killed).unwrap();
+    let log = dir.join("response.hlog");
+    let bytes = fs::read(&log).unwrap();
+    fs::write(&log, &bytes[..bytes.len() - 20]).unwrap();
+    let (run, html) = rendered(&dir);
+    check_form(&html);
+    assert!(html.contains("This run was cut off"));
+    assert!(html.contains("</span> interrupted</span>"));
+    assert!(!html.contains("</span> passed</span>"));
+    assert!(
+        html.contains("response.hlog&#96; line") || html.contains("response.hlog` line"),
+        "damage is told"
+    );
+    assert!(html.contains("<title id=\"response-t\">") && html.contains("ramp-dot"));
+    assert!(terminal_summary(&run).contains("This run was cut off"));
+}
+
+#[test]
+fn a_run_that_ended_before_any_load_has_a_report() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(root.path(), &"20301120-184500-0000".parse().unwrap()).unwrap();
+    let header = Header {
+        v: VERSION,
+        id: "<b>20301120</b>".to_owned(),
+        tool: "0.1.0".to_owned(),
+        started_at: "2030-11-20T18:45:00Z".to_owned(),
+        command: "barograph run \"><script>".to_owned(),
+    };
+    writer.append(&Entry::Header(header)).unwrap();
+    let phase = barograph_model::Phase::Deploy;
+    writer.append(&Entry::phase_started(phase, 1.0)).unwrap();
+    writer.append(&Entry::phase_failed(phase, 2.0, "start unit `app`: exit status 3".to_owned())).unwrap();
+    let cause = "the application did not become ready".to_owned();
+    writer.append(&Entry::Interrupted(Interrupted { at_s: 2.0, phase: "deploy".to_owned(), cause })).unwrap();
+    writer.finish().unwrap();
+    let (run, html) = rendered(writer.dir());
+    check_form(&html);
+    let sentence = "This run was interrupted in phase deploy: the application did not become ready.";
+    assert!(html.contains(sentence) && terminal_summary(&run).contains(sentence));
+    assert!(html.contains("Phase deploy failed: start unit `app`: exit status 3"));
+}
+
+#[test]
+fn a_report_can_be_made_again_and_is_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = synthetic::write(root.path(), Extent::Killed).unwrap();
+    assert_eq!(rendered(&dir).1, rendered(&dir).1);
+}
+
+#[test]
+fn the_terminal_table_fits_and_reads() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
+    let mut window = run.trials().nth(6).unwrap().window.clone();
+    let (mut bad, rest) = (window.ops[0].clone(), window.ops.split_off(9));
+    bad.count = 12_345_678;
+    bad.failed = 1_234_567;
+    (bad.time_ok, bad.mix_ok, bad.failures_ok) = (false, false, false);
+    (bad.p50_ms, bad.p90_ms, bad.p99_ms, bad.max_ms, bad.mix) = (3.46, f64::NAN, 2412.0, 40_000.0, 0.0312);
+    let mut quiet = rest[0].clone();
+    (quiet.count, quiet.failed) = (28_570, 7);
+    (quiet.p50_ms, quiet.p90_ms, quiet.p99_ms, quiet.max_ms) = (8954.0, 22_168.0, 44_007.0, 44_007.0);
+    quiet.judged = false;
+    window.ops = vec![bad, quiet];
+    let table = terminal_table(&window);
+    insta::assert_snapshot!(table, @r"
+─────────────────────────────────────────────────────────────────────────────────────────────────────────
+ operation        count  mix %   required  p50 ms     p90     p99     max  limit      failed  verdict
+─────────────────────────────────────────────────────────────────────────────────────────────────────────
+ HomePage    12,345,678  !3.12  2.35±0.47     3.5       –  !2,412  40,000  2,000  !1,234,567  FAIL
+ GetNextBid      28,570      –          –   8,954  22,168  44,007  44,007      –           7  not judged
+─────────────────────────────────────────────────────────────────────────────────────────────────────────
+");
+    for line in terminal_summary(&run).lines().take(19).chain(table.lines()) {
+        assert!(line.chars().count() <= 110, "{line}");
+    }
+}
