@@ -1,0 +1,121 @@
+//! Why a run did not come to its end, and the exit code that says whose side it was on.
+
+use std::path::PathBuf;
+
+use barograph_engine::EngineError;
+use barograph_platform::{Ended, Fault, LedgerError, LogTail, Missing, Side};
+use barograph_record::{ExitCode, RecordError};
+use barograph_spec::Refused;
+
+/// A run did not come to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HarnessError {
+    /// The plan asks for something impossible.
+    #[error("the plan cannot be run\n{0}")]
+    Refused(Refused),
+    /// Something must be installed or allowed first.
+    #[error("this machine is not ready for the plan")]
+    Missing(#[source] Missing),
+    /// A unit could not be made or handled.
+    #[error("run a unit of the deployment")]
+    Platform(#[source] Fault),
+    /// The fill job ended without saying what it filled.
+    #[error("the fill of {size} ended without its closing line; see its log in the record")]
+    FillSilent {
+        /// The size.
+        size: String,
+    },
+    /// The application is ready, but nobody knows where it answers.
+    #[error("unit `{unit}` is ready, but announced no address")]
+    NoAddress {
+        /// The unit.
+        unit: String,
+    },
+    /// Things the run created are still there.
+    #[error("remove everything the run created; `barograph clean` tries again: {}", things.join("; "))]
+    LeftBehind {
+        /// Each of them with the reason.
+        things: Vec<String>,
+    },
+    /// Filled data could not be given their name.
+    #[error("keep the filled data as `{}`", dir.display())]
+    KeepData {
+        /// The folder they were to have.
+        dir: PathBuf,
+        /// Why not.
+        #[source]
+        why: std::io::Error,
+    },
+    /// The application ended in mid-run.
+    #[error("the application ended in mid-run: {ended}{log}")]
+    TargetGone {
+        /// How it ended.
+        ended: Ended,
+        /// What it had to say.
+        log: LogTail,
+    },
+    /// Users get no answers at all.
+    #[error("the application has not answered a single operation for {seconds} s")]
+    TargetSilent {
+        /// For how long.
+        seconds: u64,
+    },
+    /// The list of created things could not be kept.
+    #[error("keep the ledger of what was created")]
+    Ledger(#[source] LedgerError),
+    /// Results could not be written.
+    #[error("write the record")]
+    Record(#[source] RecordError),
+    /// A system facility the tool needs was refused.
+    #[error("read the machine's own figures")]
+    Probe(#[source] barograph_probe::ProbeError),
+    /// The driver failed.
+    #[error("drive the load")]
+    Engine(#[source] EngineError),
+    /// Somebody stopped the run.
+    #[error("stopped before its end")]
+    Interrupted,
+}
+
+impl HarnessError {
+    /// The exit code this error ends the program with.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            HarnessError::Refused(_) | HarnessError::Missing(_) => ExitCode::Refused,
+            HarnessError::Platform(fault) if fault.side() == Side::Target => ExitCode::TargetNotReady,
+            HarnessError::Platform(fault) if fault.side() == Side::Tool => ExitCode::CannotWrite,
+            HarnessError::Platform(_) | HarnessError::LeftBehind { .. } => ExitCode::PlatformFault,
+            HarnessError::FillSilent { .. }
+            | HarnessError::NoAddress { .. }
+            | HarnessError::TargetGone { .. }
+            | HarnessError::TargetSilent { .. } => ExitCode::TargetNotReady,
+            HarnessError::KeepData { .. } | HarnessError::Ledger(_) | HarnessError::Record(_) => {
+                ExitCode::CannotWrite
+            }
+            HarnessError::Probe(_) => ExitCode::PlatformFault,
+            HarnessError::Engine(_) => ExitCode::Bug,
+            HarnessError::Interrupted => ExitCode::Interrupted,
+        }
+    }
+}
+
+macro_rules! from {
+    ($($source:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$source> for HarnessError {
+            fn from(why: $source) -> Self {
+                HarnessError::$variant(why)
+            }
+        })*
+    };
+}
+
+from! {
+    Refused => Refused,
+    Fault => Platform,
+    LedgerError => Ledger,
+    RecordError => Record,
+    EngineError => Engine,
+    barograph_probe::ProbeError => Probe,
+}

@@ -1,0 +1,142 @@
+//! The fill phase: the data set in place, made by a job of its own or found from an earlier run.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use barograph_model::Phase;
+use barograph_platform::{OnLine, Platform, Thing};
+use barograph_record::{Entry, Fill};
+
+use crate::kind::FillLine;
+use crate::run::Run;
+use crate::words::count;
+use crate::{FillProgress, HarnessError, WorkloadKind};
+
+/// How often the screen hears of progress.
+const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
+
+/// What the job has said so far.
+#[derive(Default)]
+struct Said {
+    progress: Option<FillProgress>,
+    filled: Option<Box<Fill>>,
+}
+
+pub(crate) async fn fill(run: &mut Run<'_>) -> Result<(), HarnessError> {
+    let factors: Vec<String> =
+        run.data.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let about =
+        format!("data of size {} for {} users ({})", run.data.size, run.data.max_users, factors.join(", "));
+    run.phase(Phase::Fill, &about)?;
+    let dir = run.data_dir();
+    let filled = if run.world.kind.is_filled(&dir) {
+        run_job(run, &dir).await?
+    } else {
+        fill_afresh(run, &dir).await?
+    };
+    run.say(&words(&filled, &dir));
+    run.record.append(&Entry::Fill(filled))?;
+    run.done()
+}
+
+/// Fills under a name of this run's own and takes the real one when it is whole: what a stopped run removes is never
+/// somebody else's, and two runs may fill at the same moment.
+async fn fill_afresh(run: &mut Run<'_>, dir: &Path) -> Result<Fill, HarnessError> {
+    let mut name = dir.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", run.world.id));
+    let part = dir.with_file_name(name);
+    let path = std::path::absolute(&part).unwrap_or_else(|_| part.clone());
+    let entry = run.ledger.will(Thing::Directory { path })?;
+    let filled = run_job(run, &part).await?;
+    match std::fs::rename(&part, dir) {
+        Ok(()) => run.ledger.removed(entry)?,
+        // Another run was faster; its data are the same.
+        Err(_) if run.world.kind.is_filled(dir) => run.ledger.remove_directory(entry)?,
+        Err(why) => return Err(HarnessError::KeepData { dir: dir.to_owned(), why }),
+    }
+    Ok(filled)
+}
+
+async fn run_job(run: &mut Run<'_>, dir: &Path) -> Result<Fill, HarnessError> {
+    let mut job = run.job("fill.log", Path::new(""));
+    job.data_dir = dir.to_owned();
+    let unit = run.world.kind.fill_unit(&job);
+    let said: Arc<Mutex<Said>> = Arc::default();
+    let on_line = listener(run.world.kind, Arc::clone(&said));
+    let platform: &dyn Platform = run.world.platform;
+    platform.preflight(&unit).await.map_err(HarnessError::Missing)?;
+    let ledger = run.ledger.clone();
+    let mut job = platform.create(&unit, &ledger, on_line);
+    let stop = run.world.stop.clone();
+    let mut show = tokio::time::interval(SHOW_EVERY);
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.wanted() => return Err(HarnessError::Interrupted),
+            _ = show.tick() => show_progress(run, &said),
+            ended = &mut job => {
+                let running = ended?;
+                drop(running);
+                break;
+            }
+        }
+    }
+    drop(job);
+    let filled = said.lock().expect("nobody panics while holding it").filled.take();
+    filled.map(|fill| *fill).ok_or_else(|| HarnessError::FillSilent { size: run.data.size.clone() })
+}
+
+/// Keeps the newest of each kind of line, however fast they come: the closing one is never lost.
+fn listener(kind: &'static dyn WorkloadKind, said: Arc<Mutex<Said>>) -> OnLine {
+    Arc::new(move |line: &str| {
+        let heard = kind.fill_line(line);
+        let mut said = said.lock().expect("nobody panics while holding it");
+        match heard {
+            Some(FillLine::Progress(progress)) => said.progress = Some(progress),
+            Some(FillLine::Filled(fill)) => said.filled = Some(fill),
+            None => {}
+        }
+    })
+}
+
+fn show_progress(run: &mut Run<'_>, said: &Mutex<Said>) {
+    let progress = said.lock().expect("nobody panics while holding it").progress.clone();
+    if let Some(p) = progress {
+        let done = if p.total == 0 { 0.0 } else { p.done as f64 / p.total as f64 };
+        run.progress(done, None, format!("{}: {} of {}", p.stage, p.done, p.total));
+    }
+}
+
+fn words(fill: &Fill, dir: &Path) -> String {
+    let rows: u64 = fill.rows.iter().map(|c| c.count).sum();
+    let bytes: u64 = fill.bytes.iter().map(|c| c.count).sum();
+    let how = if fill.reused { "reused from an earlier run" } else { "filled" };
+    format!(
+        "{how}: {} rows and pictures, {:.2} GB in {} ({:.1} s when it was made)",
+        count(rows),
+        bytes as f64 / 1e9,
+        dir.display(),
+        fill.seconds
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::KIND;
+
+    #[test]
+    fn the_closing_line_is_kept_however_many_lines_come() {
+        let said: Arc<Mutex<Said>> = Arc::default();
+        let on_line = listener(&KIND, Arc::clone(&said));
+        for n in 0..10_000 {
+            on_line(&n.to_string());
+        }
+        on_line("filled");
+        on_line("a word of a library");
+        on_line("10000");
+        let said = said.lock().unwrap();
+        assert_eq!(said.progress.as_ref().unwrap().done, 10_000);
+        assert!(said.filled.is_some());
+    }
+}

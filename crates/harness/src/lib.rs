@@ -1,0 +1,29 @@
+//! A run as a list of phases: check, fill, deploy, ramp, warm-up, hold, drain, verify, collect, remove.
+//!
+//! [`run`] calls them in order. Whatever happens in one of them, what was created is removed and what was measured is
+//! kept: every phase leaves an entry in the record when it starts and when it ends, intervals are appended as they
+//! come. The harness knows no workload and no platform by name; it is handed them in a [`World`].
+
+mod check;
+mod clock;
+mod deploy;
+mod drive;
+mod error;
+mod fill;
+mod hold;
+mod kind;
+mod probes;
+mod run;
+mod screen;
+mod stop;
+#[cfg(test)]
+mod testing;
+mod verdict;
+mod words;
+
+pub use check::{Checked, Machine, MostUsers, check};
+pub use error::HarnessError;
+pub use kind::{DataSet, FillLine, FillProgress, Job, SizeInfo, Verified, WorkloadKind};
+pub use run::{Finished, World, run};
+pub use screen::{Progress, Screen};
+pub use stop::{Stop, StopHandle};

@@ -1,0 +1,334 @@
+//! One run from its first phase to its last, whatever happens between.
+
+use std::path::{Path, PathBuf};
+
+use barograph_model::{Nanos, Phase};
+use barograph_platform::{Ledger, Platform, Running, Thing};
+use barograph_record::{Entry, ExitCode, Expected, Header, Interrupted, Note, RunId, RunWriter, Verdict};
+use barograph_spec::Plan;
+
+use crate::check::{Checked, MostUsers};
+use crate::clock::RunClock;
+use crate::kind::Job;
+use crate::{DataSet, HarnessError, Progress, Screen, Stop, WorkloadKind, deploy, drive, fill, verdict};
+
+/// Everything a run is given from outside.
+pub struct World<'w> {
+    /// The workload.
+    pub kind: &'static dyn WorkloadKind,
+    /// Where units are created.
+    pub platform: &'w dyn Platform,
+    /// The wish to stop.
+    pub stop: Stop,
+    /// Name of the run.
+    pub id: RunId,
+    /// When it begins, as RFC 3339 in UTC.
+    pub started_at: String,
+    /// Version of the program.
+    pub tool: String,
+    /// The command as typed.
+    pub command: String,
+    /// Versions, machine, settings.
+    pub disclosure: serde_json::Value,
+    /// Cores of this machine.
+    pub cores: usize,
+}
+
+/// A run that came to an end, good or bad, with its record in place.
+#[derive(Debug)]
+pub struct Finished {
+    /// The folder of the record.
+    pub dir: PathBuf,
+    /// How the program should end.
+    pub exit: ExitCode,
+    /// The verdict, if it came to one.
+    pub verdict: Option<Verdict>,
+    /// Why it did not come to its end.
+    pub error: Option<HarnessError>,
+}
+
+/// How long a unit may take to end when asked.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Runs a checked plan. An error means that no record could be begun; everything later is in [`Finished`], and in the
+/// record as far as that can still be written.
+pub async fn run(
+    checked: Checked,
+    world: &World<'_>,
+    screen: &mut dyn Screen,
+) -> Result<Finished, HarnessError> {
+    let Checked { plan, data, notes, most_users } = checked;
+    let clock = RunClock::start();
+    let mut record = begin_record(&plan.runs, world)?;
+    let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
+        Ok(ledger) => ledger,
+        Err(why) => {
+            let broken = BrokenOff { phase: Phase::Check, why: why.into() };
+            return Ok(end(&mut record, clock, None, Some(broken)));
+        }
+    };
+    let phase = Phase::Check;
+    let mut run =
+        Run { world, plan, data, most_users, record, ledger, clock, screen, phase, phase_is_open: false };
+    let mut app = None;
+    let staged = match run.stages(notes, &mut app).await {
+        Ok(verdict) => Ok(verdict),
+        Err(why) => Err(run.break_off(why)),
+    };
+    // Removing goes on whatever happened; only the first error is the run's.
+    let removed = match run.remove(app).await {
+        Ok(()) => None,
+        Err(why) => Some(run.break_off(why)),
+    };
+    if let (Err(_), Some(also)) = (&staged, &removed) {
+        run.say(&chain(&also.why));
+    }
+    let (verdict, broken) = match staged {
+        Ok(verdict) => (Some(verdict), removed),
+        Err(broken) => (None, Some(broken)),
+    };
+    Ok(end(&mut run.record, clock, verdict, broken))
+}
+
+fn begin_record(runs: &Path, world: &World<'_>) -> Result<RunWriter, HarnessError> {
+    let mut record = RunWriter::create(runs, &world.id)?;
+    record.append(&Entry::Header(Header {
+        v: barograph_record::VERSION,
+        id: world.id.to_string(),
+        tool: world.tool.clone(),
+        started_at: world.started_at.clone(),
+        command: world.command.clone(),
+    }))?;
+    Ok(record)
+}
+
+/// Where and why a run broke off.
+struct BrokenOff {
+    phase: Phase,
+    why: HarnessError,
+}
+
+/// The last lines of the record. Only now the exit code is known, and the verdict carries it.
+fn end(
+    record: &mut RunWriter,
+    clock: RunClock,
+    mut verdict: Option<Verdict>,
+    mut broken: Option<BrokenOff>,
+) -> Finished {
+    let judged = verdict.as_ref().map_or(ExitCode::Bug, |v| ExitCode::of_run(v.passed, v.valid));
+    let exit = |broken: &Option<BrokenOff>| broken.as_ref().map_or(judged, |b| b.why.exit_code());
+    if let Some(verdict) = &mut verdict {
+        verdict.exit_code = exit(&broken).code();
+        if let Err(why) = record.append(&Entry::Verdict(Box::new(verdict.clone()))) {
+            broken.get_or_insert(BrokenOff { phase: Phase::Remove, why: why.into() });
+        }
+    }
+    if let Some(BrokenOff { phase, why }) = &broken {
+        let stop = Interrupted { at_s: clock.at_s(), phase: phase.name().to_owned(), cause: chain(why) };
+        // The disk may be what failed: then the record ends here and says so by having no last line.
+        let _ = record.append(&Entry::Interrupted(stop));
+    }
+    if let Err(why) = record.finish() {
+        broken.get_or_insert(BrokenOff { phase: Phase::Remove, why: why.into() });
+    }
+    let exit = exit(&broken);
+    Finished { dir: record.dir().to_owned(), exit, verdict, error: broken.map(|broken| broken.why) }
+}
+
+/// A run in progress.
+pub(crate) struct Run<'w> {
+    pub(crate) world: &'w World<'w>,
+    pub(crate) plan: Plan,
+    pub(crate) data: DataSet,
+    pub(crate) record: RunWriter,
+    pub(crate) ledger: Ledger,
+    pub(crate) clock: RunClock,
+    pub(crate) most_users: MostUsers,
+    screen: &'w mut dyn Screen,
+    /// The latest phase.
+    phase: Phase,
+    phase_is_open: bool,
+}
+
+impl Run<'_> {
+    /// Everything up to the answer.
+    async fn stages(
+        &mut self,
+        notes: Vec<String>,
+        app: &mut Option<Box<dyn Running>>,
+    ) -> Result<Verdict, HarnessError> {
+        self.check(notes)?;
+        fill::fill(self).await?;
+        let running = app.insert(deploy::deploy(self).await?);
+        let address = deploy::address(running.as_ref())?;
+        let held = drive::drive(self, running.as_ref(), address).await?;
+        self.phase(Phase::Verify, "is the data still right?")?;
+        let verified = async {
+            tokio::select! {
+                biased;
+                verified = self.world.kind.verify(address) => verified,
+                ended = running.wait_exit() => Err(format!("the application ended before: {ended}")),
+            }
+        };
+        let verified = self.world.stop.clone().or(verified).await?;
+        self.done()?;
+        self.collect()?;
+        Ok(verdict::conclude(self, &held, &verified))
+    }
+
+    /// The plan was checked before the run began; here its answers go into the record.
+    fn check(&mut self, notes: Vec<String>) -> Result<(), HarnessError> {
+        self.phase(Phase::Check, "the plan is possible here")?;
+        self.record.plan(&self.plan.resolved)?;
+        self.record.disclosure(&self.world.disclosure)?;
+        self.expected()?;
+        for note in notes {
+            self.note(note)?;
+        }
+        self.done()
+    }
+
+    /// The profile's rules and figures, for the report.
+    fn expected(&mut self) -> Result<(), HarnessError> {
+        let kind = self.world.kind;
+        let profile = kind.profile(&self.plan.profile).expect("the profile was checked");
+        let expected = Expected::keep(kind.name(), &profile, kind.ops(), kind.session_op());
+        Ok(self.record.append(&Entry::Expected(expected))?)
+    }
+
+    /// Copies what says what the data were. Logs need no collecting: units write them into the record as they go.
+    fn collect(&mut self) -> Result<(), HarnessError> {
+        self.phase(Phase::Collect, "what the data were, into the record")?;
+        for file in self.world.kind.describing_files(&self.data_dir()) {
+            let name = file.file_name().map_or_else(|| "data".into(), std::ffi::OsStr::to_os_string);
+            let to = self.record.services_dir().join(name);
+            if let Err(why) = std::fs::copy(&file, &to) {
+                self.note(format!("could not keep {}: {why}", file.display()))?;
+            }
+        }
+        self.done()
+    }
+
+    /// Stops what runs and removes what was made. A record that cannot be written must not keep the rest from being
+    /// removed, so every step is tried; one error is given back, and what is left behind weighs most.
+    async fn remove(&mut self, app: Option<Box<dyn Running>>) -> Result<(), HarnessError> {
+        let begun = self.phase(Phase::Remove, "nothing stays behind");
+        let stopped = match app {
+            Some(app) => app.stop(GRACE).await.map(drop),
+            None => Ok(()),
+        };
+        let swept = self.world.platform.sweep(&self.ledger).await;
+        // A ledger that names nothing any more has done its work.
+        if self.ledger.left().is_empty() {
+            // What cannot be removed is harmless: `clean` reads it and finds nothing.
+            let _ = std::fs::remove_file(self.ledger.path());
+        }
+        if let Ok(swept) = &swept
+            && !swept.failed.is_empty()
+        {
+            let things = swept.failed.iter().map(|(thing, why)| format!("{thing}: {why}")).collect();
+            return Err(HarnessError::LeftBehind { things });
+        }
+        begun?;
+        stopped?;
+        let swept = swept?;
+        let state = self.state_dir();
+        for thing in &swept.removed {
+            // The state folder goes with every run; anything else would have been gone if all were well.
+            if !matches!(thing, Thing::Directory { path } if *path == state) {
+                self.note(format!("removed {thing}"))?;
+            }
+        }
+        self.done()
+    }
+
+    /// Closes the phase in which the run, or its removal, broke off. That it cannot be written must not keep the rest
+    /// from being removed.
+    fn break_off(&mut self, why: HarnessError) -> BrokenOff {
+        let phase = self.phase;
+        if std::mem::take(&mut self.phase_is_open) {
+            let at_s = self.clock.at_s();
+            let entry = match &why {
+                HarnessError::Interrupted => Entry::phase_interrupted(phase, at_s),
+                why => Entry::phase_failed(phase, at_s, chain(why)),
+            };
+            self.screen.say(&format!("{} did not come to its end", phase.name()));
+            let _ = self.record.append(&entry);
+        }
+        BrokenOff { phase, why }
+    }
+
+    /// Begins a phase.
+    pub(crate) fn phase(&mut self, phase: Phase, about: &str) -> Result<(), HarnessError> {
+        self.phase = phase;
+        self.phase_is_open = true;
+        self.screen.phase(phase, about);
+        Ok(self.record.append(&Entry::phase_started(phase, self.clock.at_s()))?)
+    }
+
+    /// Ends the phase as meant.
+    pub(crate) fn done(&mut self) -> Result<(), HarnessError> {
+        if std::mem::take(&mut self.phase_is_open) {
+            self.record.append(&Entry::phase_done(self.phase, self.clock.at_s()))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn note(&mut self, text: String) -> Result<(), HarnessError> {
+        self.screen.say(&text);
+        Ok(self.record.append(&Entry::Note(Note { at_s: self.clock.at_s(), text }))?)
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        self.screen.say(line);
+    }
+
+    pub(crate) fn progress(&mut self, done: f64, remaining: Option<Nanos>, line: String) {
+        self.screen.progress(&Progress { done, remaining, line });
+    }
+
+    /// Where the filled data of this plan are.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.data.dir_in(&self.plan.data.dir)
+    }
+
+    /// Makes the folder in which the application keeps what changes.
+    pub(crate) fn make_state_dir(&mut self) -> Result<PathBuf, HarnessError> {
+        let path = self.state_dir();
+        // The sweep removes it, after the processes that write to it.
+        self.ledger.make_directory(&path)?;
+        Ok(path)
+    }
+
+    /// As the ledger names it.
+    fn state_dir(&self) -> PathBuf {
+        let path = self.record.dir().join("state");
+        std::path::absolute(&path).unwrap_or(path)
+    }
+
+    /// What a unit of this run is made for.
+    pub(crate) fn job(&self, log: &str, state_dir: &Path) -> Job<'_> {
+        Job {
+            plan: &self.plan,
+            data: &self.data,
+            data_dir: self.data_dir(),
+            state_dir: state_dir.to_owned(),
+            log: self.record.services_dir().join(log),
+        }
+    }
+}
+
+/// An error with all its causes, in one line each.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! How a run ends: nothing left behind, one exit code in record and program, and every failure with its phase.
+
+use std::path::Path;
+
+use barograph_record::{PhaseOutcome, Run as Kept};
+
+use super::*;
+use crate::check::{Machine, check};
+use crate::testing::{Dark, Here, KIND, Kind};
+
+/// One user for a second, judged in ten intervals.
+const SHORT: [&str; 8] = [
+    "load.strategy=fixed",
+    "load.users=1",
+    "load.ramp_s=0",
+    "load.warm_up_s=0",
+    "load.window_s=1",
+    "load.drain_s=0",
+    "driver.interval_ms=100",
+    "driver.workers=1",
+];
+
+fn id() -> RunId {
+    "20301120-184500-0001".parse().unwrap()
+}
+
+fn run_here(root: &Path, platform: &Here, kind: &'static Kind) -> Result<Finished, HarnessError> {
+    let mut sets: Vec<String> = SHORT.iter().map(|s| (*s).to_owned()).collect();
+    sets.push(format!("runs={}", root.display()));
+    let plan = barograph_spec::read("test", "", &sets).unwrap();
+    let checked = check(&plan, kind, Machine { open_files: 10_000, free_bytes: None }).unwrap();
+    let (_keep, stop) = Stop::new();
+    let world = World {
+        kind,
+        platform,
+        stop,
+        id: id(),
+        started_at: "2030-11-20T18:45:00Z".to_owned(),
+        tool: "test".to_owned(),
+        command: "test".to_owned(),
+        disclosure: serde_json::json!({}),
+        cores: 2,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(run(checked, &world, &mut Dark))
+}
+
+fn here() -> Here {
+    Here { address: Some(([127, 0, 0, 1], 9).into()), stuck: None }
+}
+
+/// Name, outcome and error of the last phase in the record.
+fn last_phase(kept: &Kept) -> (String, Option<PhaseOutcome>, Option<String>) {
+    let last = kept.phases().pop().unwrap();
+    (last.phase, last.outcome, last.error)
+}
+
+#[test]
+fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let finished = run_here(root.path(), &here(), &KIND).unwrap();
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    assert_eq!(kept.verdict().unwrap().exit_code, finished.exit.code());
+    assert_eq!(finished.verdict.as_ref(), kept.verdict());
+    assert!(kept.complete && kept.interrupted().is_none());
+    assert_eq!(last_phase(&kept), ("remove".to_owned(), Some(PhaseOutcome::Done), None));
+    assert!(!finished.dir.join("state").exists() && !finished.dir.join("ledger.jsonl").exists());
+    // That the state folder went is no news.
+    assert_eq!(kept.notes().filter(|(_, text)| text.contains("removed")).count(), 0);
+}
+
+#[test]
+fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
+    let root = tempfile::tempdir().unwrap();
+    let platform = Here { stuck: Some("somebody sits in it"), ..here() };
+    let finished = run_here(root.path(), &platform, &KIND).unwrap();
+    assert_eq!(finished.exit, ExitCode::PlatformFault);
+    let state = finished.dir.join("state");
+    let named = format!("folder {}: somebody sits in it", state.display());
+    let error = finished.error.unwrap();
+    assert!(matches!(&error, HarnessError::LeftBehind { things } if *things == [named.clone()]), "{error}");
+    let kept = Kept::open(&finished.dir).unwrap();
+    assert_eq!(kept.verdict().unwrap().exit_code, 6);
+    let stop = kept.interrupted().unwrap();
+    assert!(stop.phase == "remove" && stop.cause.ends_with(&named), "{stop:?}");
+    assert!(kept.complete);
+    let (phase, outcome, why) = last_phase(&kept);
+    assert_eq!((phase.as_str(), outcome), ("remove", Some(PhaseOutcome::Failed)));
+    assert!(why.unwrap().ends_with(&named));
+    assert!(finished.dir.join("ledger.jsonl").exists(), "`clean` needs the ledger");
+}
+
+#[test]
+fn an_earlier_failure_stays_the_error_of_the_run() {
+    let root = tempfile::tempdir().unwrap();
+    let platform = Here { address: None, stuck: Some("somebody sits in it") };
+    let finished = run_here(root.path(), &platform, &KIND).unwrap();
+    assert_eq!(finished.exit, ExitCode::TargetNotReady);
+    assert_eq!(finished.error.unwrap().to_string(), "unit `serve` is ready, but announced no address");
+    let kept = Kept::open(&finished.dir).unwrap();
+    assert!(kept.verdict().is_none());
+    assert_eq!(kept.interrupted().unwrap().phase, "deploy");
+    let failed: Vec<String> = kept
+        .phases()
+        .into_iter()
+        .filter(|s| s.outcome == Some(PhaseOutcome::Failed))
+        .map(|s| s.phase)
+        .collect();
+    assert_eq!(failed, ["deploy", "remove"]);
+}
+
+#[test]
+fn a_run_on_data_that_are_not_right_is_not_valid_and_does_not_say_it_held() {
+    static WRONG: Kind = Kind { findings: &["two auctions sold one item"] };
+    let root = tempfile::tempdir().unwrap();
+    let finished = run_here(root.path(), &here(), &WRONG).unwrap();
+    assert_eq!(finished.exit, ExitCode::NotValid);
+    let verdict = finished.verdict.unwrap();
+    assert_eq!(
+        verdict.sentence,
+        "1 user of the asking application (official2) cannot be judged, because the data were not right after the run."
+    );
+    assert_eq!(verdict.reasons[0], "the data is not right after the run: two auctions sold one item");
+    assert!(!verdict.valid && verdict.exit_code == 9);
+}
+
+#[test]
+fn a_failure_before_the_first_phase_is_in_the_record() {
+    let root = tempfile::tempdir().unwrap();
+    let mut record = RunWriter::create(root.path(), &id()).unwrap();
+    let why = Ledger::open(root.path().join("no folder/ledger.jsonl")).unwrap_err().into();
+    let finished = end(&mut record, RunClock::start(), None, Some(BrokenOff { phase: Phase::Check, why }));
+    assert_eq!(finished.exit, ExitCode::CannotWrite);
+    let lines = std::fs::read_to_string(finished.dir.join("run.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!((&lines[0]["kind"], &lines[0]["phase"]), (&"interrupted".into(), &"check".into()));
+    assert!(lines[0]["cause"].as_str().unwrap().starts_with("keep the ledger"), "{lines:?}");
+    assert_eq!(lines[1]["kind"], "finished");
+}
+
+#[test]
+fn without_a_record_there_is_only_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join(id().as_str())).unwrap();
+    let error = run_here(root.path(), &here(), &KIND).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::CannotWrite);
+    assert_eq!(std::fs::read_dir(root.path().join(id().as_str())).unwrap().count(), 0);
+}

@@ -1,0 +1,234 @@
+//! A workload that answers at once, a platform that makes nothing, and a screen nobody sees.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_engine::{Runnable, Turn, User, Workload, runnable};
+use barograph_model::{
+    Behaviour, Behaviours, ChooserId, Derived, Distribution, Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase,
+    Profile, QosRule, Share, UserId,
+};
+use barograph_platform::{
+    Ended, Facts, Fault, Later, Ledger, LedgerError, Missing, OnLine, Platform, Readiness, Running, Swept,
+    Thing, Unit,
+};
+use barograph_record::Fill;
+use barograph_spec::{Connections, DataPlan, Plan, Refusal};
+
+use crate::{DataSet, FillLine, FillProgress, Job, Progress, Screen, SizeInfo, Verified, WorkloadKind};
+
+const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
+
+/// Its data admit 60 users, each with four connections, and it holds answers for 45 s. Lines of its fill: a number is
+/// progress, "filled" is the end.
+pub(crate) struct Kind {
+    /// What the data checks find wrong.
+    pub(crate) findings: &'static [&'static str],
+}
+
+/// With data that stay right.
+pub(crate) static KIND: Kind = Kind { findings: &[] };
+
+struct Asking;
+
+struct Asker;
+
+impl Workload for Asking {
+    type User = Asker;
+    fn user(&self, _: UserId) -> Asker {
+        Asker
+    }
+}
+
+impl User for Asker {
+    async fn act(&self, _: OpId, _: &mut Turn) -> Outcome {
+        Outcome::Good
+    }
+    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+        0
+    }
+    fn end_session(&self) {}
+}
+
+impl WorkloadKind for Kind {
+    fn name(&self) -> &'static str {
+        "asking"
+    }
+    fn version(&self) -> u32 {
+        1
+    }
+    fn ops(&self) -> &'static [OpSpec] {
+        &OPS
+    }
+    fn session_op(&self) -> Option<&'static str> {
+        None
+    }
+    fn profiles(&self) -> &'static [&'static str] {
+        &["official2"]
+    }
+    fn profile(&self, _: &str) -> Option<Profile> {
+        let rule = QosRule {
+            op: OpId(0),
+            quantile: Share::percent(99.0),
+            limit: Some(Nanos::from_secs(2)),
+            mix: Share::percent(100.0),
+            mix_tolerance: Share::percent(5.0),
+            failures: Share::percent(1.0),
+        };
+        let derived = Derived { ops_per_user_s: 50.0, requests_per_op: 1.0, session_s: 1.0 };
+        Some(Profile { name: "official2", rules: vec![rule], derived })
+    }
+    fn behaviours(&self, _: &str) -> Option<Behaviours> {
+        let next = vec![Some(Next::Op(OpId(0)))];
+        let pace = Pace::Cycle(Distribution::Constant(Nanos::from_millis(20)));
+        Behaviours::new(vec![Behaviour { name: "main", first: OpId(0), next, pace }]).ok()
+    }
+    fn sizes(&self) -> Vec<SizeInfo> {
+        vec![SizeInfo { name: "small", max_users: 60 }]
+    }
+    fn data(&self, _: &DataPlan, _: u64) -> Result<DataSet, Refusal> {
+        let (size, stamp) = ("small".to_owned(), "0".to_owned());
+        Ok(DataSet { size, max_users: 60, factors: vec![], stamp, bytes: 0 })
+    }
+    fn is_filled(&self, _: &Path) -> bool {
+        true
+    }
+    fn fill_unit(&self, job: &Job<'_>) -> Unit {
+        unit("fill", job)
+    }
+    fn fill_line(&self, line: &str) -> Option<FillLine> {
+        if let Ok(done) = line.parse() {
+            let stage = "rows".to_owned();
+            return Some(FillLine::Progress(FillProgress { stage, done, total: 1_000_000 }));
+        }
+        (line == "filled").then(|| FillLine::Filled(Box::new(filled())))
+    }
+    fn serve_unit(&self, job: &Job<'_>) -> Unit {
+        unit("serve", job)
+    }
+    fn connections_per_user(&self, _: Connections) -> f64 {
+        4.0
+    }
+    fn longest_wait(&self) -> Option<Nanos> {
+        Some(Nanos::from_secs(45))
+    }
+    fn load(&self, _: SocketAddr, _: &Plan, _: &DataSet) -> Box<dyn Runnable> {
+        runnable(|| Asking)
+    }
+    fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
+        vec![]
+    }
+    fn verify(&self, _: SocketAddr) -> Later<'_, Result<Verified, String>> {
+        let findings: Vec<String> = self.findings.iter().map(|f| (*f).to_owned()).collect();
+        Box::pin(async move { Ok(Verified { ok: findings.is_empty(), findings }) })
+    }
+}
+
+fn filled() -> Fill {
+    Fill {
+        size: "small".to_owned(),
+        max_users: 60,
+        rows: vec![],
+        bytes: vec![],
+        factors: vec![],
+        seconds: 0.0,
+        reused: true,
+        stamp: "0".to_owned(),
+    }
+}
+
+fn unit(name: &str, job: &Job<'_>) -> Unit {
+    let nowhere = PathBuf::from("/nonexistent");
+    Unit {
+        name: name.to_owned(),
+        program: nowhere.clone(),
+        args: vec![],
+        env: vec![],
+        workdir: nowhere,
+        log: job.log.clone(),
+        ready: Readiness::Exit { timeout: Duration::from_secs(1) },
+    }
+}
+
+/// A platform whose units are there without being made.
+pub(crate) struct Here {
+    /// Where its units answer.
+    pub(crate) address: Option<SocketAddr>,
+    /// Why folders cannot be removed.
+    pub(crate) stuck: Option<&'static str>,
+}
+
+impl Platform for Here {
+    fn name(&self) -> &'static str {
+        "here"
+    }
+    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        Box::pin(async { Ok(vec![]) })
+    }
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        _: &'a Ledger,
+        on_line: OnLine,
+    ) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        Box::pin(async move {
+            if unit.name == "fill" {
+                on_line("filled");
+            }
+            let there: Box<dyn Running> = Box::new(There { address: self.address });
+            Ok(there)
+        })
+    }
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+        Box::pin(async move {
+            let mut swept = Swept::default();
+            for left in ledger.left() {
+                assert!(matches!(left.thing, Thing::Directory { .. }), "this platform makes no processes");
+                match self.stuck {
+                    Some(why) => swept.failed.push((left.thing, why.to_owned())),
+                    None => {
+                        ledger.remove_directory(left.entry)?;
+                        swept.removed.push(left.thing);
+                    }
+                }
+            }
+            Ok(swept)
+        })
+    }
+}
+
+/// A unit without a process of its own.
+struct There {
+    address: Option<SocketAddr>,
+}
+
+impl Running for There {
+    fn name(&self) -> &str {
+        "serve"
+    }
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+    fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+    fn wait_exit(&self) -> Later<'_, Ended> {
+        Box::pin(std::future::pending())
+    }
+    fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
+        Box::pin(async { Ok(Ended::Code(0)) })
+    }
+    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
+        Box::pin(async { Ok(Ended::Code(0)) })
+    }
+}
+
+/// Shows nothing.
+pub(crate) struct Dark;
+
+impl Screen for Dark {
+    fn phase(&mut self, _: Phase, _: &str) {}
+    fn progress(&mut self, _: &Progress) {}
+    fn say(&mut self, _: &str) {}
+}

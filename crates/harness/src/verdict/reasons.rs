@@ -1,0 +1,58 @@
+//! Why a trial did not pass, or cannot be believed, in words.
+
+use barograph_record::{KeptOp, KeptResult, Trial};
+
+use crate::words::count;
+
+/// The failed trial with the fewest users.
+pub(super) fn lowest_failure<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
+    trials.iter().filter(|t| t.result == KeptResult::Fail).min_by_key(|t| t.users).copied()
+}
+
+/// Names of the validity checks of a trial that did not hold.
+pub(super) fn disbelieved_by(trial: &Trial) -> Vec<&str> {
+    trial.window.checks.iter().filter(|c| !c.ok).map(|c| c.name.as_str()).collect()
+}
+
+/// Why a trial did not pass or cannot be believed, worst first.
+pub(super) fn reasons_of(trial: &Trial) -> Vec<String> {
+    let mut ops: Vec<&KeptOp> = trial.window.ops.iter().filter(|op| !op.passed()).collect();
+    let share = |op: &KeptOp| op.limit_share().unwrap_or(0.0);
+    ops.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    let broken = ops.into_iter().flat_map(op_reasons);
+    let checks = trial.window.checks.iter().filter(|c| !c.ok);
+    let disbelieved =
+        checks.map(|c| format!("not valid: {} was {}, allowed is {}", c.name, c.found, c.allowed));
+    broken.chain(disbelieved).collect()
+}
+
+fn op_reasons(op: &KeptOp) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if op.count == 0 {
+        return vec![format!("{} did not happen", op.op)];
+    }
+    if let Some(limit) = op.limit_ms.filter(|_| !op.time_ok) {
+        reasons.push(format!(
+            "{} took {} ms at the judged quantile, allowed are {} ms",
+            op.op,
+            count(op.judged_ms.round() as u64),
+            count(limit.round() as u64)
+        ));
+    }
+    if !op.mix_ok {
+        reasons.push(format!(
+            "{} was {:.2} % of the mix, required are {:.2} % within {:.0} %",
+            op.op,
+            op.mix * 100.0,
+            op.mix_required * 100.0,
+            op.mix_tolerance * 100.0
+        ));
+    }
+    if !op.failures_ok {
+        let failed = op.failed as f64 / op.count as f64 * 100.0;
+        let allowed = op.failures_allowed * 100.0;
+        reasons
+            .push(format!("{} failed in {failed:.2} % of its operations, allowed are {allowed:.2} %", op.op));
+    }
+    reasons
+}
