@@ -1,0 +1,139 @@
+//! What can be typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Finds how much load a platform holds before users notice, and what gave way first.
+#[derive(Parser)]
+#[command(name = "barograph", version, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a fault of the tool, 2 refused, 3 the target was not ready or died, \
+4 finished but a QoS rule did not hold, 6 platform fault, 7 interrupted (results kept), 8 results cannot be written, \
+9 finished but not valid.";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a plan: by default, search the most auction users this machine holds
+    Run(RunArgs),
+    /// Say what a plan would do, before anything happens
+    Check(RunArgs),
+    /// List workloads, platforms, sizes, plans, runs or the keys of a plan
+    List(ListArgs),
+    /// Show a record as a table
+    Show(RecordArgs),
+    /// Make the HTML report of a record again
+    Report(RecordArgs),
+    /// Remove whatever interrupted runs left behind
+    Clean(CleanArgs),
+    /// Run the benchmark application on its own
+    Serve(ServeArgs),
+    /// Fill a data set for the benchmark application
+    Fill(FillArgs),
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct RunArgs {
+    /// Plan file; without one, the plan of the main job (plans/auction.toml)
+    pub(crate) plan: Option<PathBuf>,
+    /// Override a key of the plan: load.users=1000 (may be given often)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct ListArgs {
+    /// What to list
+    pub(crate) what: Listed,
+    /// Folder that holds the records
+    #[arg(long, default_value = "runs")]
+    pub(crate) runs: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Listed {
+    /// Kinds of load
+    Workloads,
+    /// Kinds of places where units run
+    Platforms,
+    /// Sizes of data
+    Sizes,
+    /// Plan files in plans/
+    Plans,
+    /// Records
+    Runs,
+    /// Every key of a plan with its default
+    Keys,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct RecordArgs {
+    /// Name of the run or path of its folder; without one, the latest run
+    pub(crate) run: Option<String>,
+    /// Folder that holds the records
+    #[arg(long, default_value = "runs")]
+    pub(crate) runs: PathBuf,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct CleanArgs {
+    /// Folder that holds the records
+    #[arg(long, default_value = "runs")]
+    pub(crate) runs: PathBuf,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct ServeArgs {
+    /// Which application
+    pub(crate) application: Application,
+    /// Folder of a filled data set (`barograph fill`)
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// Folder for what changes; emptied at the start
+    #[arg(long)]
+    pub(crate) state: PathBuf,
+    /// Address to listen at; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Threads that serve requests; 0 means one per core
+    #[arg(long, default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Stop when standard input ends: how a harness takes its application along
+    #[arg(long)]
+    pub(crate) supervised: bool,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct FillArgs {
+    /// Which application
+    pub(crate) application: Application,
+    /// Folder to fill
+    #[arg(long)]
+    pub(crate) data: PathBuf,
+    /// Name of the size (`barograph list sizes`)
+    #[arg(long, default_value = "micro")]
+    pub(crate) size: String,
+    /// Depth of history, 1 as published
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) history: f64,
+    /// Bytes of pictures, 1 as published
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) images: f64,
+    /// Where all choices come from
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Stop when standard input ends, and write progress as lines of JSON
+    #[arg(long)]
+    pub(crate) supervised: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Application {
+    /// The auction benchmark application
+    Auction,
+}

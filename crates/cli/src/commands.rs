@@ -1,0 +1,39 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod clean;
+pub(crate) mod fill;
+pub(crate) mod list;
+pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod show;
+
+use barograph_harness::HarnessError;
+use barograph_record::{ExitCode, RecordError};
+
+/// A command that could not do its work, with the exit code that says whose side it was on.
+pub(crate) struct Failed {
+    pub(crate) code: ExitCode,
+    pub(crate) why: anyhow::Error,
+}
+
+/// How a command ends.
+pub(crate) type Done = Result<ExitCode, Failed>;
+
+impl Failed {
+    pub(crate) fn new(code: ExitCode, why: impl Into<anyhow::Error>) -> Self {
+        Failed { code, why: why.into() }
+    }
+}
+
+impl From<HarnessError> for Failed {
+    fn from(why: HarnessError) -> Self {
+        Failed::new(why.exit_code(), why)
+    }
+}
+
+impl From<RecordError> for Failed {
+    fn from(why: RecordError) -> Self {
+        Failed::new(ExitCode::Refused, why)
+    }
+}

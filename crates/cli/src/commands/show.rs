@@ -1,0 +1,53 @@
+//! `barograph show` and `barograph report`: a record as a table and as a page.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use barograph_record::{ExitCode, Run};
+
+use super::{Done, Failed};
+use crate::args::RecordArgs;
+use crate::terminal;
+
+/// Prints a record's verdict.
+pub(crate) fn show(args: &RecordArgs) -> Done {
+    let run = open(args)?;
+    terminal::result(&barograph_report::terminal_summary(&run));
+    Ok(ExitCode::Fine)
+}
+
+/// Makes the report again.
+pub(crate) fn report(args: &RecordArgs) -> Done {
+    let run = open(args)?;
+    let path = write_report(&run)?;
+    terminal::result(&format!("report  {}", path.display()));
+    Ok(ExitCode::Fine)
+}
+
+fn open(args: &RecordArgs) -> Result<Run, Failed> {
+    let dir = match &args.run {
+        Some(name) if Path::new(name).join("run.jsonl").exists() => PathBuf::from(name),
+        Some(name) => args.runs.join(name),
+        None => latest(&args.runs)?,
+    };
+    Ok(Run::open(&dir)?)
+}
+
+fn latest(runs: &Path) -> Result<PathBuf, Failed> {
+    let last = barograph_record::list(runs)?.into_iter().max();
+    let last = last.ok_or_else(|| anyhow!("find a run in `{}`; `barograph run` makes one", runs.display()));
+    last.map(|id| runs.join(id.as_str())).map_err(|why| Failed::new(ExitCode::Refused, why))
+}
+
+/// Writes `report.html` into the record, whole or not at all.
+pub(crate) fn write_report(run: &Run) -> Result<PathBuf, Failed> {
+    let cannot = |why: anyhow::Error| Failed::new(ExitCode::CannotWrite, why);
+    let html = barograph_report::render_html(run).map_err(|why| Failed::new(ExitCode::Bug, why))?;
+    let path = run.dir.join("report.html");
+    let part = run.dir.join(".report.html.part");
+    std::fs::write(&part, html)
+        .and_then(|()| std::fs::rename(&part, &path))
+        .with_context(|| format!("write `{}`", path.display()))
+        .map_err(cannot)?;
+    Ok(path)
+}

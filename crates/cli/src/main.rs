@@ -1,0 +1,38 @@
+//! The program: arguments, terminal, exit codes, and the list of workloads and platforms.
+
+mod args;
+mod catalog;
+mod commands;
+mod disclosure;
+mod machine;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match args.command {
+        Command::Run(a) => commands::run::run(&a),
+        Command::Check(a) => commands::check::check(&a),
+        Command::List(a) => commands::list::list(&a),
+        Command::Show(a) => commands::show::show(&a),
+        Command::Report(a) => commands::show::report(&a),
+        Command::Clean(a) => commands::clean::clean(&a),
+        Command::Serve(a) => commands::serve::serve(&a),
+        Command::Fill(a) => commands::fill::fill(&a),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code.code()),
+        Err(failed) => {
+            terminal::complain(&failed.why);
+            ExitCode::from(failed.code.code())
+        }
+    }
+}

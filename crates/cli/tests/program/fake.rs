@@ -1,0 +1,221 @@
+//! The auction's users against a target that misbehaves as a script says, in this process.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_engine::{Runnable, runnable};
+use barograph_harness::{
+    DataSet, FillLine, Finished, Job, Machine, Progress, Screen, SizeInfo, Stop, Verified, WorkloadKind,
+    World,
+};
+use barograph_model::{Behaviours, OpSpec, Phase, Profile};
+use barograph_platform::{
+    Ended, Facts, Fault, Later, Ledger, LedgerError, Missing, OnLine, Platform, Readiness, Running, Swept,
+    Unit,
+};
+use barograph_record::{Fill, RunId};
+use barograph_spec::{Connections, DataPlan, Plan, Refusal};
+use barograph_testkit::{Script, Server};
+use barograph_workload_auction::{Auction, Http, Keeping, ops, profile};
+use tokio::sync::watch;
+
+/// Says whether the target's process has ended.
+pub(crate) type Gone = watch::Sender<bool>;
+
+pub(crate) struct Kind;
+
+fn unit(name: &str, job: &Job<'_>) -> Unit {
+    let ready = Readiness::Exit { timeout: Duration::from_secs(1) };
+    let nothing = Path::new("/nonexistent").to_owned();
+    Unit {
+        name: name.to_owned(),
+        program: nothing.clone(),
+        args: vec![],
+        env: vec![],
+        workdir: nothing,
+        log: job.log.clone(),
+        ready,
+    }
+}
+
+impl WorkloadKind for Kind {
+    fn name(&self) -> &'static str {
+        "auction"
+    }
+    fn version(&self) -> u32 {
+        barograph_workload_auction::VERSION
+    }
+    fn ops(&self) -> &'static [OpSpec] {
+        &ops::ALL
+    }
+    fn session_op(&self) -> Option<&'static str> {
+        Some("Login")
+    }
+    fn profiles(&self) -> &'static [&'static str] {
+        &["official2"]
+    }
+    fn profile(&self, name: &str) -> Option<Profile> {
+        profile::profile(name)
+    }
+    fn behaviours(&self, name: &str) -> Option<Behaviours> {
+        profile::profile(name).map(|_| profile::behaviours())
+    }
+    fn sizes(&self) -> Vec<SizeInfo> {
+        vec![SizeInfo { name: "none", max_users: 60 }]
+    }
+    fn data(&self, _: &DataPlan, _: u64) -> Result<DataSet, Refusal> {
+        Ok(DataSet {
+            size: "none".to_owned(),
+            max_users: 60,
+            factors: vec![],
+            stamp: "0".to_owned(),
+            bytes: 0,
+        })
+    }
+    fn is_filled(&self, _: &Path) -> bool {
+        true
+    }
+    fn fill_unit(&self, job: &Job<'_>) -> Unit {
+        unit("fill", job)
+    }
+    fn fill_line(&self, line: &str) -> Option<FillLine> {
+        let fill = Fill {
+            size: "none".to_owned(),
+            max_users: 60,
+            rows: vec![],
+            bytes: vec![],
+            factors: vec![],
+            seconds: 0.0,
+            reused: true,
+            stamp: "0".to_owned(),
+        };
+        (line == "filled").then(|| FillLine::Filled(Box::new(fill)))
+    }
+    fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
+        vec![]
+    }
+    fn serve_unit(&self, job: &Job<'_>) -> Unit {
+        unit("serve", job)
+    }
+    fn connections_per_user(&self, _: Connections) -> f64 {
+        4.0
+    }
+    fn load(&self, target: SocketAddr, _: &Plan, data: &DataSet) -> Box<dyn Runnable> {
+        let max_users = data.max_users;
+        runnable(move || Auction::new(Http::new(target, Keeping::BetweenOperations), max_users))
+    }
+    fn verify(&self, _: SocketAddr) -> Later<'_, Result<Verified, String>> {
+        Box::pin(async { Ok(Verified { ok: true, findings: vec![] }) })
+    }
+}
+
+/// A platform on which the target runs already.
+struct Here {
+    target: SocketAddr,
+    gone: watch::Receiver<bool>,
+}
+
+struct There {
+    target: SocketAddr,
+    gone: watch::Receiver<bool>,
+}
+
+impl Platform for Here {
+    fn name(&self) -> &'static str {
+        "here"
+    }
+    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        Box::pin(async { Ok(vec![]) })
+    }
+    fn create<'a>(
+        &'a self,
+        unit: &'a Unit,
+        _: &'a Ledger,
+        on_line: OnLine,
+    ) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        Box::pin(async move {
+            if unit.name == "fill" {
+                on_line("filled");
+            }
+            let there: Box<dyn Running> = Box::new(There { target: self.target, gone: self.gone.clone() });
+            Ok(there)
+        })
+    }
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+        Box::pin(async {
+            let mut swept = Swept::default();
+            for left in ledger.left() {
+                ledger.remove_directory(left.entry)?;
+                swept.removed.push(left.thing);
+            }
+            Ok(swept)
+        })
+    }
+}
+
+impl Running for There {
+    fn name(&self) -> &str {
+        "the target"
+    }
+    fn pid(&self) -> Option<u32> {
+        Some(std::process::id())
+    }
+    fn address(&self) -> Option<SocketAddr> {
+        Some(self.target)
+    }
+    fn wait_exit(&self) -> Later<'_, Ended> {
+        let mut gone = self.gone.clone();
+        Box::pin(async move {
+            // The sender lives as long as the run.
+            gone.wait_for(|gone| *gone).await.unwrap();
+            Ended::Code(101)
+        })
+    }
+    fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
+        Box::pin(async { Ok(Ended::Code(0)) })
+    }
+    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
+        Box::pin(async { Ok(Ended::Code(0)) })
+    }
+}
+
+struct Dark;
+
+impl Screen for Dark {
+    fn phase(&mut self, _: Phase, _: &str) {}
+    fn progress(&mut self, _: &Progress) {}
+    fn say(&mut self, _: &str) {}
+}
+
+/// Runs a fixed load with these keys on a target that does as the script says. The script is given the means to end
+/// the target's process.
+pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Script) -> Finished {
+    let (gone, is_gone) = watch::channel(false);
+    let server = Server::start(script(gone.clone())).unwrap();
+    let platform = Here { target: server.addr(), gone: is_gone };
+    let mut sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    sets.push(format!("runs={}", root.join("runs").display()));
+    sets.push("load.strategy=fixed".to_owned());
+    let plan = barograph_spec::read("test", "", &sets).unwrap();
+    let checked =
+        barograph_harness::check(&plan, &Kind, Machine { open_files: 10_000, free_bytes: None }).unwrap();
+    // The other end is kept, so nobody ever wants it to stop.
+    let (_keep, stop) = Stop::new();
+    let now = jiff::Timestamp::now();
+    let world = World {
+        kind: &Kind,
+        platform: &platform,
+        stop,
+        id: RunId::new(now, 1),
+        started_at: now.to_string(),
+        tool: "test".to_owned(),
+        command: "test".to_owned(),
+        disclosure: serde_json::json!({}),
+        cores: 2,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let finished = runtime.block_on(barograph_harness::run(checked, &world, &mut Dark)).unwrap();
+    drop(gone);
+    finished
+}

@@ -1,0 +1,46 @@
+//! Filled data: two runs at once do not disturb each other, and what is not ours is neither used nor removed.
+
+use std::fs;
+
+use crate::going::Going;
+use crate::place::{Place, SIZE, fixed};
+
+#[test]
+fn two_runs_may_fill_the_same_data_at_the_same_moment() {
+    let place = Place::without_data();
+    let both = [0, 1].map(|_| Going::start(place.run(None, &fixed(5, 1))));
+    for going in both {
+        let ended = going.end();
+        assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
+    }
+    assert_eq!(fs::read_dir(place.data()).unwrap().count(), 1, "one data set and nothing else");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_folder_that_no_fill_has_finished_is_refused_and_kept() {
+    let place = Place::without_data();
+    let sets = SIZE.map(|s| s.to_owned());
+    let checked = Going::start({
+        let mut command = place.program(&["check"]);
+        command
+            .args(sets.iter().flat_map(|s| ["--set", s]))
+            .arg("--set")
+            .arg(format!("data.dir={}", place.data().display()));
+        command
+    });
+    let words = checked.end().out;
+    let dir = words.lines().find_map(|l| l.split_once("to be filled first: ")).unwrap().1.to_owned();
+    let treasure = std::path::Path::new(&dir).join("thesis.txt");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(&treasure, "years of work").unwrap();
+    let ended = Going::start(place.run(None, &fixed(5, 1))).end();
+    let expected = format!(
+        "barograph: the plan cannot be run\n--set: `data.dir` = {}\n  \
+         allowed: a folder in which `{dir}` is a whole data set, or absent\n  \
+         to do:   remove `{dir}`, which no fill has finished, or choose another data.dir\n",
+        place.data().display()
+    );
+    assert_eq!((ended.code, ended.err), (Some(2), expected));
+    assert_eq!(fs::read_to_string(&treasure).unwrap(), "years of work");
+}

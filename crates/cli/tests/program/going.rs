@@ -1,0 +1,138 @@
+//! The program while it runs: its words as they come, signals to it, its end. Every wait has a deadline.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Far above what anything takes here, also on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+
+/// How often a condition is looked at that nobody announces.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Looks at `condition` until it gives something.
+pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} did not happen within {PATIENCE:?}");
+        std::thread::park_timeout(LOOK_EVERY);
+    }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn send(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+}
+
+/// Everything a program said, and with what code it ended; none when a signal ended it.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Words that grow.
+#[derive(Default)]
+struct Words {
+    text: Mutex<String>,
+    more: Condvar,
+}
+
+/// A running program. Dropping it kills it.
+pub(crate) struct Going {
+    child: Child,
+    out: Option<JoinHandle<String>>,
+    err: Arc<Words>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Going {
+    pub(crate) fn start(mut command: Command) -> Self {
+        command.stdout(Stdio::piped());
+        Self::start_quiet(command)
+    }
+
+    /// Like [`Self::start`], with stdout where the command has it.
+    pub(crate) fn start_quiet(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let err = BufReader::new(child.stderr.take().unwrap());
+        let words = Arc::new(Words::default());
+        let said = Arc::clone(&words);
+        let out = child.stdout.take().map(|mut out| {
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                out.read_to_string(&mut text).unwrap();
+                text
+            })
+        });
+        let reader = std::thread::spawn(move || {
+            for line in err.lines() {
+                let mut text = said.text.lock().unwrap();
+                text.push_str(&line.unwrap());
+                text.push('\n');
+                said.more.notify_all();
+            }
+        });
+        Going { child, out, err: words, reader: Some(reader) }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until a line on stderr contains `words`, and gives the line.
+    pub(crate) fn says(&self, words: &str) -> String {
+        let line = |text: &str| text.lines().find(|l| l.contains(words)).map(str::to_owned);
+        let deadline = Instant::now() + PATIENCE;
+        let mut text = self.err.text.lock().unwrap();
+        loop {
+            if let Some(line) = line(&text) {
+                return line;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "it does not say {words:?} but:\n{text}");
+            text = self.err.more.wait_timeout(text, left.min(Duration::from_secs(1))).unwrap().0;
+        }
+    }
+
+    /// Waits until a phase begins, by its line on stderr.
+    pub(crate) fn enters(&self, phase: &str) {
+        self.says(&format!("  {phase:<8}  "));
+    }
+
+    /// The process of the application, once it answers.
+    pub(crate) fn application(&self) -> u32 {
+        let line = self.says("the application answers at");
+        let number = line.rsplit_once("(process ").unwrap().1;
+        number.trim_end_matches(')').parse().unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(self.pid(), signal);
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ended {
+        let status = until("the end of the program", || self.child.try_wait().unwrap());
+        let out = self.out.take().map_or_else(String::new, |out| out.join().unwrap());
+        self.reader.take().unwrap().join().unwrap();
+        let err = self.err.text.lock().unwrap().clone();
+        Ended { code: status.code(), out, err }
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        // It has ended already, unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,17 @@
+//! Tests of the whole program: what a person sees, with what code it ends, and that nothing stays behind.
+//!
+//! Every test has folders of its own; all share one small set of filled data, which runs only read.
+
+mod bad_input;
+mod bad_target;
+mod commands;
+mod fake;
+mod fill;
+mod full_disk;
+mod going;
+mod interrupts;
+mod killed;
+mod open_files;
+mod place;
+mod plans;
+mod report;

@@ -1,0 +1,160 @@
+//! Folders of a test, the data all tests share, and what is left of a run when it has ended.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use barograph_auction::fill::{FillPlan, fill};
+use barograph_auction::sizes::{self, Factors};
+use barograph_record::Run;
+use tempfile::TempDir;
+
+use crate::going::Going;
+
+/// The size all tests use.
+pub(crate) const SIZE: [&str; 3] = ["data.size=nano", "data.history=0.1", "data.images=0.02"];
+
+/// A fixed load that begins at once, holds for `window_s` and drains briefly.
+pub(crate) fn fixed(users: u32, window_s: u32) -> Vec<String> {
+    let load = ["load.strategy=fixed", "load.ramp_s=1", "load.warm_up_s=1", "load.drain_s=1"];
+    let mut sets: Vec<String> = load.map(str::to_owned).to_vec();
+    sets.push(format!("load.users={users}"));
+    sets.push(format!("load.window_s={window_s}"));
+    // A window needs some intervals to be judged.
+    sets.push("driver.interval_ms=250".to_owned());
+    sets
+}
+
+/// The folder of data sets that all tests share, with the data of [`SIZE`] in it.
+pub(crate) fn shared_data() -> &'static Path {
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
+    DIR.get_or_init(|| {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        forget_ended(root);
+        let dir = root.join(format!("data-{}", std::process::id()));
+        let plan = |dir| FillPlan {
+            dir,
+            size: sizes::find("nano").unwrap(),
+            factors: Factors::new(0.1, 0.02).unwrap(),
+            seed: 1,
+            threads: 2,
+        };
+        let stamp = plan(PathBuf::new()).stamp();
+        fill(&plan(dir.join(format!("nano-{stamp}"))), &mut |_| {}).unwrap();
+        dir
+    })
+}
+
+/// A static is never dropped, so the data of test processes that have ended are removed by the next one.
+fn forget_ended(root: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|n| n.strip_prefix("data-")).and_then(|n| n.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            // Another test process may be removing the same.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The folders of one test.
+pub(crate) struct Place {
+    root: TempDir,
+    data: PathBuf,
+}
+
+impl Place {
+    /// With the shared data.
+    pub(crate) fn new() -> Self {
+        Place { root: TempDir::new().unwrap(), data: shared_data().to_owned() }
+    }
+
+    /// With an empty data folder of its own.
+    pub(crate) fn without_data() -> Self {
+        let root = TempDir::new().unwrap();
+        let data = root.path().join("data");
+        Place { root, data }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.root().join("runs")
+    }
+
+    /// The program, started in the root of this place.
+    pub(crate) fn program(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_barograph"));
+        command.args(args).current_dir(self.root());
+        command
+    }
+
+    /// `barograph run` on the data and records of this place, with these keys set besides.
+    pub(crate) fn run(&self, plan: Option<&Path>, sets: &[String]) -> Command {
+        let mut command = self.program(&["run"]);
+        command.args(plan);
+        for set in SIZE {
+            command.args(["--set", set]);
+        }
+        command.arg("--set").arg(format!("data.dir={}", self.data.display()));
+        command.arg("--set").arg(format!("runs={}", self.runs().display()));
+        for set in sets {
+            command.args(["--set", set]);
+        }
+        command
+    }
+
+    /// The folders of all records, oldest first.
+    pub(crate) fn records(&self) -> Vec<PathBuf> {
+        let ids = barograph_record::list(&self.runs()).unwrap();
+        ids.iter().map(|id| self.runs().join(id.as_str())).collect()
+    }
+
+    /// The only record, read.
+    pub(crate) fn record(&self) -> Run {
+        let records = self.records();
+        assert_eq!(records.len(), 1, "{records:?}");
+        Run::open(&records[0]).unwrap()
+    }
+
+    /// Nothing runs, no state folder, no ledger, and `clean` agrees.
+    pub(crate) fn assert_nothing_left(&self) {
+        assert_eq!(self.processes(), Vec::<String>::new());
+        for record in self.records() {
+            assert!(!record.join("state").exists(), "the state folder is left");
+            let ledger = record.join("ledger.jsonl");
+            assert!(!ledger.exists(), "{}", fs::read_to_string(&ledger).unwrap());
+        }
+        let cleaned = Going::start(self.program(&["clean"])).end();
+        assert_eq!((cleaned.code, cleaned.out.as_str()), (Some(0), "nothing was left behind\n"));
+    }
+
+    /// Command lines of processes that name this place.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        self.found().into_iter().map(|(_, line)| line).collect()
+    }
+
+    /// The process of this place whose command line contains `words`.
+    pub(crate) fn process(&self, words: &str) -> Option<u32> {
+        self.found().into_iter().find(|(_, line)| line.contains(words)).map(|(pid, _)| pid)
+    }
+
+    fn found(&self) -> Vec<(u32, String)> {
+        let name = self.root().to_str().unwrap();
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|p| {
+            let pid = p.file_name().to_str()?.parse().ok()?;
+            // A process may end between the two looks.
+            let line = fs::read(p.path().join("cmdline")).ok()?;
+            Some((pid, String::from_utf8_lossy(&line).replace('\0', " ")))
+        });
+        lines.filter(|(_, line)| line.contains(name)).collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! Every plan in `plans/`, in small: it runs to its end, leaves a whole record and a report, and does not wear the data.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use barograph_record::{ExitCode, Run};
+
+use crate::going::Going;
+use crate::place::Place;
+
+/// Small numbers for every strategy; keys that a plan's strategy does not use change nothing.
+const SMOKE: [&str; 13] = [
+    "load.users=30",
+    "load.min_users=5",
+    "load.max_users=30",
+    "load.max_trials=3",
+    "load.resolution=0.5",
+    "load.windows=1",
+    "load.ramp_s=3",
+    "load.warm_up_s=1",
+    "load.window_s=4",
+    "load.step_s=1",
+    "load.settle_s=1",
+    "load.confirm_s=4",
+    "load.drain_s=1",
+];
+
+/// Every plan of the repository.
+fn plans() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").canonicalize().unwrap();
+    let files = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path());
+    let mut plans: Vec<PathBuf> = files.filter(|p| p.extension().is_some_and(|x| x == "toml")).collect();
+    plans.sort();
+    plans
+}
+
+/// Every file under `dir` with its bytes.
+fn contents(dir: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            contents(&path, all);
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            all.insert(path, bytes);
+        }
+    }
+}
+
+fn whole(run: &Run, ended: &crate::going::Ended) {
+    let verdict = run.verdict().unwrap();
+    // Seconds are too short for the mix, so any verdict will do, as long as code and record agree.
+    let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
+    assert_eq!((ended.code, verdict.exit_code), (Some(code.into()), code), "{ended:?}");
+    assert!(run.complete && run.damage.is_empty() && run.interrupted().is_none(), "{:?}", run.damage);
+    assert!(run.trials().count() >= 1 && run.intervals().count() >= 4 && !run.probes.is_empty());
+    assert!(run.intervals().map(|i| i.ops.iter().map(|op| op.count).sum::<u64>()).sum::<u64>() >= 30);
+    assert_eq!(
+        run.intervals().flat_map(|i| &i.ops).map(|op| op.failed).sum::<u64>(),
+        0,
+        "an operation failed"
+    );
+    assert!(run.plan.is_some() && run.disclosure.is_some() && run.expected().is_some());
+    assert!(ended.out.contains(&verdict.sentence), "{}", ended.out);
+    let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
+    assert!(html.contains(&verdict.sentence) && !html.contains("http://") && !html.contains("https://"));
+}
+
+#[test]
+fn every_plan_runs_in_small_on_data_that_do_not_wear() {
+    let place = Place::without_data();
+    let sets = SMOKE.map(str::to_owned);
+    let mut before: Option<BTreeMap<PathBuf, Vec<u8>>> = None;
+    for plan in plans() {
+        let ended = Going::start(place.run(Some(&plan), &sets)).end();
+        let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
+        whole(&run, &ended);
+        let mut after = BTreeMap::new();
+        contents(place.data(), &mut after);
+        let fill = run.fill().unwrap();
+        assert_eq!((fill.reused, fill.max_users), (before.is_some(), 60), "{}", plan.display());
+        assert!(after.keys().any(|p| p.ends_with("marker.json")));
+        if let Some(before) = before {
+            assert!(before == after, "the run changed the data");
+        }
+        before = Some(after);
+    }
+    assert!(place.records().len() >= 2, "too few plans to see whether data are used again");
+    place.assert_nothing_left();
+}
