@@ -1,0 +1,57 @@
+//! The one door for maintainers: `cargo xtask test` is everything the server runs, `cargo xtask tidy` the house rules.
+
+mod packages;
+mod say;
+mod steps;
+mod tests_run;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use say::say;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  test   format, clippy, tidy, tests and documentation; ends with one line `N passed, N failed, N skipped`
+  tidy   the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let root = root();
+    let done = match arguments.as_slice() {
+        ["test"] => steps::test(&root),
+        ["tidy"] => tidy_alone(&root),
+        ["help" | "--help" | "-h"] => {
+            say(USAGE);
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            say(USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&format!("xtask failed: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn tidy_alone(root: &Path) -> anyhow::Result<bool> {
+    let findings = tidy::all(root)?;
+    for finding in &findings {
+        say(&finding.to_string());
+    }
+    say(&format!("tidy: {} findings", findings.len()));
+    Ok(findings.is_empty())
+}
+
+/// The folder of the workspace: this crate lives right below it.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace").to_path_buf()
+}

@@ -1,0 +1,116 @@
+//! The steps of `cargo xtask test`, in order, all of them run even when an earlier one failed.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::Context;
+
+use crate::packages;
+use crate::say::say;
+use crate::tests_run::{self, Tally};
+
+/// A cargo command that must succeed.
+struct Step {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    environment: &'static [(&'static str, &'static str)],
+}
+
+const FORMAT: Step = Step { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+const CLIPPY: Step = Step {
+    name: "clippy",
+    arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    environment: &[],
+};
+const DOCUMENTATION: Step = Step {
+    name: "documentation",
+    arguments: &["doc", "--no-deps", "--workspace"],
+    environment: &[("RUSTDOCFLAGS", "-Dwarnings")],
+};
+
+/// What came of the steps so far.
+#[derive(Default)]
+struct Report {
+    tally: Tally,
+    lines: Vec<String>,
+    good: bool,
+}
+
+impl Report {
+    fn step(
+        &mut self,
+        name: &str,
+        step: impl FnOnce(&mut Tally) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        say(&format!("==> {name}"));
+        let began = Instant::now();
+        let failed_before = self.tally.failed;
+        let good = step(&mut self.tally)?;
+        if !good && self.tally.failed == failed_before {
+            // A step that fails without a failed test (format, a crash, a build error) is one failure.
+            self.tally.failed += 1;
+        }
+        self.good &= good;
+        let word = if good { "ok    " } else { "FAILED" };
+        self.lines.push(format!("{word} {name} ({:.0} s)", began.elapsed().as_secs_f64()));
+        Ok(())
+    }
+
+    fn closing_line(&self) -> String {
+        format!("{} passed, {} failed, {} skipped", self.tally.passed, self.tally.failed, self.tally.skipped)
+    }
+}
+
+/// Runs everything; true when all of it succeeded.
+pub(crate) fn test(root: &Path) -> anyhow::Result<bool> {
+    let mut report = Report { good: true, ..Report::default() };
+    report.tally.skipped += packages::install_missing();
+    report.step(FORMAT.name, |_| cargo(root, &FORMAT))?;
+    report.step(CLIPPY.name, |_| cargo(root, &CLIPPY))?;
+    report.step("tidy", |_| crate::tidy_alone(root))?;
+    report.step("tests", |tally| {
+        let (found, good) = tests_run::run(root)?;
+        tally.passed += found.passed;
+        tally.failed += found.failed;
+        tally.skipped += found.skipped;
+        Ok(good)
+    })?;
+    report.step(DOCUMENTATION.name, |_| cargo(root, &DOCUMENTATION))?;
+    say("==> summary");
+    report.lines.iter().for_each(|line| say(line));
+    say(&report.closing_line());
+    Ok(report.good)
+}
+
+fn cargo(root: &Path, step: &Step) -> anyhow::Result<bool> {
+    let status = Command::new("cargo")
+        .args(step.arguments)
+        .envs(step.environment.iter().copied())
+        .current_dir(root)
+        .status()
+        .with_context(|| format!("start cargo for {}", step.name))?;
+    Ok(status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_step_counts_once_and_shows() {
+        let mut report = Report { good: true, ..Report::default() };
+        report.step("fine", |_| Ok(true)).unwrap();
+        report.step("broken", |_| Ok(false)).unwrap();
+        report
+            .step("tests", |tally| {
+                tally.passed += 5;
+                tally.failed += 2;
+                Ok(false)
+            })
+            .unwrap();
+        assert_eq!(report.closing_line(), "5 passed, 3 failed, 0 skipped");
+        assert!(!report.good);
+        assert!(report.lines[0].starts_with("ok     fine") && report.lines[1].starts_with("FAILED broken"));
+    }
+}

@@ -1,0 +1,172 @@
+//! The floors: a crate depends only on lower floors, and only on those the table names.
+//!
+//! ARCHITECTURE.md shows the same table with its reasons. An edge that is missing here is a question to ask before
+//! it is added: most often a piece of one crate belongs one floor lower.
+
+use cargo_metadata::{DependencyKind, Metadata};
+
+use super::Finding;
+
+/// Where a crate stands and which of our crates it may use.
+struct Crate {
+    name: &'static str,
+    floor: u8,
+    may_use: &'static [&'static str],
+}
+
+/// May be used by the tests of any crate, and by nothing else.
+const TESTKIT: &str = "testkit";
+
+const CRATES: &[Crate] = &[
+    Crate { name: "model", floor: 0, may_use: &[] },
+    Crate { name: "stats", floor: 1, may_use: &["model"] },
+    Crate { name: "data", floor: 1, may_use: &["model"] },
+    Crate { name: "spec", floor: 1, may_use: &["model"] },
+    Crate { name: "platform", floor: 1, may_use: &["model"] },
+    Crate { name: "probe", floor: 1, may_use: &["model"] },
+    Crate { name: "auction-api", floor: 1, may_use: &["model"] },
+    Crate { name: TESTKIT, floor: 1, may_use: &["model"] },
+    Crate { name: "engine", floor: 2, may_use: &["model", "stats"] },
+    Crate { name: "http", floor: 2, may_use: &["model"] },
+    Crate { name: "record", floor: 2, may_use: &["model", "stats"] },
+    Crate { name: "auction", floor: 2, may_use: &["model", "data", "auction-api"] },
+    Crate { name: "platform-process", floor: 2, may_use: &["model", "platform"] },
+    Crate {
+        name: "harness",
+        floor: 3,
+        may_use: &["model", "stats", "spec", "record", "engine", "platform", "probe"],
+    },
+    Crate { name: "report", floor: 3, may_use: &["model", "stats", "record"] },
+    Crate {
+        name: "workload-auction",
+        floor: 3,
+        may_use: &["model", "engine", "http", "data", "auction-api"],
+    },
+    Crate {
+        name: "cli",
+        floor: 5,
+        may_use: &[
+            "model",
+            "stats",
+            "spec",
+            "record",
+            "engine",
+            // To ask the application whether its data is right.
+            "http",
+            "platform",
+            "probe",
+            "harness",
+            "report",
+            "auction-api",
+            "auction",
+            "workload-auction",
+            "platform-process",
+        ],
+    },
+    Crate { name: "xtask", floor: 5, may_use: &[] },
+];
+
+/// A dependency between two of our crates, names without the prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    from: String,
+    to: String,
+    only_tests: bool,
+}
+
+/// A package's name without the prefix; the program's package has the product's name and lives in `crates/cli`.
+fn bare(name: &str) -> String {
+    if name == "barograph" {
+        "cli".to_owned()
+    } else {
+        name.strip_prefix("barograph-").unwrap_or(name).to_owned()
+    }
+}
+
+/// All dependencies between our crates.
+pub(super) fn edges(metadata: &Metadata) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    for package in &metadata.packages {
+        let from = bare(package.name.as_str());
+        // A crate without edges is named by an edge to itself, so that one missing in the table is found too.
+        edges.push(Edge { from: from.clone(), to: from.clone(), only_tests: false });
+        edges.extend(package.dependencies.iter().filter(|d| d.path.is_some()).map(|dependency| Edge {
+            from: from.clone(),
+            to: bare(&dependency.name),
+            only_tests: dependency.kind == DependencyKind::Development,
+        }));
+    }
+    edges
+}
+
+pub(super) fn check(edges: &[Edge]) -> Vec<Finding> {
+    edges.iter().filter_map(wrong).collect()
+}
+
+fn wrong(edge: &Edge) -> Option<Finding> {
+    let known = |name: &str| CRATES.iter().find(|c| c.name == name);
+    let finding =
+        |says: String| Some(Finding { rule: "floors", place: format!("crate {}", edge.from), says });
+    let Some(from) = known(&edge.from) else {
+        return finding("is not in the table of floors (xtask/src/tidy/floors.rs)".to_owned());
+    };
+    let Some(to) = known(&edge.to) else {
+        return finding(format!("depends on {}, which is not in the table of floors", edge.to));
+    };
+    if from.name == to.name {
+        return None;
+    }
+    if to.name == TESTKIT {
+        return if edge.only_tests { None } else { finding("uses testkit outside of tests".to_owned()) };
+    }
+    if to.floor >= from.floor {
+        return finding(format!(
+            "is on floor {} and depends on {} on floor {}",
+            from.floor, to.name, to.floor
+        ));
+    }
+    if !edge.only_tests && !from.may_use.contains(&to.name) {
+        return finding(format!("depends on {}, an edge that the table of floors does not list", to.name));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(from: &str, to: &str, only_tests: bool) -> Option<String> {
+        wrong(&Edge { from: from.to_owned(), to: to.to_owned(), only_tests }).map(|f| f.says)
+    }
+
+    #[test]
+    fn packages_have_bare_names() {
+        assert_eq!([bare("barograph"), bare("barograph-stats"), bare("xtask")], ["cli", "stats", "xtask"]);
+    }
+
+    #[test]
+    fn lower_and_listed_is_allowed() {
+        assert_eq!(says("engine", "stats", false), None);
+        assert_eq!(says("workload-auction", "auction", true), None);
+        assert_eq!(says("model", "testkit", true), None);
+    }
+
+    #[test]
+    fn up_sideways_unlisted_and_unknown_are_found() {
+        assert_eq!(says("stats", "engine", false).unwrap(), "is on floor 1 and depends on engine on floor 2");
+        assert_eq!(says("engine", "record", true).unwrap(), "is on floor 2 and depends on record on floor 2");
+        assert!(says("report", "engine", false).unwrap().contains("does not list"));
+        assert!(says("engine", "testkit", false).unwrap().contains("outside of tests"));
+        assert!(says("newcomer", "model", false).unwrap().contains("not in the table"));
+    }
+
+    #[test]
+    fn the_table_itself_keeps_the_rule() {
+        for from in CRATES {
+            for name in from.may_use {
+                let to = CRATES.iter().find(|c| c.name == *name).expect("named in the table");
+                assert!(to.floor < from.floor, "{} may not use {}", from.name, to.name);
+            }
+        }
+    }
+}

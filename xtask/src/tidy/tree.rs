@@ -1,0 +1,106 @@
+//! Reads the files that rules look at. Generated and fetched folders are left out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// A text file of the working tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// Relative to the workspace, with forward slashes.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// Code that exists only for tests, by its place: integration tests, and the test modules of `src`.
+    pub(crate) fn is_test(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        self.path.contains("/tests/")
+            || self.path.contains("/examples/")
+            || self.path.starts_with("crates/testkit/")
+            || matches!(name, "tests.rs" | "testing.rs" | "simulation.rs")
+    }
+}
+
+/// Folders that are made, not written.
+const LEFT_OUT: &[&str] = &["target", "runs", "data", "node_modules"];
+/// Where a folder of a left-out name is written by hand all the same.
+const KEPT: &[&str] = &["crates/data"];
+/// A walk deeper than this has met a loop of links.
+const DEEPEST: usize = 16;
+
+/// All Rust files of our crates.
+pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<Source>> {
+    let mut found = Vec::new();
+    for top in ["crates", "workloads", "platforms", "xtask"] {
+        walk(&Walk { root, extension: "rs" }, &root.join(top), &mut found)?;
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// All Markdown files.
+pub(crate) fn markdown_files(root: &Path) -> anyhow::Result<Vec<Source>> {
+    let mut found = Vec::new();
+    walk(&Walk { root, extension: "md" }, root, &mut found)?;
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// One file that must exist.
+pub(crate) fn read(root: &Path, path: &str) -> anyhow::Result<String> {
+    fs::read_to_string(root.join(path)).with_context(|| format!("read {path}"))
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    extension: &'static str,
+}
+
+fn walk(what: &Walk<'_>, folder: &Path, found: &mut Vec<Source>) -> anyhow::Result<()> {
+    let relative =
+        |path: &Path| path.strip_prefix(what.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    if Path::new(&relative(folder)).components().count() > DEEPEST {
+        return Ok(());
+    }
+    let entries = fs::read_dir(folder).with_context(|| format!("read folder {}", folder.display()))?;
+    for entry in entries {
+        let path: PathBuf = entry.with_context(|| format!("read folder {}", folder.display()))?.path();
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let place = relative(&path);
+        if path.is_dir() {
+            let left_out = LEFT_OUT.contains(&name.as_str()) && !KEPT.contains(&place.as_str());
+            if !name.starts_with('.') && !left_out {
+                walk(what, &path, found)?;
+            }
+        } else if path.extension().is_some_and(|e| e == what.extension) {
+            let text = fs::read_to_string(&path).with_context(|| format!("read {place}"))?;
+            found.push(Source { path: place, text });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_walk_finds_this_file_and_no_made_ones() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let files = rust_files(root).unwrap();
+        assert!(files.iter().any(|f| f.path == "xtask/src/tidy/tree.rs"));
+        assert!(files.iter().any(|f| f.path.starts_with("crates/data/")));
+        assert!(files.iter().all(|f| !f.path.starts_with("target/")));
+    }
+
+    #[test]
+    fn test_code_is_known_by_its_place() {
+        let source = |path: &str| Source { path: path.to_owned(), text: String::new() };
+        assert!(source("crates/a/tests/b.rs").is_test());
+        assert!(source("crates/a/src/b/tests.rs").is_test());
+        assert!(!source("crates/a/src/b.rs").is_test());
+    }
+}
