@@ -1,0 +1,199 @@
+//! A connected socket: never blocks, says when it would have to.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+
+use crate::source::{Token, Way};
+use crate::turn::{Inner, current};
+
+/// Whom to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// An address of a network.
+    Tcp(SocketAddr),
+    /// A socket in the file system.
+    Unix(PathBuf),
+}
+
+impl std::fmt::Display for Peer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Peer::Tcp(address) => address.fmt(f),
+            Peer::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A connected socket of this thread.
+pub struct Socket {
+    fd: OwnedFd,
+    token: Token,
+    home: Rc<Inner>,
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.home.sources.forget(self.token);
+    }
+}
+
+impl Socket {
+    /// Connects, from `source` if given (port 0 takes any).
+    ///
+    /// # Errors
+    /// What the system says: refused, unreachable, no port or descriptor left.
+    pub async fn connect(peer: &Peer, source: Option<SocketAddr>) -> io::Result<Socket> {
+        let fd = open(peer)?;
+        if let (Peer::Tcp(_), Some(source)) = (peer, source) {
+            rustix::net::bind(&fd, &source)?;
+        }
+        let home = current();
+        let token = home.sources.watch(&fd)?;
+        let socket = Socket { fd, token, home };
+        let begun = match peer {
+            Peer::Tcp(to) => rustix::net::connect(&socket.fd, to),
+            Peer::Unix(path) => rustix::net::connect(&socket.fd, &SocketAddrUnix::new(path)?),
+        };
+        match begun {
+            Ok(()) => return Ok(socket),
+            Err(Errno::INPROGRESS) => {}
+            Err(why) => return Err(why.into()),
+        }
+        // What the kernel said of the unconnected socket is no answer.
+        socket.home.sources.exhausted(socket.token, Way::Out);
+        socket.writable().await;
+        sockopt::socket_error(&socket.fd)??;
+        Ok(socket)
+    }
+
+    /// Reads what is there into the room that `buffer` has left; 0 when the peer has closed.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing is there; else why the connection broke.
+    pub fn try_read(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        if !self.home.sources.is_ready(self.token, Way::In) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let room = buffer.capacity() - buffer.len();
+        let read =
+            rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, rustix::buffer::spare_capacity(buffer)));
+        self.after_read(read, room)
+    }
+
+    /// Reads what is there into `room`; 0 when the peer has closed.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing is there; else why the connection broke.
+    pub fn try_read_slice(&self, room: &mut [u8]) -> io::Result<usize> {
+        if !self.home.sources.is_ready(self.token, Way::In) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let read = rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut *room));
+        self.after_read(read, room.len())
+    }
+
+    /// Fewer bytes than there was room for: the socket is empty, and the kernel will tell of more. An end that came with
+    /// them is remembered apart.
+    fn after_read(&self, read: rustix::io::Result<usize>, room: usize) -> io::Result<usize> {
+        match read {
+            Ok(n) => {
+                if n < room && n > 0 {
+                    self.home.sources.exhausted(self.token, Way::In);
+                }
+                Ok(n)
+            }
+            Err(Errno::AGAIN) => {
+                self.home.sources.exhausted(self.token, Way::In);
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+            Err(why) => Err(why.into()),
+        }
+    }
+
+    /// Writes what fits.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing fits; else why the connection broke.
+    pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match rustix::io::retry_on_intr(|| rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL)) {
+            Ok(n) => {
+                if n < bytes.len() {
+                    self.home.sources.exhausted(self.token, Way::Out);
+                }
+                Ok(n)
+            }
+            Err(Errno::AGAIN) => {
+                self.home.sources.exhausted(self.token, Way::Out);
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+            Err(why) => Err(why.into()),
+        }
+    }
+
+    /// Waits until a read may find something.
+    pub async fn readable(&self) {
+        poll_fn(|cx| self.poll_readable(cx)).await;
+    }
+
+    /// Waits until a write may find room.
+    pub async fn writable(&self) {
+        poll_fn(|cx| self.poll_writable(cx)).await;
+    }
+
+    /// Ready when a read may find something; else wakes the task then.
+    pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
+        self.home.sources.poll_ready(self.token, Way::In, cx)
+    }
+
+    /// Ready when a write may find room; else wakes the task then.
+    pub fn poll_writable(&self, cx: &Context<'_>) -> Poll<()> {
+        self.home.sources.poll_ready(self.token, Way::Out, cx)
+    }
+
+    /// Is nothing waiting to be read, not even the end, as far as the kernel has said? Costs no call.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        !self.home.sources.is_ready(self.token, Way::In)
+    }
+
+    /// Has the peer closed, or the connection broken, as far as the kernel has said? Costs no call.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.home.sources.has_ended(self.token)
+    }
+
+    /// The address this end has; `None` of a socket in the file system.
+    #[must_use]
+    pub fn local(&self) -> Option<SocketAddr> {
+        rustix::net::getsockname(&self.fd).ok().and_then(|address| SocketAddr::try_from(address).ok())
+    }
+
+    pub(crate) fn shut_down_writing(&self) -> io::Result<()> {
+        match rustix::net::shutdown(self.fd.as_fd(), rustix::net::Shutdown::Write) {
+            Ok(()) | Err(Errno::NOTCONN) => Ok(()),
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
+fn open(peer: &Peer) -> io::Result<OwnedFd> {
+    let family = match peer {
+        Peer::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+        Peer::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+        Peer::Unix(_) => AddressFamily::UNIX,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    if matches!(peer, Peer::Tcp(_)) {
+        sockopt::set_tcp_nodelay(&fd, true)?;
+    }
+    Ok(fd)
+}

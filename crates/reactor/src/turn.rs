@@ -1,0 +1,211 @@
+//! The loop itself: run what is ready, wake who is due, ask the kernel once.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::io;
+use std::num::NonZeroU64;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::source::{Sleep, Sources};
+use crate::tasks::Tasks;
+
+/// Tasks run before the time is looked at again: with ten microseconds a task, nobody is late for longer than a third
+/// of a millisecond because others had much to do.
+const TASKS_PER_LOOK: usize = 32;
+
+/// A sleep shorter than this was not worth it: the next answer was already on its way. …
+const SHORT_SLEEP_NS: u64 = 10_000;
+
+/// … So before the next one the kernel is asked so often whether something has happened: some four microseconds, less
+/// than the target pays for waking a thread that sleeps (docs/decisions/0004).
+const LOOKS_BEFORE_SLEEP: usize = 8;
+
+/// Tasks run before the kernel is asked again.
+const TASKS_PER_TURN: usize = 256;
+
+/// Who owns the time of a thread, in nanoseconds of its own count.
+pub trait Pace {
+    /// The instant now.
+    fn now(&self) -> u64;
+
+    /// When somebody is due next; `None` when nobody waits for the time.
+    fn due(&self) -> Option<u64>;
+
+    /// Wakes whoever is due, and looks at what came from outside.
+    fn fire(&self);
+}
+
+/// A pace for a thread where nobody waits for the time.
+pub struct Alone;
+
+impl Pace for Alone {
+    fn now(&self) -> u64 {
+        0
+    }
+
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
+    fn fire(&self) {}
+}
+
+pub(crate) struct Inner {
+    pub(crate) sources: Sources,
+    tasks: Tasks,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<Inner>>> = const { RefCell::new(None) };
+}
+
+/// The reactor of the calling thread.
+///
+/// # Panics
+/// When the thread runs none.
+pub(crate) fn current() -> Rc<Inner> {
+    CURRENT.with_borrow(|current| {
+        current.clone().expect("sockets and tasks live on a thread that runs a reactor")
+    })
+}
+
+/// An event loop, bound to the thread that made it. Dropping it drops every task and closes every socket.
+pub struct Reactor {
+    inner: Rc<Inner>,
+    /// Was the last sleep a short one?
+    brisk: Cell<bool>,
+}
+
+impl Reactor {
+    /// Makes this thread's loop.
+    ///
+    /// # Errors
+    /// When the kernel has no descriptor left for it.
+    ///
+    /// # Panics
+    /// When the thread has one already.
+    pub fn new() -> io::Result<Self> {
+        let inner = Rc::new(Inner { sources: Sources::new()?, tasks: Tasks::default() });
+        CURRENT.with_borrow_mut(|current| {
+            assert!(current.is_none(), "one reactor a thread");
+            *current = Some(Rc::clone(&inner));
+        });
+        // The kernel may otherwise wake a thread 50 microseconds late to save power.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        Ok(Reactor { inner, brisk: Cell::new(false) })
+    }
+
+    /// Runs until `main` has ended. Tasks that are left go on in the next call.
+    ///
+    /// # Errors
+    /// When the kernel refuses to be asked.
+    pub fn run<T: 'static>(
+        &self,
+        main: impl Future<Output = T> + 'static,
+        pace: &impl Pace,
+    ) -> io::Result<T> {
+        let end: Rc<RefCell<Option<T>>> = Rc::default();
+        let result = Rc::clone(&end);
+        self.inner.tasks.add(Box::pin(async move {
+            let value = main.await;
+            *result.borrow_mut() = Some(value);
+        }));
+        loop {
+            self.go_on(pace);
+            if let Some(value) = end.borrow_mut().take() {
+                return Ok(value);
+            }
+            self.wait(pace)?;
+        }
+    }
+
+    /// Runs what is ready and wakes who is due.
+    fn go_on(&self, pace: &impl Pace) {
+        let tasks = &self.inner.tasks;
+        let mut run = 0;
+        while run < TASKS_PER_TURN && tasks.run_one() {
+            run += 1;
+            if run % TASKS_PER_LOOK == 0 {
+                pace.fire();
+            }
+        }
+        pace.fire();
+    }
+
+    /// Asks the kernel what happened; sleeps as long as nobody can go on.
+    fn wait(&self, pace: &impl Pace) -> io::Result<()> {
+        let sources = &self.inner.sources;
+        if !self.inner.tasks.ready.is_empty() {
+            sources.wait(Sleep::No)?;
+            return Ok(());
+        }
+        if self.brisk.get() {
+            for _ in 0..LOOKS_BEFORE_SLEEP {
+                if sources.wait(Sleep::No)? > 0 {
+                    return Ok(());
+                }
+            }
+        }
+        if let Some(due) = pace.due() {
+            sources.wake_at(due, || pace.now())?;
+        }
+        let begun = pace.now();
+        sources.wait(Sleep::UntilSomethingHappens)?;
+        self.brisk.set(pace.now().saturating_sub(begun) < SHORT_SLEEP_NS);
+        Ok(())
+    }
+}
+
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        // Tasks hold sockets, and sockets hold the loop.
+        self.inner.tasks.clear();
+        CURRENT.with_borrow_mut(Option::take);
+    }
+}
+
+/// Adds a task to the loop of this thread.
+///
+/// # Panics
+/// When the thread runs none.
+pub fn spawn(work: impl Future<Output = ()> + 'static) {
+    current().tasks.add(Box::pin(work));
+}
+
+/// Runs one future on a loop of its own, made for it.
+///
+/// # Errors
+/// When the loop cannot be made or the kernel refuses to be asked.
+pub fn block_on<T>(main: impl Future<Output = T>) -> io::Result<T> {
+    let reactor = Reactor::new()?;
+    let mut main = pin!(main);
+    let woken = Arc::new(Woken(AtomicBool::new(true)));
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if woken.0.swap(false, Ordering::AcqRel)
+            && let Poll::Ready(value) = main.as_mut().poll(&mut cx)
+        {
+            return Ok(value);
+        }
+        reactor.go_on(&Alone);
+        if woken.0.load(Ordering::Acquire) {
+            reactor.inner.sources.wait(Sleep::No)?;
+        } else {
+            reactor.wait(&Alone)?;
+        }
+    }
+}
+
+/// Was the one future of [`block_on`] woken?
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}

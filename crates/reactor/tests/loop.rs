@@ -1,0 +1,233 @@
+//! The event loop against real sockets of the machine.
+
+use std::cell::{Cell, RefCell};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::rc::Rc;
+use std::sync::mpsc;
+
+use barograph_reactor::{Alone, Peer, Reactor, Socket, block_on, own_open_files, spawn};
+
+/// A server that sends back what it is sent, for one connection.
+fn echo() -> (Peer, std::thread::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut buffer = [0; 4096];
+        loop {
+            match stream.read(&mut buffer) {
+                Ok(0) | Err(_) => return,
+                Ok(n) => stream.write_all(&buffer[..n]).unwrap(),
+            }
+        }
+    });
+    (Peer::Tcp(address), thread)
+}
+
+async fn write_all(socket: &Socket, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match socket.try_write(bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(e) if e.kind() == ErrorKind::WouldBlock => socket.writable().await,
+            Err(e) => panic!("{e}"),
+        }
+    }
+}
+
+async fn read_exactly(socket: &Socket, n: usize) -> Vec<u8> {
+    let mut got = Vec::with_capacity(n + 1);
+    while got.len() < n {
+        match socket.try_read(&mut got) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => socket.readable().await,
+            Err(e) => panic!("{e}"),
+        }
+    }
+    got
+}
+
+#[test]
+fn bytes_go_and_come_back() {
+    let (peer, server) = echo();
+    block_on(async {
+        let socket = Socket::connect(&peer, None).await.unwrap();
+        assert!(socket.is_quiet(), "nothing has been said yet");
+        write_all(&socket, b"hello").await;
+        assert_eq!(read_exactly(&socket, 5).await, b"hello");
+        assert!(socket.is_quiet() && !socket.has_ended());
+    })
+    .unwrap();
+    server.join().unwrap();
+}
+
+#[test]
+fn more_than_the_kernel_holds_is_written_while_another_task_reads() {
+    let (peer, server) = echo();
+    let all: Vec<u8> = (0..8_000_000u32).map(|n| (n % 251) as u8).collect();
+    let sent = all.clone();
+    let reactor = Reactor::new().unwrap();
+    let got = reactor
+        .run(
+            async move {
+                let socket = Rc::new(Socket::connect(&peer, None).await.unwrap());
+                let writer = Rc::clone(&socket);
+                spawn(async move { write_all(&writer, &sent).await });
+                read_exactly(&socket, 8_000_000).await
+            },
+            &Alone,
+        )
+        .unwrap();
+    assert!(got == all, "the bytes differ");
+    drop(reactor);
+    server.join().unwrap();
+}
+
+#[test]
+fn an_end_that_came_with_the_last_bytes_is_not_lost() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = Peer::Tcp(listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"bye").unwrap();
+    });
+    block_on(async {
+        let socket = Socket::connect(&peer, None).await.unwrap();
+        // Both are there before the first read: a server that is gone has closed.
+        server.join().unwrap();
+        assert_eq!(read_exactly(&socket, 100).await, b"bye");
+        let mut more = Vec::with_capacity(10);
+        socket.readable().await;
+        assert_eq!(socket.try_read(&mut more).unwrap(), 0);
+        assert!(socket.has_ended() && !socket.is_quiet());
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_port_without_a_listener_refuses() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let refused = block_on(async { Socket::connect(&Peer::Tcp(port), None).await.err().unwrap().kind() });
+    assert_eq!(refused.unwrap(), ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn a_source_address_and_a_socket_in_the_file_system() {
+    let (peer, server) = echo();
+    block_on(async {
+        let socket = Socket::connect(&peer, Some("127.0.3.7:0".parse().unwrap())).await.unwrap();
+        assert_eq!(socket.local().unwrap().ip().to_string(), "127.0.3.7");
+    })
+    .unwrap();
+    server.join().unwrap();
+    let path = std::env::temp_dir().join(format!("barograph-reactor-{}.sock", std::process::id()));
+    let listener = UnixListener::bind(&path).unwrap();
+    let server = std::thread::spawn(move || listener.accept().unwrap().0.write_all(b"unix").unwrap());
+    let got = block_on(async {
+        let socket = Socket::connect(&Peer::Unix(path.clone()), None).await.unwrap();
+        read_exactly(&socket, 4).await
+    });
+    assert_eq!(got.unwrap(), b"unix");
+    server.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn tasks_run_in_the_order_of_their_wakes_and_are_dropped_with_the_loop() {
+    struct Tell(Rc<Cell<bool>>);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            self.0.set(true);
+        }
+    }
+    let dropped = Rc::new(Cell::new(false));
+    let tell = Tell(Rc::clone(&dropped));
+    let order: Rc<RefCell<Vec<u32>>> = Rc::default();
+    let log = Rc::clone(&order);
+    let reactor = Reactor::new().unwrap();
+    reactor
+        .run(
+            async move {
+                for n in 0..3 {
+                    let log = Rc::clone(&log);
+                    spawn(async move { log.borrow_mut().push(n) });
+                }
+                spawn(async move {
+                    let _kept = tell;
+                    std::future::pending::<()>().await;
+                });
+                let mut turns = 0;
+                std::future::poll_fn(|cx| {
+                    turns += 1;
+                    cx.waker().wake_by_ref();
+                    if turns > 5 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+                })
+                .await;
+            },
+            &Alone,
+        )
+        .unwrap();
+    assert_eq!(*order.borrow(), [0, 1, 2]);
+    assert!(!dropped.get());
+    drop(reactor);
+    assert!(dropped.get());
+}
+
+#[test]
+fn a_thread_with_open_files_of_its_own_has_its_own_limit() {
+    let before = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let (say, hear) = mpsc::sync_channel(1);
+    let (go_on, wait) = mpsc::sync_channel::<()>(0);
+    let thread = std::thread::spawn(move || {
+        own_open_files().unwrap();
+        let held: Vec<_> = (0..500).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
+        let mine = std::fs::read_dir("/proc/thread-self/fd").unwrap().count();
+        say.send((mine, held.len())).unwrap();
+        let _ = wait.recv();
+    });
+    let (mine, held) = hear.recv().unwrap();
+    assert!((held..held + 5).contains(&mine), "three streams, the folder itself, and {held} files: {mine}");
+    let while_held = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    // Other tests of this process open a few sockets meanwhile; five hundred would be seen.
+    assert!(while_held < before + 100, "{before} before, {while_held} while the other thread holds {held}");
+    drop(go_on);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_peer_that_closed_its_direction_and_reads_no_more_does_not_keep_the_thread() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = Peer::Tcp(listener.local_addr().unwrap());
+    let (go_on, wait) = mpsc::sync_channel::<()>(0);
+    let server = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let _ = wait.recv();
+    });
+    let reactor = Reactor::new().unwrap();
+    let other = reactor
+        .run(
+            async move {
+                let socket = Socket::connect(&peer, None).await.unwrap();
+                socket.readable().await;
+                assert!(socket.has_ended());
+                spawn(async move { write_all(&socket, &vec![7; 30_000_000]).await });
+                // The writer cannot go on, and everybody else can.
+                let mut turns = 0;
+                std::future::poll_fn(|cx| {
+                    turns += 1;
+                    cx.waker().wake_by_ref();
+                    if turns > 100 { std::task::Poll::Ready(turns) } else { std::task::Poll::Pending }
+                })
+                .await
+            },
+            &Alone,
+        )
+        .unwrap();
+    assert_eq!(other, 101);
+    drop(reactor);
+    drop(go_on);
+    server.join().unwrap();
+}
