@@ -49,12 +49,33 @@ pub enum Act {
     Garbage(Vec<u8>),
     /// These bytes come as they are, and the connection goes on; for answers in chunks or in strange forms.
     Raw(Vec<u8>),
+    /// These pieces come, one write each with a pause between them. A pause makes it very likely that the client reads
+    /// the pieces one by one; TCP promises it to nobody.
+    Pieces {
+        /// What comes, in order.
+        pieces: Vec<Vec<u8>>,
+        /// Time between two pieces; the runtime rounds it to milliseconds.
+        pause: Duration,
+        /// What happens after the last.
+        then: Then,
+    },
     /// The head and the first half of the body of this answer come, then the connection is closed.
     CloseMid(Answer),
-    /// The connection is reset without a byte of answer.
+    /// The connection is reset without a byte of answer. A Unix socket knows no reset and just ends.
     Refuse,
     /// The whole server dies: it listens no more, and all its connections are reset.
     Die,
+}
+
+/// What happens to a connection after scripted bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It goes on with the next request.
+    Stay,
+    /// It is closed in order.
+    Close,
+    /// It is reset. A Unix socket knows no reset and just ends.
+    Reset,
 }
 
 impl From<Answer> for Act {

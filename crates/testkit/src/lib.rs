@@ -1,13 +1,24 @@
-//! Fakes for tests: a known-answer HTTP server that can stall, lie, break or die.
+//! Targets for tests: HTTP servers with known answers and known times, that can stall, lie, break or die.
 //!
-//! A script, which is a plain function from request to act, decides what happens to every request. The server runs in
-//! a thread of its own, listens on a free port of 127.0.0.1, and stops when it is dropped.
+//! Three of them. [`Server`] does to every request what a script says, down to single bytes. [`TimedServer`] answers
+//! at times that can be computed exactly. [`Site`] speaks the protocols well, as a real service would. Each runs in a
+//! thread of its own, listens on a free port of this machine, and stops when it is dropped.
 
 mod act;
+mod authority;
+mod door;
+pub mod pieces;
 mod request;
 mod serve;
 mod server;
+mod site;
+mod thread;
+mod timed;
 
-pub use act::{Act, Answer, Script, always, dying_after};
+pub use act::{Act, Answer, Script, Then, always, dying_after};
+pub use authority::{Authority, Identity};
+pub use door::{Address, Door, has_ipv6};
 pub use request::Request;
 pub use server::Server;
+pub use site::{Site, Speaks};
+pub use timed::{Delay, Delays, Given, Stalls, TimedServer, Timing, exact};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-use crate::act::{Act, Answer, Script};
+use crate::act::{Act, Answer, Script, Then};
+use crate::door::{Arrived, Stream};
 use crate::request::{Reader, Request};
 
 /// What all connections of a server share.
@@ -21,12 +21,14 @@ pub(crate) struct Shared {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+pub(crate) async fn serve(arrived: Arrived, shared: Arc<Shared>) {
     let connection = shared.connections.fetch_add(1, Ordering::SeqCst);
     // Until it is closed on purpose, a connection that goes away is reset: so a dying server looks like a dead one.
-    if stream.set_zero_linger().is_err() {
+    if arrived.reset_when_dropped().is_err() {
         return;
     }
+    // A client that does not like our certificate is no business of the script.
+    let Ok(mut stream) = arrived.welcome().await else { return };
     let mut reader = Reader::default();
     loop {
         match reader.next(&mut stream).await {
@@ -53,7 +55,7 @@ pub(crate) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
 
 /// Does what the script said. `Break` ends the connection; when it was not closed before, it is reset.
 async fn perform(
-    stream: &mut TcpStream,
+    stream: &mut Stream,
     request: &Request,
     (act, shared): (Act, &Shared),
 ) -> io::Result<ControlFlow<()>> {
@@ -68,11 +70,24 @@ async fn perform(
             finish(stream).await;
         }
         Act::Raw(bytes) => {
-            stream.write_all(&bytes).await?;
+            write(stream, &bytes).await?;
             return Ok(ControlFlow::Continue(()));
         }
+        Act::Pieces { pieces, pause, then } => {
+            for (i, piece) in pieces.iter().enumerate() {
+                if i > 0 {
+                    tokio::time::sleep(pause).await;
+                }
+                write(stream, piece).await?;
+            }
+            match then {
+                Then::Stay => return Ok(ControlFlow::Continue(())),
+                Then::Close => finish(stream).await,
+                Then::Reset => {}
+            }
+        }
         Act::Garbage(bytes) => {
-            stream.write_all(&bytes).await?;
+            write(stream, &bytes).await?;
             finish(stream).await;
         }
         Act::CloseMid(answer) => {
@@ -92,7 +107,7 @@ async fn perform(
 }
 
 /// Sends the head and the first `shown` bytes of the body.
-async fn send(stream: &mut TcpStream, answer: &Answer, shown: usize) -> io::Result<()> {
+async fn send(stream: &mut Stream, answer: &Answer, shown: usize) -> io::Result<()> {
     let mut bytes = format!("HTTP/1.1 {} Known\r\ncontent-length: {}\r\n", answer.status, answer.body.len());
     for (name, value) in &answer.headers {
         bytes.push_str(&format!("{name}: {value}\r\n"));
@@ -101,22 +116,28 @@ async fn send(stream: &mut TcpStream, answer: &Answer, shown: usize) -> io::Resu
     let mut bytes = bytes.into_bytes();
     bytes.extend_from_slice(&answer.body[..shown]);
     // One write, so that a client sees head and body at once and times are not those of small packets.
-    stream.write_all(&bytes).await
+    write(stream, &bytes).await
+}
+
+/// Hands bytes to the kernel; under TLS they would else stay in a buffer.
+async fn write(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
+    stream.write_all(bytes).await?;
+    stream.flush().await
 }
 
 /// Sends the end of the stream and waits for the client's: a reset could overtake bytes still on their way.
-async fn finish(stream: &mut TcpStream) {
+async fn finish(stream: &mut Stream) {
     if stream.shutdown().await.is_ok() {
         until_client_goes(stream).await;
     }
 }
 
-async fn close(mut stream: TcpStream) {
+async fn close(mut stream: Stream) {
     finish(&mut stream).await;
 }
 
 /// Reads and forgets until the client closes or breaks.
-async fn until_client_goes(stream: &mut TcpStream) {
+async fn until_client_goes(stream: &mut Stream) {
     let mut nothing = [0; 4096];
     while matches!(stream.read(&mut nothing).await, Ok(n) if n > 0) {}
 }

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::act::Script;
+use crate::door::{Address, Door, Listening};
 use crate::serve::{Shared, serve};
+use crate::thread::{self, Started};
 
 /// A running server; dropping it stops it and resets its connections.
 pub struct Server {
-    addr: SocketAddr,
+    address: Address,
+    origin: String,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -23,9 +25,11 @@ pub struct Server {
 impl Server {
     /// Listens on a free port of 127.0.0.1 and treats every request as `script` says.
     pub fn start(script: Script) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
-        let addr = listener.local_addr()?;
+        Server::start_at(Door::v4(), script)
+    }
+
+    /// Listens at this door and treats every request as `script` says.
+    pub fn start_at(door: Door, script: Script) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             script,
             requests: AtomicU64::new(0),
@@ -33,16 +37,27 @@ impl Server {
             die: Notify::new(),
         });
         let used = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("testkit-server".to_owned())
-            .spawn(move || runtime.block_on(listen(listener, used)))?;
-        Ok(Server { addr, shared, thread: Some(thread) })
+        let Started { address, origin, thread } =
+            thread::start("testkit-server", door, async move |listening| listen(listening, used).await)?;
+        Ok(Server { address, origin, shared, thread: Some(thread) })
+    }
+
+    /// Address and port. Panics when it listens on a Unix socket.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.address.tcp()
     }
 
     /// Where it listens.
     #[must_use]
-    pub fn addr(&self) -> SocketAddr {
-        self.addr
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The URL of this path, which begins with a slash.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
     }
 
     /// Requests read so far.
@@ -74,14 +89,14 @@ impl Drop for Server {
 }
 
 /// Takes connections until the server is to die; then listener and connections are dropped.
-async fn listen(listener: TcpListener, shared: Arc<Shared>) {
+async fn listen(listening: Listening, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             biased;
             () = shared.die.notified() => return,
-            taken = listener.accept() => match taken {
-                Ok((stream, _)) => {
+            taken = listening.accept() => match taken {
+                Ok(stream) => {
                     connections.spawn(serve(stream, shared.clone()));
                 }
                 // A client that went away before it was taken; others may come.

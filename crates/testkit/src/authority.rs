@@ -1,0 +1,94 @@
+//! A certificate authority made on the spot, and the certificates it gives to targets.
+
+use std::io;
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::{ServerConfig, crypto};
+
+/// Names that a good certificate of a target is valid for.
+const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// A name that no target has.
+const OTHER_NAME: &str = "other.invalid";
+
+/// A certificate authority of this test; nobody else trusts it.
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    pem: String,
+}
+
+/// A certificate with its key.
+#[derive(Clone)]
+pub struct Identity {
+    certificate: CertificateDer<'static>,
+    key: Arc<PrivateKeyDer<'static>>,
+}
+
+impl Authority {
+    /// Makes its key and its own certificate.
+    pub fn new() -> io::Result<Self> {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let key = KeyPair::generate().map_err(io::Error::other)?;
+        // Another name for each, as in life: else a stranger's certificate looks like a forged one of ours.
+        let mark: String =
+            key.public_key_raw().iter().rev().take(8).map(|byte| format!("{byte:02x}")).collect();
+        params.distinguished_name.push(DnType::CommonName, format!("barograph testkit authority {mark}"));
+        let issuer = CertifiedIssuer::self_signed(params, key).map_err(io::Error::other)?;
+        let pem = issuer.pem();
+        Ok(Authority { issuer, pem })
+    }
+
+    /// Its certificate, for the client under test to trust.
+    #[must_use]
+    pub fn ca_pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// A good certificate for `localhost`, `127.0.0.1` and `::1`.
+    pub fn server(&self) -> io::Result<Identity> {
+        self.sign(&NAMES, |_| {})
+    }
+
+    /// The same, but its time is over.
+    pub fn expired(&self) -> io::Result<Identity> {
+        self.sign(&NAMES, |params| params.not_after = rcgen::date_time_ymd(2001, 1, 1))
+    }
+
+    /// A good certificate of somebody else, `other.invalid`.
+    pub fn wrong_name(&self) -> io::Result<Identity> {
+        self.sign(&[OTHER_NAME], |_| {})
+    }
+
+    fn sign(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> io::Result<Identity> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut params = CertificateParams::new(names).map_err(io::Error::other)?;
+        params.distinguished_name.push(DnType::CommonName, "barograph testkit target");
+        change(&mut params);
+        let key = KeyPair::generate().map_err(io::Error::other)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(io::Error::other)?;
+        Ok(Identity {
+            certificate: certificate.der().clone(),
+            key: Arc::new(PrivatePkcs8KeyDer::from(key.serialize_der()).into()),
+        })
+    }
+}
+
+impl Identity {
+    /// Settings of a TLS server that shows this certificate and offers these protocols by ALPN.
+    pub(crate) fn config(&self, alpn: &[&str]) -> io::Result<ServerConfig> {
+        // Named, not taken from the process: a test must not depend on what another crate installed.
+        let provider = Arc::new(crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_no_client_auth()
+            .with_single_cert(vec![self.certificate.clone()], self.key.clone_key())
+            .map_err(io::Error::other)?;
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Ok(config)
+    }
+}

@@ -1,0 +1,208 @@
+//! Where and how a target listens: IPv4, IPv6 or a Unix socket, in the clear or behind TLS.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio_rustls::TlsAcceptor;
+
+use crate::authority::Identity;
+
+/// Where and how a target listens.
+#[derive(Clone)]
+pub struct Door {
+    place: Place,
+    tls: Option<Identity>,
+    alpn: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    V4,
+    V6,
+    Unix,
+}
+
+impl Door {
+    /// A free port of 127.0.0.1.
+    #[must_use]
+    pub fn v4() -> Self {
+        Door { place: Place::V4, tls: None, alpn: Vec::new() }
+    }
+
+    /// A free port of `::1`. A target does not start where the machine has none; ask [`has_ipv6`] before.
+    #[must_use]
+    pub fn v6() -> Self {
+        Door { place: Place::V6, ..Door::v4() }
+    }
+
+    /// A socket file in a folder of its own, which goes with the target.
+    #[must_use]
+    pub fn unix() -> Self {
+        Door { place: Place::Unix, ..Door::v4() }
+    }
+
+    /// The same behind TLS, with this certificate.
+    #[must_use]
+    pub fn tls(self, identity: Identity) -> Self {
+        Door { tls: Some(identity), ..self }
+    }
+
+    /// The same with these protocols offered by ALPN, best first; without a call, none is.
+    #[must_use]
+    pub fn offering(self, alpn: &[&'static str]) -> Self {
+        Door { alpn: alpn.to_vec(), ..self }
+    }
+
+    /// Opens it. Runs inside a runtime.
+    pub(crate) async fn open(self) -> io::Result<Listening> {
+        let acceptor = match &self.tls {
+            Some(identity) => Some(TlsAcceptor::from(Arc::new(identity.config(&self.alpn)?))),
+            None => None,
+        };
+        let (socket, address, folder) = match self.place {
+            Place::V4 => tcp((Ipv4Addr::LOCALHOST, 0).into()).await?,
+            Place::V6 => tcp((Ipv6Addr::LOCALHOST, 0).into()).await?,
+            Place::Unix => {
+                let folder = tempfile::Builder::new().prefix("testkit").tempdir()?;
+                let path = folder.path().join("socket");
+                (Socket::Unix(UnixListener::bind(&path)?), Address::Unix(path), Some(folder))
+            }
+        };
+        Ok(Listening { socket, acceptor, address, _folder: folder })
+    }
+}
+
+async fn tcp(addr: SocketAddr) -> io::Result<(Socket, Address, Option<TempDir>)> {
+    let listener = TcpListener::bind(addr).await?;
+    let address = Address::Tcp(listener.local_addr()?);
+    Ok((Socket::Tcp(listener), address, None))
+}
+
+/// Whether this machine can listen on `::1`.
+#[must_use]
+pub fn has_ipv6() -> bool {
+    std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
+}
+
+/// Where a target listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Address and port.
+    Tcp(SocketAddr),
+    /// A socket file.
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// Address and port. Panics for a Unix socket: the test asked the wrong target.
+    #[must_use]
+    #[track_caller]
+    pub fn tcp(&self) -> SocketAddr {
+        match self {
+            Address::Tcp(addr) => *addr,
+            Address::Unix(path) => panic!("{} is no TCP address", path.display()),
+        }
+    }
+
+    /// The socket file. Panics for a TCP address: the test asked the wrong target.
+    #[must_use]
+    #[track_caller]
+    pub fn path(&self) -> &Path {
+        match self {
+            Address::Unix(path) => path,
+            Address::Tcp(addr) => panic!("{addr} is no socket file"),
+        }
+    }
+
+    /// Host and port of a URL; `localhost` for a Unix socket.
+    pub(crate) fn host(&self) -> String {
+        match self {
+            Address::Tcp(addr) => addr.to_string(),
+            Address::Unix(_) => "localhost".to_owned(),
+        }
+    }
+}
+
+/// An open door.
+pub(crate) struct Listening {
+    socket: Socket,
+    acceptor: Option<TlsAcceptor>,
+    address: Address,
+    /// Removes the socket file in the end.
+    _folder: Option<TempDir>,
+}
+
+enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listening {
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// An address of it for clients.
+    pub(crate) fn origin(&self) -> String {
+        let scheme = if self.acceptor.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address.host())
+    }
+
+    /// Takes a connection. Its TLS is still to come, in [`Arrived::welcome`], so that one client cannot hold others.
+    pub(crate) async fn accept(&self) -> io::Result<Arrived> {
+        let raw = match &self.socket {
+            Socket::Tcp(listener) => {
+                let stream = listener.accept().await?.0;
+                // A target that keeps small packets back would be measured with them.
+                stream.set_nodelay(true)?;
+                Raw::Tcp(stream)
+            }
+            Socket::Unix(listener) => Raw::Unix(listener.accept().await?.0),
+        };
+        Ok(Arrived { raw, acceptor: self.acceptor.clone() })
+    }
+}
+
+/// A connection that was just taken.
+pub(crate) struct Arrived {
+    raw: Raw,
+    acceptor: Option<TlsAcceptor>,
+}
+
+enum Raw {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// Bytes both ways.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// A connection of any kind.
+pub(crate) type Stream = Box<dyn Io>;
+
+impl Arrived {
+    /// From now on the connection is reset when it is dropped. A Unix socket knows no reset and just ends.
+    pub(crate) fn reset_when_dropped(&self) -> io::Result<()> {
+        match &self.raw {
+            Raw::Tcp(stream) => stream.set_zero_linger(),
+            Raw::Unix(_) => Ok(()),
+        }
+    }
+
+    /// The connection after its TLS handshake, if there is one.
+    pub(crate) async fn welcome(self) -> io::Result<Stream> {
+        match (self.raw, self.acceptor) {
+            (Raw::Tcp(stream), None) => Ok(Box::new(stream)),
+            (Raw::Unix(stream), None) => Ok(Box::new(stream)),
+            (Raw::Tcp(stream), Some(tls)) => Ok(Box::new(tls.accept(stream).await?)),
+            (Raw::Unix(stream), Some(tls)) => Ok(Box::new(tls.accept(stream).await?)),
+        }
+    }
+}

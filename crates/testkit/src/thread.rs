@@ -1,0 +1,49 @@
+//! A thread with a runtime of its own for one target.
+
+use std::io;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use crate::door::{Door, Listening};
+
+/// Opens the door in a new thread and runs `serve` there; returns when clients may come.
+///
+/// The runtime is made in that thread too, so that a test that has a runtime itself can start targets.
+pub(crate) fn start(
+    name: &str,
+    door: Door,
+    serve: impl AsyncFnOnce(Listening) + Send + 'static,
+) -> io::Result<Started> {
+    // One message: where it listens, or why it does not.
+    let (tell, told) = mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let opened = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .and_then(|runtime| runtime.block_on(door.open()).map(|listening| (runtime, listening)));
+        match opened {
+            Ok((runtime, listening)) => {
+                let place = (listening.address().clone(), listening.origin());
+                // Nobody hears it when the test gave up; then the end comes at once.
+                if tell.send(Ok(place)).is_ok() {
+                    runtime.block_on(serve(listening));
+                }
+            }
+            Err(error) => {
+                // As above.
+                let _ = tell.send(Err(error));
+            }
+        }
+    })?;
+    let (address, origin) = told.recv().map_err(io::Error::other)??;
+    Ok(Started { address, origin, thread })
+}
+
+/// A target that listens.
+pub(crate) struct Started {
+    pub(crate) address: crate::Address,
+    /// Its URL without a path.
+    pub(crate) origin: String,
+    pub(crate) thread: JoinHandle<()>,
+}

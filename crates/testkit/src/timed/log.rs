@@ -1,0 +1,57 @@
+//! What a timed server did: counts, and one line for every answer.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Answers kept, 32 MiB of them; a test that gives more is told so and counts by itself.
+const MOST_KEPT: usize = 1 << 20;
+
+/// One answer; all times are counted from the server's origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The number of its request among all, from 0.
+    pub n: u64,
+    /// When the request was read.
+    pub arrived: Duration,
+    /// When the answer had to leave.
+    pub due: Duration,
+    /// When it was handed to the kernel.
+    pub sent: Duration,
+}
+
+/// Shared between the server's thread and the test.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    pub(super) connections: AtomicU64,
+    pub(super) arrived: AtomicU64,
+    given: Mutex<List>,
+}
+
+/// The first answers, and the number of all.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    pub(super) answered: u64,
+    pub(super) first: Vec<Given>,
+}
+
+impl Log {
+    /// The list, held. The server holds it while it writes, so that an answer a client has seen is in it.
+    pub(super) fn list(&self) -> MutexGuard<'_, List> {
+        // A push that panicked left whole entries only.
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl List {
+    pub(super) fn add(&mut self, given: Given) {
+        if self.first.len() < MOST_KEPT {
+            self.first.push(given);
+        }
+        self.answered += 1;
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.first.len() as u64 == self.answered
+    }
+}

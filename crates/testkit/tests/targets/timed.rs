@@ -1,0 +1,142 @@
+//! The timed server against plain sockets: never early, in a known sequence, still in a stall.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use barograph_testkit::{Delay, Delays, Stalls, TimedServer, Timing, exact};
+
+const ASK: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+const OK: &[u8] = b"HTTP/1.1 200 Known\r\ncontent-length: 2\r\n\r\nok";
+/// A read that takes longer than this found a server that stalls by mistake.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How late half of the answers may leave on a machine that compiles and tests meanwhile. Early is never allowed.
+const LATE: Duration = Duration::from_millis(20);
+
+const fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+fn connect(server: &TimedServer) -> TcpStream {
+    let stream = TcpStream::connect(server.addr()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+fn read_ok(stream: &mut TcpStream) {
+    let mut bytes = [0; OK.len()];
+    stream.read_exact(&mut bytes).unwrap();
+    assert_eq!(bytes, OK);
+}
+
+#[test]
+fn delays_follow_the_sequence_and_no_answer_is_early() {
+    for delay in [
+        Delay::Constant(ms(3)),
+        Delay::Bimodal { quick: ms(1), slow: ms(10), slow_share: 0.2 },
+        Delay::Pareto { least: ms(1), most: ms(50), shape: 1.2 },
+    ] {
+        let delays = Delays::new(delay, 5);
+        let server = TimedServer::start(Timing::of(delay, 5)).unwrap();
+        let mut stream = connect(&server);
+        for n in 0..100 {
+            let begin = Instant::now();
+            stream.write_all(ASK).unwrap();
+            read_ok(&mut stream);
+            assert!(begin.elapsed() >= delays.nth(n), "answer {n} of {delay:?} is early");
+            assert_eq!(server.response_at(n, begin), delays.nth(n));
+        }
+        assert_eq!((server.arrived(), server.answered(), server.connections()), (100, 100, 1));
+        for q in [0.5, 0.9, 0.99, 1.0] {
+            assert_eq!(server.exact(q), delays.exact(100, q), "{q} of {delay:?}");
+        }
+        let answers = server.answers();
+        assert!(answers.iter().all(|g| g.due - g.arrived == delays.nth(g.n) && g.sent >= g.due));
+        assert!(server.lateness(0.5).unwrap() < LATE, "{:?}", server.lateness(0.5));
+    }
+}
+
+#[test]
+fn no_answer_leaves_in_a_stall_and_response_times_are_those_of_the_pattern() {
+    let stalls = Stalls { every: ms(100), lasts: ms(40) };
+    let server = TimedServer::start(Timing::constant(ms(2)).stalling(stalls)).unwrap();
+    let mut streams: Vec<TcpStream> = (0..20).map(|_| connect(&server)).collect();
+    let (mut excess, mut waited) = (Vec::new(), 0);
+    let mut rounds = 0;
+    while server.origin().elapsed() < ms(350) {
+        rounds += 1;
+        let begin = Instant::now();
+        for stream in &mut streams {
+            stream.write_all(ASK).unwrap();
+        }
+        let wanted = server.response_at(0, begin);
+        waited += u32::from(wanted > ms(2));
+        for stream in &mut streams {
+            read_ok(stream);
+        }
+        let response = begin.elapsed();
+        assert!(response >= wanted, "{response:?} for a start whose answer takes {wanted:?}");
+        excess.push(response - wanted);
+    }
+    let answers = server.answers();
+    assert_eq!(answers.len(), rounds * 20);
+    for given in answers {
+        let phase = Duration::from_nanos((given.due.as_nanos() % 100_000_000) as u64);
+        assert!(phase < ms(60), "due {phase:?} into a period");
+        assert!(given.sent >= given.due && given.due == stalls.leaves_at(given.arrived + ms(2)));
+    }
+    assert!(exact(excess, 0.5).unwrap() < LATE);
+    // Round follows round without a pause, so they run into each of the three stalls.
+    assert!(waited > 0, "no round met a stall");
+    assert_eq!(server.exact(1.0), Some(ms(2)), "delays are told without stalls");
+}
+
+#[test]
+fn thousands_of_connections_wait_at_once() {
+    let server = TimedServer::start(Timing::constant(ms(300))).unwrap();
+    let mut streams: Vec<TcpStream> = (0..3000).map(|_| connect(&server)).collect();
+    for stream in &mut streams {
+        stream.write_all(ASK).unwrap();
+    }
+    for stream in &mut streams {
+        read_ok(stream);
+    }
+    assert_eq!((server.answered(), server.connections()), (3000, 3000));
+    assert!(server.answers().iter().all(|g| g.sent - g.arrived >= ms(300)));
+}
+
+#[test]
+fn requests_behind_each_other_large_bodies_heads_and_closes() {
+    let body = vec![b'x'; 8 << 20];
+    let server = TimedServer::start(Timing::constant(Duration::ZERO).with_body(body.clone())).unwrap();
+    let mut stream = connect(&server);
+    // Both at once; the first answer is larger than what the kernel takes before it is read.
+    stream.write_all(ASK).unwrap();
+    stream.write_all(b"POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\nabcHEAD / HTTP/1.1\r\n").unwrap();
+    stream.write_all(b"\r\nGET / HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    let head = format!("HTTP/1.1 200 Known\r\ncontent-length: {}\r\n\r\n", body.len()).into_bytes();
+    let wanted = [&head[..], &body, &head, &body, &head, &head, &body].concat();
+    assert!(bytes == wanted, "{} bytes instead of {}", bytes.len(), wanted.len());
+    assert_eq!(server.answered(), 4);
+}
+
+#[test]
+fn clients_that_leave_or_babble_do_not_disturb_others() {
+    let server = TimedServer::start(Timing::constant(ms(30))).unwrap();
+    let mut stays = connect(&server);
+    let mut leaves = connect(&server);
+    leaves.write_all(ASK).unwrap();
+    drop(leaves);
+    let mut babbles = connect(&server);
+    babbles.write_all(b"EHLO\r\n\r\n").unwrap();
+    assert_eq!(babbles.read(&mut [0; 9]).unwrap_or(0), 0, "it is closed");
+    stays.write_all(ASK).unwrap();
+    read_ok(&mut stays);
+    assert_eq!(server.answered(), 1);
+    let addr = server.addr();
+    drop(server);
+    assert!(TcpStream::connect(addr).is_err(), "nobody listens after the end");
+}
