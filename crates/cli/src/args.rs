@@ -1,9 +1,15 @@
 //! What can be typed.
 
+pub(crate) mod http;
+mod values;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+pub(crate) use http::HttpArgs;
+pub(crate) use values::{ConnectionsArg, Limit, span};
 
 /// Finds how much load a platform holds before users notice, and what gave way first.
 #[derive(Parser)]
@@ -23,7 +29,13 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Say what a plan would do, before anything happens
     Check(RunArgs),
-    /// List workloads, platforms, sizes, plans, runs or the keys of a plan
+    /// Load one URL: users or a rate, figures as they come, a verdict at the end
+    Http(Box<HttpArgs>),
+    /// Change the load of a run that is on, ask how it stands, or end it in order
+    Control(ControlArgs),
+    /// Write a first scenario from an OpenAPI document, a recording of a browser, or a URL
+    New(NewArgs),
+    /// List workloads, platforms, sizes, plans, scenarios, runs or the keys of a plan
     List(ListArgs),
     /// Show a record as a table
     Show(RecordArgs),
@@ -65,10 +77,64 @@ pub(crate) enum Listed {
     Sizes,
     /// Plan files in plans/
     Plans,
+    /// Scenario files in scenarios/
+    Scenarios,
     /// Records
     Runs,
     /// Every key of a plan with its default
     Keys,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct ControlArgs {
+    /// Name of the run or path of its folder (without one, the latest), then: users=500 or rate=2000, with over=10s if it
+    /// should take time; or status; or stop
+    #[arg(required = true, value_name = "[RUN] COMMAND")]
+    pub(crate) words: Vec<String>,
+    /// Folder that holds the records
+    #[arg(long, default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct NewArgs {
+    /// What to write
+    pub(crate) what: New,
+    #[command(flatten)]
+    pub(crate) from: NewFrom,
+    /// Where the service answers, if not where the document says
+    #[arg(long, value_name = "URL", conflicts_with = "url")]
+    pub(crate) target: Option<String>,
+    /// Take pictures, styles, fonts and scripts of a recording along
+    #[arg(long, requires = "from_har")]
+    pub(crate) assets: bool,
+    /// File to write; without one, the scenario is printed
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum New {
+    /// Users as small programs in a file
+    Scenario,
+}
+
+/// What a first scenario is made from.
+#[derive(ClapArgs)]
+#[group(required = true, multiple = false)]
+pub(crate) struct NewFrom {
+    /// An OpenAPI 3 document in JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from_openapi: Option<PathBuf>,
+    /// A HAR recording: in a browser's developer tools, network, "save all as HAR"
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from_har: Option<PathBuf>,
+    /// One page or endpoint
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
 }
 
 #[derive(ClapArgs)]

@@ -2,8 +2,11 @@
 
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod control;
 pub(crate) mod fill;
+pub(crate) mod http;
 pub(crate) mod list;
+pub(crate) mod new;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;

@@ -4,8 +4,11 @@ mod args;
 mod catalog;
 mod commands;
 mod disclosure;
+mod live;
 mod machine;
 mod terminal;
+mod told;
+mod words;
 
 use std::process::ExitCode;
 
@@ -21,6 +24,9 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Run(a) => commands::run::run(&a),
         Command::Check(a) => commands::check::check(&a),
+        Command::Http(a) => commands::http::http(&a),
+        Command::Control(a) => commands::control::control(&a),
+        Command::New(a) => commands::new::new(&a),
         Command::List(a) => commands::list::list(&a),
         Command::Show(a) => commands::show::show(&a),
         Command::Report(a) => commands::show::report(&a),

@@ -70,6 +70,12 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
 impl Screen for Terminal {
     fn phase(&mut self, phase: Phase, about: &str) {
         self.phase = phase.name();

@@ -3,10 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use barograph_model::{Behaviour, BehaviourId, Nanos, Next, OpId, Outcome, Pace, UserId};
+use barograph_model::{Behaviour, BehaviourId, Missed, Nanos, Next, OpId, Outcome, Pace, StartOf, UserId};
 use rand::RngExt;
 
-use crate::core::{Signal, Slot, SlotKey};
+use crate::core::{Signal, Slot, SlotKey, breathe};
 use crate::draw::draw;
 use crate::recorder::Ended;
 use crate::turn::Wishes;
@@ -16,6 +16,9 @@ use crate::{Turn, User, Workload};
 /// After a failed operation of a behaviour without a pace of its own, the next is due this much later. Without it,
 /// a target that refuses at once would be hammered as fast as the driver can.
 const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_secs(1);
+
+/// Operations of one activity that may follow each other without a wait before everybody else comes first.
+const OPERATIONS_IN_A_ROW: u32 = 16;
 
 /// More activities than any behaviour has a use for; a wish beyond it is a fault of the workload.
 const MAX_ACTIVITIES: usize = 16;
@@ -29,6 +32,8 @@ pub(crate) struct Seat<U> {
     pub(crate) main: Cell<Option<SlotKey>>,
     pub(crate) main_in_operation: Cell<bool>,
     pub(crate) stopping: Cell<bool>,
+    /// Open loop: the arrival this user is called for.
+    pub(crate) call: Cell<Option<Nanos>>,
     restart: Cell<bool>,
     others: RefCell<Vec<SlotKey>>,
     started: Cell<u32>,
@@ -43,6 +48,7 @@ impl<U> Seat<U> {
             main: Cell::new(None),
             main_in_operation: Cell::new(false),
             stopping: Cell::new(false),
+            call: Cell::new(None),
             restart: Cell::new(false),
             others: RefCell::new(Vec::new()),
             started: Cell::new(0),
@@ -59,11 +65,14 @@ impl<U> Seat<U> {
 
     /// Ends every activity but the main one and the one that asks.
     pub(crate) fn stop_others<W: Workload<User = U>>(&self, worker: &Worker<W>, asking: Option<SlotKey>) {
-        let keys: Vec<SlotKey> =
-            self.others.borrow().iter().copied().filter(|k| Some(*k) != asking).collect();
-        for key in keys {
-            worker.core.signal(key, Signal::Cancel);
-        }
+        // They are off the list at once, so that what is started next finds room on it.
+        self.others.borrow_mut().retain(|key| {
+            let stays = Some(*key) == asking;
+            if !stays {
+                worker.core.signal(*key, Signal::Cancel);
+            }
+            stays
+        });
     }
 }
 
@@ -97,17 +106,34 @@ pub(crate) async fn run<W: Workload>(
     begin: Beginning,
 ) {
     let is_main = begin.behaviour.0 == 0;
+    let gate = worker.gate.as_ref().filter(|_| is_main);
     let behaviours = std::sync::Arc::clone(&worker.settings.behaviours);
     let behaviour = behaviours.get(begin.behaviour);
     let rng = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
     let mut turn = Turn::new(seat.id, begin.argument, rng);
     let mut op = behaviour.first;
     let mut intended = begin.first_at;
+    // In an open loop a user becomes active for an arrival, which is its first call.
+    let (mut called, mut first) = (true, true);
+    let (mut in_a_row, mut waits_before) = (0, 0);
     loop {
-        let waits = intended > worker.core.clock.now();
-        if !slot.until(intended).await {
-            break;
-        }
+        let waits = match gate.filter(|_| !called) {
+            Some(gate) => match call(gate, seat, &slot).await {
+                Some(call) => {
+                    intended = call.at;
+                    !call.waited
+                }
+                None => break,
+            },
+            None => {
+                let waits = (first && gate.is_some()) || intended > worker.core.clock.now();
+                if !slot.until(intended).await {
+                    break;
+                }
+                waits
+            }
+        };
+        first = false;
         if is_main {
             // Somebody may have reset the user while this activity waited.
             if seat.restart.take() {
@@ -122,13 +148,44 @@ pub(crate) async fn run<W: Workload>(
         let wishes = std::mem::take(&mut turn.wishes);
         // A follower that reset the user belongs to the session that is over.
         let ending = (wishes.end || wishes.reset) && !is_main;
+        let reset = wishes.reset;
         grant(worker, seat, &wishes, Asking { key: slot.key, now: ended });
         if ending || slot.cancelled() || (is_main && seat.stopping.get()) {
             break;
         }
-        op = follow(behaviour, op, &seat.user, &mut turn);
-        intended = due(behaviour.pace, (intended, ended), outcome, &mut turn);
+        let then = follow(behaviour, op, &seat.user, &mut turn);
+        op = then.op;
+        called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !reset);
+        if gate.is_none() || called {
+            let (next, skipped) = due(&behaviour.pace, (intended, ended), outcome, &mut turn);
+            if skipped > 0 {
+                worker.recorder.borrow_mut().skipped(skipped);
+            }
+            intended = next;
+        }
+        // Whoever never has to wait would keep everybody else, and the loop itself, from going on.
+        in_a_row = if slot.waits() == waits_before { in_a_row + 1 } else { 0 };
+        waits_before = slot.waits();
+        if in_a_row >= OPERATIONS_IN_A_ROW {
+            breathe().await;
+        }
     }
+}
+
+/// An arrival that a user was called for.
+struct Call {
+    at: Nanos,
+    /// It had to wait for a free user: its delay is not the driver's.
+    waited: bool,
+}
+
+/// Waits for the next arrival of an open loop. None when told to end.
+async fn call<U>(gate: &crate::gate::Gate<U>, seat: &Rc<Seat<U>>, slot: &Slot) -> Option<Call> {
+    if let Some(at) = gate.take_waiting() {
+        return Some(Call { at, waited: true });
+    }
+    gate.set_free(seat, slot.key);
+    slot.called(&seat.call).await.map(|at| Call { at, waited: false })
 }
 
 /// An operation that is due.
@@ -186,16 +243,24 @@ fn grant<W: Workload>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishes: 
     }
 }
 
+/// What follows an operation.
+struct Then {
+    op: OpId,
+    /// Between the two the session ended.
+    session_over: bool,
+}
+
 /// The operation after `op`.
-fn follow<U: User>(behaviour: &Behaviour, op: OpId, user: &U, turn: &mut Turn) -> OpId {
+fn follow<U: User>(behaviour: &Behaviour, op: OpId, user: &U, turn: &mut Turn) -> Then {
+    let go_on = |op| Then { op, session_over: false };
     let mut next = behaviour.next[op.index()].as_ref().expect("checked when the behaviours were made");
     loop {
         match next {
-            Next::Op(op) => return *op,
-            Next::Vector(vector) => return vector.pick(turn.rng.random()),
+            Next::Op(op) => return go_on(*op),
+            Next::Vector(vector) => return go_on(vector.pick(turn.rng.random())),
             Next::EndSession { first } => {
                 user.end_session();
-                return *first;
+                return Then { op: *first, session_over: true };
             }
             Next::Choose { chooser, branches } => {
                 let branch = user.choose(*chooser, turn);
@@ -205,12 +270,18 @@ fn follow<U: User>(behaviour: &Behaviour, op: OpId, user: &U, turn: &mut Turn) -
     }
 }
 
-/// When the next operation is due.
-fn due(pace: Pace, (intended, ended): (Nanos, Nanos), outcome: Outcome, turn: &mut Turn) -> Nanos {
+/// When the next operation is due, and how many beats were left out before it.
+fn due(pace: &Pace, (intended, ended): (Nanos, Nanos), outcome: Outcome, turn: &mut Turn) -> (Nanos, u64) {
     match pace {
-        Pace::AtOnce if outcome.is_failure() => ended + PAUSE_AFTER_FAILURE,
-        Pace::AtOnce => ended,
-        Pace::Cycle(cycle) => (intended + draw(cycle, &mut turn.rng)).max(ended),
-        Pace::Think(think) => ended + draw(think, &mut turn.rng),
+        Pace::AtOnce if outcome.is_failure() => (ended + PAUSE_AFTER_FAILURE, 0),
+        Pace::AtOnce => (ended, 0),
+        Pace::Cycle(cycle) => ((intended + draw(cycle, &mut turn.rng)).max(ended), 0),
+        Pace::Think(think) => (ended + draw(think, &mut turn.rng), 0),
+        Pace::Beat { every, missed: Missed::CatchUp } => (intended + *every, 0),
+        Pace::Beat { every, missed: Missed::Skip } => {
+            let every = every.0.max(1);
+            let beats = (ended - intended).0.div_ceil(every).max(1);
+            (intended + Nanos(beats * every), beats - 1)
+        }
     }
 }

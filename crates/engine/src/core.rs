@@ -50,11 +50,12 @@ impl Core {
         core.generations.set(generation);
         let room = Room { generation, waker: None, signal: Signal::None, deadline: Nanos::MAX };
         let key = core.rooms.borrow_mut().insert(room);
-        Slot { core: Rc::clone(core), key: SlotKey { index: key as u32, generation } }
+        let key = SlotKey { index: key as u32, generation };
+        Slot { core: Rc::clone(core), key, waits: Cell::new(0) }
     }
 
     /// Wakes whoever is due.
-    pub(crate) fn fire(&self, now: Nanos) {
+    pub(crate) fn wake_due(&self, now: Nanos) {
         while let Some((index, generation)) = self.pacer.pop_due(now) {
             self.signal(SlotKey { index, generation }, Signal::Due);
         }
@@ -69,10 +70,9 @@ impl Core {
         if room.signal != Signal::Cancel {
             room.signal = signal;
         }
-        let waker = room.waker.clone();
-        drop(rooms);
-        if let Some(waker) = waker {
-            waker.wake();
+        // A wake only puts the task into a queue; nothing runs while the rooms are borrowed.
+        if let Some(waker) = &room.waker {
+            waker.wake_by_ref();
         }
     }
 
@@ -89,6 +89,33 @@ impl Core {
     }
 }
 
+impl barograph_reactor::Pace for Core {
+    fn now(&self) -> u64 {
+        self.clock.now().0
+    }
+
+    fn due(&self) -> Option<u64> {
+        self.pacer.earliest().map(|at| at.0)
+    }
+
+    fn fire(&self) {
+        self.wake_due(self.clock.now());
+    }
+}
+
+/// Lets everybody else who can go on do so first.
+pub(crate) async fn breathe() {
+    let mut rested = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut rested, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Names a slot without keeping it alive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SlotKey {
@@ -100,6 +127,8 @@ pub(crate) struct SlotKey {
 pub(crate) struct Slot {
     core: Rc<Core>,
     pub(crate) key: SlotKey,
+    /// How often its owner had to wait here.
+    waits: Cell<u32>,
 }
 
 impl Drop for Slot {
@@ -128,6 +157,17 @@ impl Slot {
         })
     }
 
+    /// How often the owner had to wait here so far: a number that stands still is a task that never rests.
+    pub(crate) fn waits(&self) -> u32 {
+        self.waits.get()
+    }
+
+    /// The owner has to wait.
+    fn wait<T>(&self) -> Poll<T> {
+        self.waits.set(self.waits.get().wrapping_add(1));
+        Poll::Pending
+    }
+
     /// Was the owner told to end?
     pub(crate) fn cancelled(&self) -> bool {
         self.with(|room| room.signal == Signal::Cancel)
@@ -152,9 +192,20 @@ impl Slot {
             }
             if !pushed {
                 pushed = true;
-                self.core.pacer.push(at, self.key.index, self.key.generation, now);
+                self.core.pacer.push(at, self.key.index, self.key.generation);
             }
-            Poll::Pending
+            self.wait()
+        })
+        .await
+    }
+
+    /// Waits for a call: an instant that somebody puts into `call` before waking this slot. None when told to end.
+    pub(crate) async fn called(&self, call: &Cell<Option<Nanos>>) -> Option<Nanos> {
+        poll_fn(|cx| {
+            if self.take_signal(cx) == Signal::Cancel {
+                return Poll::Ready(None);
+            }
+            call.take().map_or_else(|| self.wait(), |at| Poll::Ready(Some(at)))
         })
         .await
     }
@@ -181,6 +232,9 @@ impl Slot {
         if matches!(signal, Signal::Cancel | Signal::Expired) {
             return Poll::Ready(Err(signal));
         }
-        work.poll(cx).map(Ok)
+        match work.poll(cx) {
+            Poll::Ready(end) => Poll::Ready(Ok(end)),
+            Poll::Pending => self.wait(),
+        }
     }
 }

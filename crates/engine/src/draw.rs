@@ -1,8 +1,8 @@
 //! Random streams and draws from distributions of time.
 
 use barograph_model::{Distribution, Nanos};
-use rand::SeedableRng;
-use rand_distr::{Distribution as _, Normal};
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution as _, Exp1, Normal, StandardNormal};
 
 /// The generator of every random stream: small state, fast, good enough for simulation.
 pub type Stream = rand_xoshiro::Xoshiro256PlusPlus;
@@ -27,20 +27,43 @@ fn mix(mut z: u64) -> u64 {
 const MAX_REDRAWS: u32 = 1_000;
 
 /// One draw.
-pub(crate) fn draw(distribution: Distribution, rng: &mut Stream) -> Nanos {
+pub(crate) fn draw(distribution: &Distribution, rng: &mut Stream) -> Nanos {
     match distribution {
-        Distribution::Constant(value) => value,
-        Distribution::TruncatedNormal { mean, sd, min, max } => {
-            let Ok(normal) = Normal::new(mean.0 as f64, sd.0 as f64) else { return mean };
-            for _ in 0..MAX_REDRAWS {
-                let value = normal.sample(rng);
-                if value >= min.0 as f64 && value <= max.0 as f64 {
-                    return Nanos(value as u64);
-                }
-            }
-            mean.clamp(min, max)
+        Distribution::Constant(value) => *value,
+        Distribution::Uniform { min, max } => Nanos(rng.random_range(min.0..=max.0.max(min.0))),
+        Distribution::Exponential { mean, max } => {
+            let value: f64 = Exp1.sample(rng);
+            Nanos((value * mean.0 as f64) as u64).min(*max)
+        }
+        Distribution::TruncatedNormal { mean, sd, min, max } => truncated(*mean, *sd, (*min, *max), rng),
+        Distribution::LogNormal { median, sigma, max } => {
+            let value: f64 = StandardNormal.sample(rng);
+            Nanos(((value * sigma).exp() * median.0 as f64) as u64).min(*max)
+        }
+        Distribution::Empirical(values) => between(values, rng.random()),
+    }
+}
+
+fn truncated(mean: Nanos, sd: Nanos, (min, max): (Nanos, Nanos), rng: &mut Stream) -> Nanos {
+    let Ok(normal) = Normal::new(mean.0 as f64, sd.0 as f64) else { return mean };
+    for _ in 0..MAX_REDRAWS {
+        let value = normal.sample(rng);
+        if value >= min.0 as f64 && value <= max.0 as f64 {
+            return Nanos(value as u64);
         }
     }
+    mean.clamp(min, max)
+}
+
+/// The value at the part `u` (0 to 1) of the way through sorted `values`, between neighbours in proportion.
+fn between(values: &[Nanos], u: f64) -> Nanos {
+    let Some(last) = values.len().checked_sub(1) else { return Nanos::ZERO };
+    let place = u * last as f64;
+    let below = (place as usize).min(last);
+    let above = (below + 1).min(last);
+    let part = place - below as f64;
+    let (low, high) = (values[below].0 as f64, values[above].0 as f64);
+    Nanos((low + (high - low) * part) as u64)
 }
 
 #[cfg(test)]
@@ -66,9 +89,39 @@ mod tests {
             max: Nanos::from_millis(7_500),
         };
         let mut rng = stream(7, 0, 0);
-        let draws: Vec<f64> = (0..20_000).map(|_| draw(d, &mut rng).as_secs_f64()).collect();
+        let draws: Vec<f64> = (0..20_000).map(|_| draw(&d, &mut rng).as_secs_f64()).collect();
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;
         assert!((mean - 5.0).abs() < 0.03, "mean {mean}");
         assert!(draws.iter().all(|s| (2.5..=7.5).contains(s)));
+    }
+
+    fn draws(d: &Distribution) -> Vec<f64> {
+        let mut rng = stream(11, 0, 0);
+        let mut all: Vec<f64> = (0..40_000).map(|_| draw(d, &mut rng).as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    /// Mean of 40,000 draws.
+    fn mean(d: &Distribution) -> f64 {
+        draws(d).iter().sum::<f64>() / 40_000.0
+    }
+
+    #[test]
+    fn every_distribution_has_its_moments_and_its_bounds() {
+        let s = Nanos::from_secs;
+        assert!((mean(&Distribution::Uniform { min: s(2), max: s(6) }) - 4.0).abs() < 0.03);
+        let exponential = Distribution::Exponential { mean: s(3), max: s(60) };
+        assert!((mean(&exponential) - 3.0).abs() < 0.05);
+        let all = draws(&Distribution::Exponential { mean: s(3), max: s(4) });
+        assert_eq!(all[39_999], 4.0);
+        let all = draws(&Distribution::LogNormal { median: s(2), sigma: 0.5, max: s(100) });
+        assert!((all[20_000] - 2.0).abs() < 0.03, "median {}", all[20_000]);
+        // The standard normal's 84.13 % point is one sigma away.
+        assert!((all[33_654] / all[20_000] - 0.5f64.exp()).abs() < 0.04);
+        let measured = Distribution::Empirical([s(1), s(2), s(10)].into());
+        let all = draws(&measured);
+        assert!((all[10_000] - 1.5).abs() < 0.03 && (all[30_000] - 6.0).abs() < 0.15);
+        assert_eq!(mean(&Distribution::Empirical([s(7)].into())), 7.0);
     }
 }

@@ -6,8 +6,9 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use barograph_model::Nanos;
+use barograph_reactor::Reactor;
 use barograph_stats::Interval;
-use tokio::io::unix::AsyncFd;
+use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
@@ -18,6 +19,13 @@ use crate::{EngineError, Settings, Workload};
 
 /// Commands waiting for a worker; the harness sends a handful a minute.
 const CONTROL_QUEUE: usize = 64;
+
+/// How often a worker looks for commands. It cannot be woken for them: a wake goes through a descriptor, and a worker's
+/// table of open files is its own.
+const CONTROL_LOOK: Nanos = Nanos::from_millis(10);
+
+/// The same while it has nothing else to do, so that a load begins at once.
+const IDLE_LOOK: Nanos = Nanos::from_millis(1);
 
 /// Intervals waiting for the harness, per worker: four minutes of one-second intervals.
 const INTERVAL_QUEUE: usize = 256;
@@ -62,13 +70,13 @@ const PATIENCE: usize = 60;
 /// The line to the workers of a running engine.
 pub struct EngineHandle {
     origin: Instant,
-    controls: Vec<mpsc::Sender<Control>>,
+    controls: Vec<Sender<Control>>,
     parts: mpsc::Receiver<Part>,
     threads: Vec<JoinHandle<()>>,
     pending: BTreeMap<u64, (usize, Box<Interval>)>,
     interval: Nanos,
     ended: usize,
-    users: u32,
+    level: Option<u32>,
 }
 
 impl<W, F> Runnable for Make<F>
@@ -78,11 +86,11 @@ where
 {
     fn start(self: Box<Self>, settings: &Settings) -> Result<EngineHandle, EngineError> {
         let origin = now();
-        let (send_parts, parts) = mpsc::channel(INTERVAL_QUEUE * settings.workers);
+        let (send_parts, collected) = bounded(INTERVAL_QUEUE * settings.workers);
         let mut controls = Vec::new();
         let mut threads = Vec::new();
         for worker in 0..settings.workers {
-            let (send_control, control) = mpsc::channel(CONTROL_QUEUE);
+            let (send_control, control) = bounded(CONTROL_QUEUE);
             let thread = Thread {
                 index: worker,
                 origin,
@@ -98,18 +106,20 @@ where
             controls.push(send_control);
             threads.push(spawned);
         }
+        let parts = collect(collected).map_err(|why| EngineError::StartWorker { worker: 0, why })?;
         let pending = BTreeMap::new();
-        Ok(EngineHandle {
-            origin,
-            controls,
-            parts,
-            threads,
-            pending,
-            interval: settings.interval,
-            ended: 0,
-            users: 0,
-        })
+        let interval = settings.interval;
+        Ok(EngineHandle { origin, controls, parts, threads, pending, interval, ended: 0, level: None })
     }
+}
+
+/// Carries what workers say to whoever awaits it. Waking a runtime goes through a descriptor that workers, with open files
+/// of their own, do not have; this thread has it.
+fn collect(said: Receiver<Part>) -> std::io::Result<mpsc::Receiver<Part>> {
+    let (pass_on, parts) = mpsc::channel(1);
+    let carry = move || said.into_iter().try_for_each(|part| pass_on.blocking_send(part)).unwrap_or(());
+    std::thread::Builder::new().name("driver-collect".to_owned()).spawn(carry)?;
+    Ok(parts)
 }
 
 /// The engine is the one place that reads the clock.
@@ -124,28 +134,36 @@ impl EngineHandle {
         Nanos::from(self.origin.elapsed())
     }
 
-    /// Users asked for by the latest ramp.
+    /// The level asked for by the latest ramp: users, or starts per second in an open loop.
     #[must_use]
-    pub fn users(&self) -> u32 {
-        self.users
+    pub fn level(&self) -> u32 {
+        self.level.unwrap_or(0)
     }
 
-    /// Changes the number of users, spread evenly over `over`, beginning now. It replaces a ramp still going on; with a
-    /// zero `over` the given number is active at once, wherever the old ramp stood.
-    pub async fn ramp(&mut self, users: u32, over: Nanos) -> Result<(), EngineError> {
-        let ramp = Ramp { before: self.users, after: users, at: self.now(), over };
-        self.users = users;
+    /// Changes the level evenly over `over`, beginning as soon as every worker knows of it. It replaces a ramp still going
+    /// on; with a zero `over` a closed loop has the given number of users at once, wherever the old ramp stood.
+    ///
+    /// Gives the instant at which the change will be complete.
+    ///
+    /// # Errors
+    /// When a worker is gone.
+    pub async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, EngineError> {
+        let look = if self.level.is_none() { IDLE_LOOK } else { CONTROL_LOOK };
+        let at = self.now() + look + look;
+        let ramp = Ramp { before: self.level(), after: level, at, over };
+        self.level = Some(level);
         for (worker, control) in self.controls.iter().enumerate() {
-            control.send(Control::Ramp(ramp)).await.map_err(|_| EngineError::WorkerGone { worker })?;
+            // A queue of commands that is full belongs to a worker that has not looked for seconds.
+            control.try_send(Control::Ramp(ramp)).map_err(|_| EngineError::WorkerGone { worker })?;
         }
-        Ok(())
+        Ok(at + over)
     }
 
     /// Tells all users to stop and gives operations in flight `drain` to end. Intervals still come.
     pub async fn stop(&mut self, drain: Nanos) {
         for control in &self.controls {
             // A worker that is gone needs no telling; `next` reports it.
-            let _ = control.send(Control::Stop { drain }).await;
+            let _ = control.try_send(Control::Stop { drain });
         }
     }
 
@@ -202,14 +220,14 @@ struct Thread {
     index: usize,
     origin: Instant,
     settings: Settings,
-    control: mpsc::Receiver<Control>,
-    parts: mpsc::Sender<Part>,
+    control: Receiver<Control>,
+    parts: Sender<Part>,
 }
 
 /// Says that a worker is gone unless it took its leave.
 struct Farewell {
     worker: usize,
-    parts: mpsc::Sender<Part>,
+    parts: Sender<Part>,
     taken: bool,
 }
 
@@ -223,50 +241,52 @@ impl Drop for Farewell {
 }
 
 impl Thread {
+    /// The worker thread. Whatever breaks in it, its farewell says so.
     fn run<W: Workload>(self, make: &(impl Fn() -> W + ?Sized)) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .max_io_events_per_tick(1024)
-            .build()
-            .expect("a runtime needs an epoll descriptor and nothing else");
-        let local = tokio::task::LocalSet::new();
-        let workload = make();
-        runtime.block_on(local.run_until(self.work(workload)));
+        let mut farewell = Farewell { worker: self.index, parts: self.parts.clone(), taken: false };
+        // On a kernel without the call all workers share one limit of open files, as the check of the plan assumes then.
+        let _ = barograph_reactor::own_open_files();
+        let reactor = Reactor::new().expect("an event loop needs one descriptor of an empty table");
+        let core = Rc::new(Core::new(Clock::Real(self.origin), Pacer::default()));
+        let (parts, pace) = (self.parts.clone(), Rc::clone(&core));
+        let work = self.work(make(), core);
+        if let Ok(Some(last)) = reactor.run(work, pace.as_ref()) {
+            farewell.taken = true;
+            let _ = parts.send(Part::Last(last));
+        }
     }
 
-    async fn work<W: Workload>(mut self, workload: W) {
-        let mut farewell = Farewell { worker: self.index, parts: self.parts.clone(), taken: false };
-        let (pacer, timer) =
-            Pacer::with_timer().expect("a timer descriptor: raised file limit was checked before");
-        let core = Rc::new(Core::new(Clock::Real(self.origin), pacer));
-        let worker = Worker::new(&self.settings, self.index, workload, Rc::clone(&core), Spawner::Runtime);
-        worker.spawn(drive_pacer(Rc::clone(&core), timer));
-        worker.spawn(Rc::clone(&worker).keep_house(thread_cpu, hand_over(self.parts.clone())));
+    /// Everything a worker does; its last interval, unless it broke.
+    async fn work<W: Workload>(self, workload: W, core: Rc<Core>) -> Option<Box<Interval>> {
+        let worker = Worker::new(&self.settings, self.index, workload, Rc::clone(&core), Spawner::Reactor);
+        worker.spawn(Rc::clone(&worker).keep_house(thread_cpu, hand_over(self.parts)));
+        let slot = Core::slot(&core);
         let drain = loop {
-            let control = tokio::select! {
-                control = self.control.recv() => control,
-                () = worker.broken() => return,
-            };
-            match control {
-                Some(Control::Ramp(ramp)) => worker.follow_ramp(ramp),
-                Some(Control::Stop { drain }) => break drain,
-                None => return,
+            match self.control.try_recv() {
+                Ok(Control::Ramp(ramp)) => worker.follow_ramp(ramp),
+                Ok(Control::Stop { drain }) => break drain,
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => {
+                    let look = if worker.users() == 0 { IDLE_LOOK } else { CONTROL_LOOK };
+                    slot.until(core.clock.now() + look).await;
+                }
+            }
+            if worker.is_broken() {
+                return None;
             }
         };
         worker.deactivate_all();
         let deadline = core.clock.now() + drain;
-        let slot = Core::slot(&core);
-        while worker.running() > 0 && core.clock.now() < deadline {
-            slot.until(core.clock.now() + Nanos::from_millis(20)).await;
+        while worker.running() > 0 && core.clock.now() < deadline && !worker.is_broken() {
+            slot.until(core.clock.now() + CONTROL_LOOK).await;
         }
-        farewell.taken = true;
-        let _ = self.parts.send(Part::Last(worker.last_interval(thread_cpu()))).await;
+        (!worker.is_broken()).then(|| worker.last_interval(thread_cpu()))
     }
 }
 
 /// Hands closed intervals to the harness. While its queue is full they are joined, so that a harness that is stuck gets
 /// longer intervals later instead of holes. False when nobody listens any more.
-fn hand_over(parts: mpsc::Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
+fn hand_over(parts: Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
     let mut kept: Option<Box<Interval>> = None;
     move |interval| {
         let whole = match kept.take() {
@@ -278,7 +298,7 @@ fn hand_over(parts: mpsc::Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
         };
         match parts.try_send(Part::Closed(whole)) {
             Ok(()) => true,
-            Err(mpsc::error::TrySendError::Full(Part::Closed(whole))) => {
+            Err(TrySendError::Full(Part::Closed(whole))) => {
                 kept = Some(whole);
                 true
             }
@@ -291,21 +311,4 @@ fn hand_over(parts: mpsc::Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
 fn thread_cpu() -> Nanos {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
-}
-
-/// Wakes whoever is due, each time the kernel timer says so.
-#[expect(
-    deprecated,
-    reason = "its replacement is unsafe for the sake of foreign types; an owned descriptor keeps the promise it asks for"
-)]
-async fn drive_pacer(core: Rc<Core>, timer: std::os::fd::OwnedFd) {
-    let timer = AsyncFd::new(timer).expect("registering a timer descriptor with a live runtime");
-    loop {
-        let Ok(mut ready) = timer.readable().await else { return };
-        ready.clear_ready();
-        drop(ready);
-        let now = core.clock.now();
-        core.fire(now);
-        core.pacer.rearm(now);
-    }
 }

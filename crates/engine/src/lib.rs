@@ -2,8 +2,8 @@
 //!
 //! The engine decides which operation, when and for how long; a [`Workload`] only does one operation. Only the
 //! engine reads the clock and counts. Every operation has an intended start: response time is counted from it,
-//! service time from the actual start, and both are recorded. One worker is one thread with one single-threaded
-//! runtime, its own users, pacer, random streams and recorders; finished intervals are handed over whole.
+//! service time from the actual start, and both are recorded. One worker is one thread with one event loop, its own
+//! open files, users, pacer, random streams and recorders; finished intervals are handed over whole.
 //!
 //! The same worker code runs in simulated time, see [`sim`]. What it does not know: protocols, files, what an
 //! operation means.
@@ -13,9 +13,11 @@ mod clock;
 mod core;
 mod draw;
 mod error;
+mod gate;
 mod handle;
 mod pacer;
 mod recorder;
+mod schedule;
 pub mod sim;
 mod turn;
 mod worker;

@@ -44,6 +44,21 @@ impl Recorder {
         }
     }
 
+    /// An arrival found no free user and waits for one.
+    pub(crate) fn late(&mut self) {
+        self.open.late += 1;
+    }
+
+    /// An arrival found no room to wait.
+    pub(crate) fn dropped(&mut self) {
+        self.open.dropped += 1;
+    }
+
+    /// Beats passed while an operation was in progress.
+    pub(crate) fn skipped(&mut self, beats: u64) {
+        self.open.skipped += beats;
+    }
+
     /// An operation ended, with an answer or without.
     pub(crate) fn ended(&mut self, e: &Ended) {
         self.settle_in_flight(e.ended);

@@ -62,7 +62,7 @@ impl<W: Workload> Simulation<W> {
                 break;
             }
             clock.set(next.0.max(clock.get()));
-            self.core.fire(Nanos(clock.get()));
+            self.core.wake_due(Nanos(clock.get()));
             if next == sweep {
                 self.core.expire(next);
             }

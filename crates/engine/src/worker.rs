@@ -10,27 +10,35 @@ use barograph_stats::Interval;
 use futures::FutureExt;
 
 use crate::activity::{self, Beginning, Seat};
-use crate::core::{Core, Signal, SlotKey};
+use crate::core::{Core, Signal, SlotKey, breathe};
+use crate::gate::{Gate, Met};
 use crate::recorder::Recorder;
+use crate::schedule::Schedule;
 use crate::{Settings, Workload};
+
+/// Arrivals that are due together and handed out before others may go on.
+const ARRIVALS_IN_A_ROW: u32 = 32;
+
+/// The random stream of arrivals belongs to no user.
+const ARRIVALS_STREAM: u32 = u32::MAX;
 
 /// How often operations that wait too long are looked for.
 const EXPIRY_SWEEP: Nanos = Nanos::from_millis(100);
 
 /// Where a worker's tasks go.
 pub(crate) enum Spawner {
-    /// The local task set of this thread's runtime.
-    Runtime,
+    /// The event loop of this thread.
+    Reactor,
     /// The simulation's pool.
     Simulation(futures::executor::LocalSpawner),
 }
 
-/// Change the number of users of the whole run.
+/// Change the load of the whole run: the number of users, or the starts per second of an open loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ramp {
     /// Users of the whole run before.
     pub(crate) before: u32,
-    /// Users of the whole run after.
+    /// Users, or starts per second, of the whole run after.
     pub(crate) after: u32,
     /// When the first change is due.
     pub(crate) at: Nanos,
@@ -61,9 +69,12 @@ pub(crate) struct Worker<W: Workload> {
     spawner: Spawner,
     seats: RefCell<HashMap<u32, Rc<Seat<W::User>>>>,
     lives: RefCell<HashMap<u32, u32>>,
+    /// Open loop: where arrivals meet users.
+    pub(crate) gate: Option<Gate<W::User>>,
+    schedule: RefCell<Option<Schedule>>,
     ramp: Cell<Option<SlotKey>>,
     running: Cell<usize>,
-    broken: Rc<tokio::sync::Notify>,
+    broken: Rc<Cell<bool>>,
 }
 
 impl<W: Workload> Worker<W> {
@@ -74,7 +85,12 @@ impl<W: Workload> Worker<W> {
         core: Rc<Core>,
         spawner: Spawner,
     ) -> Rc<Self> {
+        let arrivals_stream = || crate::stream(settings.seed, ARRIVALS_STREAM, 0);
         Rc::new(Worker {
+            gate: settings.open.as_ref().map(|open| Gate::new(open, index, settings.workers)),
+            schedule: RefCell::new(
+                settings.open.as_ref().map(|open| Schedule::new(open.arrivals.clone(), arrivals_stream())),
+            ),
             core,
             recorder: RefCell::new(Recorder::new(settings.limits.clone())),
             settings: settings.clone(),
@@ -93,15 +109,11 @@ impl<W: Workload> Worker<W> {
     /// figures wrong.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
         match &self.spawner {
-            Spawner::Runtime => {
+            Spawner::Reactor => {
                 let broken = Rc::clone(&self.broken);
                 // Mapped rather than awaited: an async block would hold the room for the task twice.
                 let guarded = std::panic::AssertUnwindSafe(task).catch_unwind();
-                tokio::task::spawn_local(guarded.map(move |end| {
-                    if end.is_err() {
-                        broken.notify_one();
-                    }
-                }));
+                barograph_reactor::spawn(guarded.map(move |end| broken.set(broken.get() || end.is_err())));
             }
             Spawner::Simulation(pool) => {
                 use futures::task::LocalSpawnExt;
@@ -110,9 +122,9 @@ impl<W: Workload> Worker<W> {
         }
     }
 
-    /// Ends when a task of this worker has panicked.
-    pub(crate) async fn broken(&self) {
-        self.broken.notified().await;
+    /// Has a task of this worker panicked?
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.get()
     }
 
     /// Users active on this worker.
@@ -130,6 +142,62 @@ impl<W: Workload> Worker<W> {
         if let Some(old) = self.ramp.take() {
             self.core.signal(old, Signal::Cancel);
         }
+        if self.gate.is_some() {
+            self.follow_rate(ramp);
+        } else {
+            self.follow_users(ramp);
+        }
+    }
+
+    /// Open loop: from now on arrivals come as the new rate says.
+    fn follow_rate(self: &Rc<Self>, ramp: Ramp) {
+        let slot = Core::slot(&self.core);
+        self.ramp.set(Some(slot.key));
+        if let Some(schedule) = &mut *self.schedule.borrow_mut() {
+            schedule.change(ramp.at, f64::from(ramp.after), ramp.over);
+        }
+        let worker = Rc::clone(self);
+        self.spawn(async move {
+            let mut in_a_row = 0;
+            while let Some(at) = worker.next_arrival() {
+                if !slot.until(at).await {
+                    return;
+                }
+                if let Some(schedule) = &mut *worker.schedule.borrow_mut() {
+                    schedule.advance_of(worker.index, worker.settings.workers);
+                }
+                worker.arrive(at);
+                in_a_row += 1;
+                if in_a_row >= ARRIVALS_IN_A_ROW {
+                    in_a_row = 0;
+                    // Behind its schedule it would otherwise keep everybody else from the answers that are there.
+                    breathe().await;
+                }
+            }
+        });
+    }
+
+    fn next_arrival(&self) -> Option<Nanos> {
+        self.schedule.borrow().as_ref()?.peek_of(self.index, self.settings.workers)
+    }
+
+    /// An arrival is due: call a user, make one, let it wait, or drop it.
+    fn arrive(self: &Rc<Self>, at: Nanos) {
+        let Some(gate) = &self.gate else { return };
+        let users = self.users();
+        match gate.arrive(&self.core, at, users) {
+            Met::Called => {}
+            Met::NoneFree => {
+                let id = users as usize * self.settings.workers + self.index;
+                self.activate(UserId(id as u32), at);
+            }
+            Met::Late => self.recorder.borrow_mut().late(),
+            Met::Dropped => self.recorder.borrow_mut().dropped(),
+        }
+    }
+
+    /// Closed loop: users come or go one after the other.
+    fn follow_users(self: &Rc<Self>, ramp: Ramp) {
         // A ramp that was given up may have left users out that both numbers include, or in that neither does.
         let most = ramp.before.max(ramp.after);
         let beyond: Vec<u32> = self.seats.borrow().keys().copied().filter(|user| *user >= most).collect();
@@ -203,6 +271,9 @@ impl<W: Workload> Worker<W> {
     pub(crate) fn deactivate_all(&self) {
         if let Some(ramp) = self.ramp.take() {
             self.core.signal(ramp, Signal::Cancel);
+        }
+        if let Some(gate) = &self.gate {
+            gate.close();
         }
         let ids: Vec<u32> = self.seats.borrow().keys().copied().collect();
         for id in ids {

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use barograph_model::{Behaviours, ChooserId, Nanos, OpId, Outcome, UserId};
+use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, UserId};
 
 use crate::Turn;
 
@@ -45,4 +45,6 @@ pub struct Settings {
     pub interval: Nanos,
     /// An operation without an answer for this long is timed out. Noticed within a tenth of a second.
     pub timeout: Nanos,
+    /// Starts that come from outside; `None` for a closed loop, in which users start operations themselves.
+    pub open: Option<OpenLoop>,
 }

@@ -1,58 +1,76 @@
 //! Is the plan possible here? Everything that can be known before anything is created.
 
+mod files;
+mod load;
+
 use std::net::TcpListener;
 
-use barograph_model::{Nanos, Strategy};
-use barograph_spec::{Connections, DEFAULT_MIN_USERS, Plan, Refusal, Refused};
+use barograph_model::{Nanos, OpenLoop, Strategy};
+use barograph_spec::{Connections, Plan, Refusal, Refused};
 
-use crate::words::{count, users};
-use crate::{DataSet, WorkloadKind};
-
-/// Files a process of ours holds beside the connections of users.
-const OTHER_FILES: u64 = 500;
+use crate::{DataSet, Deployment, WorkloadKind};
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
-const AFTER_WAIT: Nanos = Nanos::from_secs(5);
+pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
 
 /// A plan that is possible, with what was found out on the way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// The plan with its bounds resolved against the data.
+    /// The plan with nothing left open: bounds, workers, connections, profile.
     pub plan: Plan,
-    /// The data.
-    pub data: DataSet,
+    /// What the load goes to.
+    pub target: Target,
+    /// The data under the application, where the workload has one.
+    pub data: Option<DataSet>,
+    /// Starts that come from outside, a trace read in.
+    pub open: Option<OpenLoop>,
     /// What a user should know, in sentences.
     pub notes: Vec<String>,
-    /// Why there can be no more users than the plan has now.
-    pub most_users: MostUsers,
+    /// Why there can be no more load than the plan has now.
+    pub most: Most,
+    /// Users there is room for, were more asked for while the load is on.
+    pub most_users: u32,
 }
 
-/// What sets the most users of a run.
+/// What the load goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The workload's application, which the run makes, fills, checks and removes.
+    Deployed,
+    /// Something that is there already and is left as it is.
+    There {
+        /// Where it answers.
+        url: String,
+    },
+}
+
+/// What sets the most load of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MostUsers {
+pub enum Most {
     /// The plan asks for no more.
     Plan,
+    /// The plan leaves it open, and this is as far as a search looks then.
+    LeftOpen,
     /// The data admit no more.
     Data,
-    /// More would need more open files than a process may have.
+    /// More would need more open files than there may be.
     OpenFiles {
-        /// How many files a process may have open.
+        /// How many files there may be.
         limit: u64,
     },
 }
 
-impl MostUsers {
+impl Most {
     /// As the reason in a sentence.
     pub(crate) fn because(self) -> String {
         match self {
-            MostUsers::Plan => "the plan asks for no more".to_owned(),
-            MostUsers::Data => "the data admit no more".to_owned(),
-            MostUsers::OpenFiles { limit } => {
-                format!(
-                    "the connections of more do not fit into the {} files a process may open",
-                    count(limit)
-                )
-            }
+            Most::Plan => "the plan asks for no more".to_owned(),
+            Most::LeftOpen => "the plan sets no maximum and a search looks no further by itself".to_owned(),
+            Most::Data => "the data admit no more".to_owned(),
+            Most::OpenFiles { limit } => format!(
+                "the connections of more do not fit into the {} files a process may open",
+                barograph_model::words::count(limit)
+            ),
         }
     }
 }
@@ -60,15 +78,21 @@ impl MostUsers {
 /// What a check must know of this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Files a process of ours may have open.
+    /// Files a process of ours may have open; a worker of the driver as many again, since it has a table of its own.
     pub open_files: u64,
     /// Bytes free where the data go; `None` when nobody can tell.
     pub free_bytes: Option<u64>,
+    /// Cores this process may use.
+    pub cores: usize,
 }
 
 /// Checks a plan against the workload and this machine.
 pub fn check(plan: &Plan, kind: &dyn WorkloadKind, machine: Machine) -> Result<Checked, Refused> {
+    let mut plan = plan.clone();
     let mut refusals = Vec::new();
+    if plan.profile.is_empty() {
+        plan.profile = kind.profiles().first().map_or_else(String::new, |name| (*name).to_owned());
+    }
     if kind.profile(&plan.profile).is_none() {
         let wrong = Wrong {
             key: "profile",
@@ -76,9 +100,16 @@ pub fn check(plan: &Plan, kind: &dyn WorkloadKind, machine: Machine) -> Result<C
             allowed: format!("one of {}", kind.profiles().join(", ")),
             remedy: "name one of them".to_owned(),
         };
-        refusals.push(wrong.at(plan));
+        refusals.push(wrong.at(&plan));
     }
-    let data = match kind.data(&plan.data, plan.seed) {
+    let target = match target(&plan, kind) {
+        Ok(target) => target,
+        Err(wrong) => {
+            refusals.push(wrong);
+            return Err(Refused(refusals));
+        }
+    };
+    let data = match kind.deployment().map(|made| made.data(&plan.data, plan.seed)).transpose() {
         Ok(data) => data,
         Err(mut wrong) => {
             plan.place(&wrong.key).clone_into(&mut wrong.place);
@@ -86,15 +117,24 @@ pub fn check(plan: &Plan, kind: &dyn WorkloadKind, machine: Machine) -> Result<C
             return Err(Refused(refusals));
         }
     };
-    let (plan, notes, most) = (plan.clone(), Vec::new(), MostUsers::Plan);
-    let mut checking = Checking { plan, kind, data, machine, refusals, notes, most };
-    let users = checking.most_users();
-    checking.open_files(users);
-    checking.fewest_users();
-    checking.port();
-    checking.room();
-    checking.timeout();
-    checking.end()
+    let (notes, most, open) = (Vec::new(), Most::Plan, None);
+    let checking = Checking { plan, kind, target, data, open, machine, refusals, notes, most };
+    checking.all()
+}
+
+fn target(plan: &Plan, kind: &dyn WorkloadKind) -> Result<Target, Refusal> {
+    match (&plan.target.url, kind.target(), kind.deployment()) {
+        (Some(url), _, _) => Ok(Target::There { url: url.clone() }),
+        (None, Some(url), _) => Ok(Target::There { url: url.to_owned() }),
+        (None, None, Some(_)) => Ok(Target::Deployed),
+        (None, None, None) => Err(Wrong {
+            key: "target.url",
+            value: "nothing".to_owned(),
+            allowed: format!("a URL: workload {} makes no application of its own", kind.name()),
+            remedy: "say where the target answers, as in --set target.url=http://127.0.0.1:8080".to_owned(),
+        }
+        .at(plan)),
+    }
 }
 
 /// A value of the plan that cannot be.
@@ -121,110 +161,32 @@ impl Wrong {
 struct Checking<'a> {
     plan: Plan,
     kind: &'a dyn WorkloadKind,
-    data: DataSet,
+    target: Target,
+    data: Option<DataSet>,
+    open: Option<OpenLoop>,
     machine: Machine,
     refusals: Vec<Refusal>,
     notes: Vec<String>,
-    most: MostUsers,
+    most: Most,
 }
 
-impl Checking<'_> {
+impl<'a> Checking<'a> {
+    fn all(mut self) -> Result<Checked, Refused> {
+        self.open_loop();
+        let users = self.most_load();
+        self.connections(users);
+        self.workers();
+        self.least_load();
+        if let (Target::Deployed, Some(deployment)) = (&self.target, self.kind.deployment()) {
+            self.port();
+            self.room(deployment);
+        }
+        self.timeout();
+        self.end()
+    }
+
     fn refuse(&mut self, wrong: Wrong) {
         self.refusals.push(wrong.at(&self.plan));
-    }
-
-    /// Refuses a number of users that the data do not admit.
-    fn refuse_users(&mut self, key: &'static str, users: u32) {
-        self.refuse(Wrong {
-            key,
-            value: users.to_string(),
-            allowed: format!(
-                "at most {}, which is what data of size {} admit",
-                self.data.max_users, self.data.size
-            ),
-            remedy: "lower it, or choose a larger data.size (`barograph list sizes`)".to_owned(),
-        });
-    }
-
-    /// Puts the data's limit into the plan; says how many users there can be at the most.
-    fn most_users(&mut self) -> u32 {
-        let admitted = self.data.max_users;
-        let (key, most) = match &mut self.plan.strategy {
-            Strategy::Fixed { users, .. } => ("load.users", *users),
-            Strategy::Search(bounds) => {
-                if bounds.max_users == 0 {
-                    bounds.max_users = admitted;
-                }
-                ("load.max_users", bounds.max_users)
-            }
-        };
-        if most > admitted {
-            self.refuse_users(key, most);
-        }
-        self.most = if most < admitted { MostUsers::Plan } else { MostUsers::Data };
-        most
-    }
-
-    /// Resolves the fewest users worth a trial, when the most are known.
-    fn fewest_users(&mut self) {
-        let admitted = self.data.max_users;
-        let Strategy::Search(bounds) = &mut self.plan.strategy else { return };
-        let asked = bounds.min_users;
-        if asked == 0 {
-            bounds.min_users = DEFAULT_MIN_USERS.min(bounds.max_users);
-        } else if asked > admitted {
-            self.refuse_users("load.min_users", asked);
-        }
-    }
-
-    /// Chooses what users do with idle connections by what the limit of open files allows. Where even closing them does
-    /// not fit, a search looks no further than what fits, and a fixed number is refused.
-    fn open_files(&mut self, most: u32) {
-        let open_files = self.machine.open_files;
-        let room = open_files.saturating_sub(OTHER_FILES) as f64;
-        let fits = |c: Connections| (room / self.kind.connections_per_user(c)) as u32;
-        if self.plan.driver.connections == Connections::Auto {
-            let keep = fits(Connections::Keep) >= most;
-            self.plan.driver.connections = if keep { Connections::Keep } else { Connections::Close };
-            if !keep {
-                self.notes.push(format!(
-                    "a process here may open {open_files} files, too few for {} to keep idle connections; they close \
-                     them when an operation ends (driver.connections = close)",
-                    users(most)
-                ));
-            }
-        }
-        let fits = fits(self.plan.driver.connections);
-        if fits < most {
-            self.fit(most, fits);
-        }
-    }
-
-    /// The connections of `most` users need more files than there may be; those of `fits` users do not.
-    fn fit(&mut self, most: u32, fits: u32) {
-        let open_files = self.machine.open_files;
-        let per_user = self.kind.connections_per_user(self.plan.driver.connections);
-        let needed = (f64::from(most) * per_user) as u64 + OTHER_FILES;
-        let remedy =
-            format!("raise the limit to {needed} (ulimit -n; it needs root), or lower the number of users");
-        let (key, wanted) = match &mut self.plan.strategy {
-            Strategy::Search(bounds) if fits >= bounds.min_users.max(1) => {
-                // A round number, so that the search does not try to get the last dozen of users in.
-                let fits = if fits >= 1_000 { fits / 100 * 100 } else { fits }.max(bounds.min_users);
-                bounds.max_users = fits;
-                self.most = MostUsers::OpenFiles { limit: open_files };
-                self.notes.push(format!(
-                    "the connections of {} fit into the {open_files} files a process here may open, so the search \
-                     looks no further; to look further: {remedy}",
-                    users(fits)
-                ));
-                return;
-            }
-            Strategy::Search(bounds) => ("load.min_users", bounds.min_users.max(1)),
-            Strategy::Fixed { users, .. } => ("load.users", *users),
-        };
-        let allowed = format!("at most {fits}: a process here may open {open_files} files");
-        self.refuse(Wrong { key, value: wanted.to_string(), allowed, remedy });
     }
 
     fn port(&mut self) {
@@ -240,14 +202,15 @@ impl Checking<'_> {
     }
 
     /// Is there a place for the data, if they are not there already?
-    fn room(&mut self) {
-        let dir = self.data.dir_in(&self.plan.data.dir);
-        if self.kind.is_filled(&dir) {
+    fn room(&mut self, deployment: &dyn Deployment) {
+        let Some(data) = &self.data else { return };
+        let (dir, needed) = (data.dir_in(&self.plan.data.dir), data.bytes);
+        if deployment.is_filled(&dir) {
             return;
         }
         let value = self.plan.data.dir.display().to_string();
-        if let Some(free) = self.machine.free_bytes.filter(|free| *free < self.data.bytes) {
-            let (needed, free) = (self.data.bytes as f64 / 1e9, free as f64 / 1e9);
+        if let Some(free) = self.machine.free_bytes.filter(|free| *free < needed) {
+            let (needed, free) = (needed as f64 / 1e9, free as f64 / 1e9);
             self.refuse(Wrong {
                 key: "data.dir",
                 value: value.clone(),
@@ -286,20 +249,27 @@ impl Checking<'_> {
         if !self.refusals.is_empty() {
             return Err(Refused(self.refusals));
         }
-        let decided = self.decided();
+        let (decided, most_users) = (self.decided(), self.most_users());
         self.plan.resolved.push_str(&decided);
-        Ok(Checked { plan: self.plan, data: self.data, notes: self.notes, most_users: self.most })
+        let Checking { plan, target, data, open, notes, most, .. } = self;
+        Ok(Checked { plan, target, data, open, notes, most, most_users })
     }
 
     /// What was left open in the plan and decided here, as comments under its text.
     fn decided(&self) -> String {
         let mut text = "\n# decided on this machine\n".to_owned();
+        text.push_str(&format!("# profile = {:?}\n", self.plan.profile));
         if let Strategy::Search(bounds) = self.plan.strategy {
-            text.push_str(&format!("# load.min_users = {}\n", bounds.min_users));
-            text.push_str(&format!("# load.max_users = {}\n", bounds.max_users));
+            let name = load::level_name(self.plan.unit);
+            text.push_str(&format!("# load.min_{name} = {}\n", bounds.min));
+            text.push_str(&format!("# load.max_{name} = {}\n", bounds.max));
+        }
+        if let Some(open) = &self.open {
+            text.push_str(&format!("# load.most_users = {}\n", open.most_users));
         }
         let connections = if self.plan.driver.connections == Connections::Keep { "keep" } else { "close" };
         text.push_str(&format!("# driver.connections = \"{connections}\"\n"));
+        text.push_str(&format!("# driver.workers = {}\n", self.plan.driver.workers));
         text
     }
 }

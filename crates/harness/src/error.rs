@@ -26,6 +26,27 @@ pub enum HarnessError {
         /// The size.
         size: String,
     },
+    /// Nobody finds the target.
+    #[error("reach the target `{url}`")]
+    Unreachable {
+        /// Where it should answer.
+        url: String,
+        /// Why not.
+        #[source]
+        why: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The workload makes no data, but something asked for them.
+    #[error("find the data of a workload that has none")]
+    NoData,
+    /// Nobody can be listened to.
+    #[error("listen for control commands in `{}`", folder.display())]
+    Listen {
+        /// The folder of the socket.
+        folder: PathBuf,
+        /// Why not.
+        #[source]
+        why: std::io::Error,
+    },
     /// The application is ready, but nobody knows where it answers.
     #[error("unit `{unit}` is ready, but announced no address")]
     NoAddress {
@@ -56,8 +77,10 @@ pub enum HarnessError {
         log: LogTail,
     },
     /// Users get no answers at all.
-    #[error("the application has not answered a single operation for {seconds} s")]
+    #[error("the {what} has not answered a single operation for {seconds} s")]
     TargetSilent {
+        /// `application` when it is ours, `target` when it was there already.
+        what: &'static str,
         /// For how long.
         seconds: u64,
     },
@@ -89,13 +112,14 @@ impl HarnessError {
             HarnessError::Platform(_) | HarnessError::LeftBehind { .. } => ExitCode::PlatformFault,
             HarnessError::FillSilent { .. }
             | HarnessError::NoAddress { .. }
+            | HarnessError::Unreachable { .. }
             | HarnessError::TargetGone { .. }
             | HarnessError::TargetSilent { .. } => ExitCode::TargetNotReady,
             HarnessError::KeepData { .. } | HarnessError::Ledger(_) | HarnessError::Record(_) => {
                 ExitCode::CannotWrite
             }
-            HarnessError::Probe(_) => ExitCode::PlatformFault,
-            HarnessError::Engine(_) => ExitCode::Bug,
+            HarnessError::Probe(_) | HarnessError::Listen { .. } => ExitCode::PlatformFault,
+            HarnessError::Engine(_) | HarnessError::NoData => ExitCode::Bug,
             HarnessError::Interrupted => ExitCode::Interrupted,
         }
     }

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use barograph_model::Phase;
+use barograph_model::words::count;
 use barograph_platform::{OnLine, Platform, Thing};
 use barograph_record::{Entry, Fill};
 
 use crate::kind::FillLine;
 use crate::run::Run;
-use crate::words::count;
-use crate::{FillProgress, HarnessError, WorkloadKind};
+use crate::{DataSet, Deployment, FillProgress, HarnessError, Progress, WorkloadKind};
 
 /// How often the screen hears of progress.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
@@ -22,17 +22,16 @@ struct Said {
     filled: Option<Box<Fill>>,
 }
 
-pub(crate) async fn fill(run: &mut Run<'_>) -> Result<(), HarnessError> {
-    let factors: Vec<String> =
-        run.data.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    let about =
-        format!("data of size {} for {} users ({})", run.data.size, run.data.max_users, factors.join(", "));
+pub(crate) async fn fill(run: &mut Run<'_>, deployment: &dyn Deployment) -> Result<(), HarnessError> {
+    let data = run.data_set()?.clone();
+    let factors: Vec<String> = data.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let about = format!("data of size {} for {} users ({})", data.size, data.max_users, factors.join(", "));
     run.phase(Phase::Fill, &about)?;
-    let dir = run.data_dir();
-    let filled = if run.world.kind.is_filled(&dir) {
-        run_job(run, &dir).await?
+    let dir = data.dir_in(&run.plan.data.dir);
+    let filled = if deployment.is_filled(&dir) {
+        run_job(run, deployment, &dir).await?
     } else {
-        fill_afresh(run, &dir).await?
+        fill_afresh(run, deployment, &dir).await?
     };
     run.say(&words(&filled, &dir));
     run.record.append(&Entry::Fill(filled))?;
@@ -41,28 +40,32 @@ pub(crate) async fn fill(run: &mut Run<'_>) -> Result<(), HarnessError> {
 
 /// Fills under a name of this run's own and takes the real one when it is whole: what a stopped run removes is never
 /// somebody else's, and two runs may fill at the same moment.
-async fn fill_afresh(run: &mut Run<'_>, dir: &Path) -> Result<Fill, HarnessError> {
+async fn fill_afresh(
+    run: &mut Run<'_>,
+    deployment: &dyn Deployment,
+    dir: &Path,
+) -> Result<Fill, HarnessError> {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", run.world.id));
     let part = dir.with_file_name(name);
     let path = std::path::absolute(&part).unwrap_or_else(|_| part.clone());
     let entry = run.ledger.will(Thing::Directory { path })?;
-    let filled = run_job(run, &part).await?;
+    let filled = run_job(run, deployment, &part).await?;
     match std::fs::rename(&part, dir) {
         Ok(()) => run.ledger.removed(entry)?,
         // Another run was faster; its data are the same.
-        Err(_) if run.world.kind.is_filled(dir) => run.ledger.remove_directory(entry)?,
+        Err(_) if deployment.is_filled(dir) => run.ledger.remove_directory(entry)?,
         Err(why) => return Err(HarnessError::KeepData { dir: dir.to_owned(), why }),
     }
     Ok(filled)
 }
 
-async fn run_job(run: &mut Run<'_>, dir: &Path) -> Result<Fill, HarnessError> {
-    let mut job = run.job("fill.log", Path::new(""));
+async fn run_job(run: &mut Run<'_>, deployment: &dyn Deployment, dir: &Path) -> Result<Fill, HarnessError> {
+    let mut job = run.job("fill.log", Path::new(""))?;
     job.data_dir = dir.to_owned();
-    let unit = run.world.kind.fill_unit(&job);
+    let unit = deployment.fill_unit(&job);
     let said: Arc<Mutex<Said>> = Arc::default();
-    let on_line = listener(run.world.kind, Arc::clone(&said));
+    let on_line = listener(Arc::clone(&run.world.kind), Arc::clone(&said));
     let platform: &dyn Platform = run.world.platform;
     platform.preflight(&unit).await.map_err(HarnessError::Missing)?;
     let ledger = run.ledger.clone();
@@ -83,13 +86,14 @@ async fn run_job(run: &mut Run<'_>, dir: &Path) -> Result<Fill, HarnessError> {
     }
     drop(job);
     let filled = said.lock().expect("nobody panics while holding it").filled.take();
-    filled.map(|fill| *fill).ok_or_else(|| HarnessError::FillSilent { size: run.data.size.clone() })
+    let DataSet { size, .. } = run.data_set()?;
+    filled.map(|fill| *fill).ok_or_else(|| HarnessError::FillSilent { size: size.clone() })
 }
 
 /// Keeps the newest of each kind of line, however fast they come: the closing one is never lost.
-fn listener(kind: &'static dyn WorkloadKind, said: Arc<Mutex<Said>>) -> OnLine {
+fn listener(kind: Arc<dyn WorkloadKind>, said: Arc<Mutex<Said>>) -> OnLine {
     Arc::new(move |line: &str| {
-        let heard = kind.fill_line(line);
+        let heard = kind.deployment().and_then(|deployment| deployment.fill_line(line));
         let mut said = said.lock().expect("nobody panics while holding it");
         match heard {
             Some(FillLine::Progress(progress)) => said.progress = Some(progress),
@@ -103,7 +107,8 @@ fn show_progress(run: &mut Run<'_>, said: &Mutex<Said>) {
     let progress = said.lock().expect("nobody panics while holding it").progress.clone();
     if let Some(p) = progress {
         let done = if p.total == 0 { 0.0 } else { p.done as f64 / p.total as f64 };
-        run.progress(done, None, format!("{}: {} of {}", p.stage, p.done, p.total));
+        let line = format!("{}: {} of {}", p.stage, p.done, p.total);
+        run.screen.progress(&Progress { done, remaining: None, line });
     }
 }
 
@@ -123,12 +128,12 @@ fn words(fill: &Fill, dir: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::KIND;
+    use crate::testing::Kind;
 
     #[test]
     fn the_closing_line_is_kept_however_many_lines_come() {
         let said: Arc<Mutex<Said>> = Arc::default();
-        let on_line = listener(&KIND, Arc::clone(&said));
+        let on_line = listener(Arc::new(Kind::default()), Arc::clone(&said));
         for n in 0..10_000 {
             on_line(&n.to_string());
         }

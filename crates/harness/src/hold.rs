@@ -1,175 +1,299 @@
-//! The two strategies: a fixed number of users, or a search for the most that pass.
+//! The strategies: a fixed load, a search for the most that passes, a path.
 
-use barograph_model::{Nanos, Phase, SearchBounds, WindowVerdict};
-use barograph_record::{Entry, Purpose, Trial};
-use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
-use barograph_stats::{Interval, Part, search};
+mod trial;
+
+use barograph_model::words::offered;
+use barograph_model::{LoadPath, LoadUnit, Nanos, Phase, SearchBounds};
+use barograph_record::Purpose;
+use barograph_stats::search::{self, RampEnd};
+use barograph_stats::{Interval, OpStats, Part};
 
 use crate::HarnessError;
-use crate::drive::{Drive, Held};
-use crate::words::users;
+use crate::drive::Drive;
+use trial::trial;
 
 /// The first ramp has failed when in so many intervals running …
 const RAMP_BAD_INTERVALS: u32 = 3;
 /// … more than this part of the operations were over their limit or failed, …
 const RAMP_BAD_SHARE: f64 = 0.05;
-/// … or fewer than this part of the operations that these users should do came to an end. Below so many users chance
-/// alone can do that.
+/// … or fewer than this part of the operations that should have been done came to an end. Below so many users and so few
+/// operations chance alone can do that.
 const RAMP_CARRIED_SHARE: f64 = 0.5;
 const RAMP_JUDGED_FROM_USERS: u32 = 100;
+const RAMP_JUDGED_FROM_OPS: u64 = 100;
 
-/// Holds a constant number of users for one or more windows.
-pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, users: u32, windows: u32) -> Result<Held, HarnessError> {
+/// A piece of a growing first ramp lasts so many intervals at least.
+const LEG_INTERVALS: u64 = 2;
+
+/// Holds a constant load for one or more windows.
+pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: u32, windows: u32) -> Result<(), HarnessError> {
     let d = drive.run.plan.durations;
-    drive.phase(Phase::Ramp, d.ramp, &format!("to {users} users"))?;
-    drive.engine.ramp(users, d.ramp).await?;
+    drive.phase(Phase::Ramp, d.ramp, &format!("to {}", words(drive, level)))?;
+    drive.ramp(level, d.ramp).await?;
     drive.pass(d.ramp).await?;
+    drive.level_there().await?;
     drive.run.done()?;
-    drive.phase(Phase::WarmUp, d.warm_up, "kept but not counted")?;
-    drive.pass(d.warm_up).await?;
-    drive.run.done()?;
-    for _ in 0..windows {
-        trial(drive, (users, Purpose::Fixed), d.window).await?;
+    if d.warm_up > Nanos::ZERO {
+        drive.phase(Phase::WarmUp, d.warm_up, "kept but not counted")?;
+        drive.pass(d.warm_up).await?;
+        drive.run.done()?;
     }
-    Ok(Held { trials: std::mem::take(&mut drive.trials), answer: None })
+    for _ in 0..windows {
+        if drive.goes_on() {
+            // A control command may have changed it.
+            let level = drive.engine.level();
+            trial(drive, (level, Purpose::Fixed), d.window).await?;
+        }
+    }
+    Ok(())
 }
 
-/// Looks for the most users that pass.
-pub(crate) async fn search(drive: &mut Drive<'_, '_>, bounds: SearchBounds) -> Result<Held, HarnessError> {
+/// Follows a path. Each hold is a measured window.
+pub(crate) async fn path(drive: &mut Drive<'_, '_>, path: &LoadPath) -> Result<(), HarnessError> {
+    let d = drive.run.plan.durations;
+    for _ in 0..path.repeats {
+        for step in &path.steps {
+            if !drive.goes_on() {
+                return Ok(());
+            }
+            drive.phase(Phase::Ramp, step.over, &format!("to {}", words(drive, step.level)))?;
+            drive.ramp(step.level, step.over).await?;
+            drive.pass(step.over).await?;
+            if step.hold == Nanos::ZERO {
+                // The next change follows at once, so that slopes join without a flat between them.
+                drive.run.done()?;
+                continue;
+            }
+            drive.level_there().await?;
+            drive.run.done()?;
+            if d.settle > Nanos::ZERO {
+                settle(drive, d.settle).await?;
+            }
+            if step.level == 0 {
+                // Nothing happens in a pause, so there is nothing to judge.
+                settle(drive, step.hold).await?;
+            } else if drive.goes_on() {
+                let level = drive.engine.level();
+                trial(drive, (level, Purpose::Path), step.hold).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Looks for the highest level that passes.
+pub(crate) async fn search(
+    drive: &mut Drive<'_, '_>,
+    bounds: SearchBounds,
+) -> Result<search::Answer, HarnessError> {
     let d = drive.run.plan.durations;
     let mut search = search::Search::new(bounds);
-    let (reached, failed) = first_ramp(drive, bounds.max_users).await?;
-    search.ramp_ended(reached, failed);
-    let answer = loop {
-        let (users, purpose) = match search.next() {
-            search::Step::Done(answer) => break answer,
-            search::Step::Trial { users, purpose } => (users, purpose),
+    let (reached, how) = first_ramp(drive, bounds).await?;
+    search.ramp_ended(reached, how);
+    while drive.goes_on() {
+        let (level, purpose) = match search.next() {
+            search::Step::Done(_) => break,
+            search::Step::Trial { level, purpose } => (level, purpose),
         };
         let first = drive.trials.is_empty();
         if first {
-            settle_first(drive, users).await?;
-        } else if users != drive.engine.users() {
-            step_to(drive, users).await?;
+            settle_first(drive, level).await?;
+        } else if level != drive.engine.level() || drive.crowded {
+            step_to(drive, level).await?;
         }
         let (purpose, span) = match purpose {
             search::Purpose::Search => (Purpose::Search, d.window),
             search::Purpose::Confirm => (Purpose::Confirm, d.confirm),
         };
-        let verdict = trial(drive, (users, purpose), span).await?;
-        search.tell(users, verdict.result());
-    };
-    Ok(Held { trials: std::mem::take(&mut drive.trials), answer: Some(answer) })
+        if drive.goes_on() {
+            let verdict = trial(drive, (level, purpose), span).await?;
+            search.tell(level, verdict.result());
+        }
+    }
+    Ok(search.answer())
 }
 
-/// Users come evenly until all are there or the application gives way. Says how many there were, and whether it failed.
-async fn first_ramp(drive: &mut Drive<'_, '_>, most: u32) -> Result<(u32, bool), HarnessError> {
+fn words(drive: &Drive<'_, '_>, level: u32) -> String {
+    offered(drive.run.plan.offered(level))
+}
+
+/// Load comes until all of it is there or the target gives way. Says how much there was, and which of the two it was.
+async fn first_ramp(drive: &mut Drive<'_, '_>, bounds: SearchBounds) -> Result<(u32, RampEnd), HarnessError> {
     let span = drive.run.plan.durations.ramp;
-    drive.phase(Phase::Ramp, span, &format!("towards {most} users, until it gives way"))?;
-    drive.engine.ramp(most, span).await?;
-    let end = drive.engine.now() + span;
-    let mut bad = 0;
-    let mut reached = 0;
-    while drive.reached < end && bad < RAMP_BAD_INTERVALS {
-        let interval = drive.next().await?;
-        reached = interval.users.max(reached);
-        bad = if gives_way(drive, &interval) { bad + 1 } else { 0 };
+    let about = format!("towards {}, until it gives way", words(drive, bounds.max));
+    drive.phase(Phase::Ramp, span, &about)?;
+    let (mut bad, mut reached) = (0, 0);
+    for (level, over) in legs(drive, bounds, span) {
+        let end = drive.ramp(level, over).await?;
+        while drive.goes_on() && drive.reached < end && bad < RAMP_BAD_INTERVALS {
+            let interval = drive.next().await?;
+            reached = level_of(drive, &interval).max(reached);
+            bad = if gives_way(drive, &interval) { bad + 1 } else { 0 };
+        }
+        if bad >= RAMP_BAD_INTERVALS {
+            break;
+        }
     }
     drive.run.done()?;
-    let failed = bad >= RAMP_BAD_INTERVALS;
-    if failed {
-        drive.engine.ramp(reached, Nanos::ZERO).await?;
-        drive.run.note(format!(
-            "the first ramp ended at {}: too many operations were late or failed, or too few came to an end",
-            users(reached)
-        ))?;
+    if bad < RAMP_BAD_INTERVALS {
+        return Ok((bounds.max, RampEnd::Reached));
     }
-    Ok((if failed { reached } else { most }, failed))
+    drive.ramp(reached, Nanos::ZERO).await?;
+    let at = words(drive, reached);
+    drive.run.note(format!(
+        "the first ramp ended at {at}: too many operations were late or failed, or too few came to an end"
+    ))?;
+    Ok((reached, RampEnd::GaveWay))
+}
+
+/// The first ramp in straight pieces: levels, and how long it takes to each. Where the data set the most users, one piece.
+fn legs(drive: &Drive<'_, '_>, bounds: SearchBounds, span: Nanos) -> Vec<(u32, Nanos)> {
+    if drive.run.plan.unit == LoadUnit::Users && drive.run.data.is_some() {
+        return vec![(bounds.max, span)];
+    }
+    growing(bounds, span, drive.run.plan.driver.interval)
+}
+
+/// Elsewhere the highest level is often no more than a guess far above the answer, so the level is doubled again and
+/// again in equal times: then as much time goes to every order of magnitude. A piece is long enough for some intervals;
+/// in a short ramp levels grow by more than twice.
+fn growing(bounds: SearchBounds, span: Nanos, interval: Nanos) -> Vec<(u32, Nanos)> {
+    let (min, max) = (f64::from(bounds.min.max(1)), f64::from(bounds.max.max(1)));
+    let doublings = (max / min).log2().ceil().max(0.0) as u64;
+    let room = span.0 / (interval.0.max(1) * LEG_INTERVALS);
+    let legs = (doublings + 1).min(room).max(1);
+    let over = Nanos(span.0 / legs);
+    let level = |leg: u64| match leg + 1 {
+        last if last == legs => bounds.max,
+        _ => (min * (max / min).powf(leg as f64 / (legs - 1).max(1) as f64)).round() as u32,
+    };
+    (0..legs).map(|leg| (level(leg), over)).collect()
+}
+
+/// The level in an interval of the ramp.
+fn level_of(drive: &Drive<'_, '_>, interval: &Interval) -> u32 {
+    match drive.run.plan.unit {
+        LoadUnit::Users => interval.users,
+        LoadUnit::PerSecond => (interval.starts as f64 / interval.seconds().max(1e-9)) as u32,
+    }
 }
 
 /// Does this interval of the ramp look like too much load?
 fn gives_way(drive: &Drive<'_, '_>, interval: &Interval) -> bool {
     let part = Part::of(interval, &drive.profile.rules);
-    if interval.users < RAMP_JUDGED_FROM_USERS {
+    if interval.dropped > 0 {
+        return true;
+    }
+    if interval.users < RAMP_JUDGED_FROM_USERS && part.ended.max(interval.starts) < RAMP_JUDGED_FROM_OPS {
         return false;
     }
-    let timed_mix: f64 = drive.profile.rules.iter().filter(|r| r.limit.is_some()).map(|r| r.mix.get()).sum();
-    let expected =
-        f64::from(interval.users) * drive.profile.derived.ops_per_user_s * timed_mix * part.seconds;
-    let carried = part.timed as f64;
-    carried < expected * RAMP_CARRIED_SHARE || part.timed_bad as f64 > carried * RAMP_BAD_SHARE
+    let (carried, bad) = carried(drive, interval, &part);
+    carried < expected(drive, interval, &part) * RAMP_CARRIED_SHARE || bad > carried * RAMP_BAD_SHARE
 }
 
-/// Before the first window: down from where the ramp failed, and long enough that users are spread over their
-/// sessions even when the ramp was cut short.
-async fn settle_first(drive: &mut Drive<'_, '_>, users: u32) -> Result<(), HarnessError> {
-    let d = drive.run.plan.durations;
-    let spread_at = d.ramp + d.warm_up;
-    let span = (spread_at - drive.engine.now()).max(d.warm_up);
-    drive.phase(Phase::WarmUp, span, &format!("{users} users, kept but not counted"))?;
-    if users != drive.engine.users() {
-        drive.engine.ramp(users, d.step).await?;
+/// Operations that ended, and bad ones among them: of those with a limit, or, where there is no limit at all, failures
+/// of all that are judged.
+fn carried(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> (f64, f64) {
+    let rules = &drive.profile.rules;
+    if rules.iter().any(|rule| rule.judged && rule.limit.is_some()) {
+        return (part.timed as f64, part.timed_bad as f64);
     }
+    let judged = || interval.ops.iter().zip(rules).filter(|(_, rule)| rule.judged).map(|(op, _)| op);
+    let ended: u64 = judged().map(OpStats::count).sum();
+    let failed: u64 = judged().map(OpStats::failed).sum();
+    (ended as f64, failed as f64)
+}
+
+/// How many operations should have come to an end in this interval, as far as anything is known of it.
+fn expected(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> f64 {
+    match (drive.run.plan.unit, drive.profile.derived) {
+        (LoadUnit::Users, Some(derived)) => {
+            let limited = drive.profile.rules.iter().filter(|r| r.limit.is_some());
+            let mix: f64 = limited.map(|r| r.mix.get()).sum();
+            f64::from(interval.users) * derived.ops_per_user_s * mix * part.seconds
+        }
+        (LoadUnit::Users, None) => 0.0,
+        // Of all that started, those that are looked at are the same part as of all that ended.
+        (LoadUnit::PerSecond, _) => {
+            let share = part.timed.max(1) as f64 / part.ended.max(1) as f64;
+            interval.starts as f64 * share.min(1.0)
+        }
+    }
+}
+
+/// In an open loop arrivals may still wait for free users after too much load, and would spoil the next window: it pauses
+/// until none of them is left.
+async fn empty(drive: &mut Drive<'_, '_>) -> Result<(), HarnessError> {
+    let most = barograph_spec::emptying(&drive.run.plan);
+    if !drive.crowded || most == Nanos::ZERO {
+        return Ok(());
+    }
+    drive.phase(Phase::Drain, most, "arrivals that still wait for a free user")?;
+    let end = drive.ramp(0, Nanos::ZERO).await? + most;
+    // The interval in which the pause begins has starts of its own.
+    drive.level_there().await?;
+    while drive.goes_on() && drive.reached < end && drive.next().await?.starts > 0 {}
+    drive.crowded = false;
+    drive.run.done()
+}
+
+async fn settle(drive: &mut Drive<'_, '_>, span: Nanos) -> Result<(), HarnessError> {
+    drive.phase(Phase::WarmUp, span, "settling, kept but not counted")?;
     drive.pass(span).await?;
     drive.run.done()
 }
 
-/// From one level to the next.
-async fn step_to(drive: &mut Drive<'_, '_>, users: u32) -> Result<(), HarnessError> {
+/// Before the first window: down from where the ramp failed, and long enough that users are spread over their
+/// sessions even when the ramp was cut short.
+async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), HarnessError> {
+    empty(drive).await?;
     let d = drive.run.plan.durations;
-    drive.phase(Phase::Ramp, d.step, &format!("to {users} users"))?;
-    drive.engine.ramp(users, d.step).await?;
-    drive.pass(d.step).await?;
-    drive.run.done()?;
-    drive.phase(Phase::WarmUp, d.settle, "settling, kept but not counted")?;
-    drive.pass(d.settle).await?;
+    let spread_at = d.ramp + d.warm_up;
+    let span = match drive.run.plan.unit {
+        LoadUnit::Users => (spread_at - drive.engine.now()).max(d.warm_up),
+        // Arrivals from outside have no step to fall out of.
+        LoadUnit::PerSecond => d.warm_up,
+    };
+    drive.phase(Phase::WarmUp, span, &format!("{}, kept but not counted", words(drive, level)))?;
+    if level != drive.engine.level() {
+        drive.ramp(level, d.step).await?;
+    }
+    drive.pass(span).await?;
+    drive.level_there().await?;
     drive.run.done()
 }
 
-/// One measured window, judged and recorded.
-async fn trial(
-    drive: &mut Drive<'_, '_>,
-    (users, purpose): (u32, Purpose),
-    span: Nanos,
-) -> Result<WindowVerdict, HarnessError> {
-    drive.phase(Phase::Hold, span, &format!("{users} users, measured"))?;
-    let before = drive.probes.mark();
-    let wall_before = drive.run.clock.wall_ahead_s();
-    let (joined, parts) = drive.collect(span).await?;
-    let verdict = judge_window(&WindowInput {
-        joined: &joined,
-        parts: &parts,
-        profile: &drive.profile,
-        ops: drive.run.world.kind.ops(),
-        users,
-        driver: DriverLimits::default(),
-        clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
-    });
-    let resources = drive.probes.resources(&before, users);
-    let kept = Trial::keep(drive.trials.len() as u32 + 1, purpose, &verdict);
-    drive.run.record.append(&Entry::Trial(Box::new(kept.clone())))?;
+/// From one level to the next.
+async fn step_to(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), HarnessError> {
+    empty(drive).await?;
+    let d = drive.run.plan.durations;
+    drive.phase(Phase::Ramp, d.step, &format!("to {}", words(drive, level)))?;
+    drive.ramp(level, d.step).await?;
+    drive.pass(d.step).await?;
+    drive.level_there().await?;
     drive.run.done()?;
-    drive.run.say(&line(&kept, &verdict));
-    drive.trials.push((kept, resources));
-    Ok(verdict)
+    settle(drive, d.settle).await
 }
 
-/// A trial in a line.
-fn line(trial: &Trial, verdict: &WindowVerdict) -> String {
-    let worst = verdict
-        .ops
-        .iter()
-        .filter(|op| op.judged)
-        .filter_map(|op| op.limit_ms.map(|limit| (op.judged_ms / limit, op)))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let worst = worst.map_or_else(String::new, |(share, op)| {
-        format!(", closest to its limit {} with {:.0} ms ({:.0} %)", op.op, op.judged_ms, share * 100.0)
-    });
-    format!(
-        "trial {} ({}): {} users {} at {:.0} ops/s{worst}",
-        trial.n,
-        trial.purpose.name(),
-        trial.users,
-        trial.result.name(),
-        verdict.throughput
-    )
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use barograph_model::Share;
+
+    fn levels(min: u32, max: u32, span_s: u64) -> (Vec<u32>, f64) {
+        let bounds = SearchBounds { min, max, resolution: Share::percent(5.0), max_trials: 4 };
+        let legs = growing(bounds, Nanos::from_secs(span_s), Nanos::from_secs(1));
+        (legs.iter().map(|leg| leg.0).collect(), legs.iter().map(|leg| leg.1.as_secs_f64()).sum())
+    }
+
+    #[test]
+    fn a_growing_ramp_gives_every_order_of_magnitude_the_same_time() {
+        assert_eq!(levels(100, 800, 60), (vec![100, 200, 400, 800], 60.0));
+        assert_eq!(levels(10, 1_000_000, 90).0.len(), 18);
+        // Too short for so many pieces.
+        assert_eq!(levels(10, 1_000_000, 12), (vec![10, 100, 1_000, 10_000, 100_000, 1_000_000], 12.0));
+        assert_eq!(levels(10, 1_000, 1), (vec![1_000], 1.0));
+        assert_eq!(levels(5, 5, 60), (vec![5], 60.0));
+        assert_eq!(levels(0, 1, 0), (vec![1], 0.0));
+    }
 }

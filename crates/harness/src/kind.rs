@@ -1,15 +1,16 @@
-//! The seam to a kind of workload: everything the harness asks about it, without knowing its name.
+//! The seam to workloads: everything a run asks about one, without knowing its name.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use barograph_engine::Runnable;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Unit};
 use barograph_record::Fill;
-use barograph_spec::{Connections, DataPlan, Plan};
+use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 
-/// One kind of workload with the application it loads.
+use crate::HarnessError;
+
+/// One kind of workload: what its users do, and how.
 pub trait WorkloadKind: Send + Sync {
     /// Its name in plans.
     fn name(&self) -> &'static str;
@@ -18,13 +19,15 @@ pub trait WorkloadKind: Send + Sync {
     fn version(&self) -> u32;
 
     /// Its operations, by index.
-    fn ops(&self) -> &'static [OpSpec];
+    fn ops(&self) -> &[OpSpec];
 
     /// The operation that happens exactly once in a session.
-    fn session_op(&self) -> Option<&'static str>;
+    fn session_op(&self) -> Option<&str> {
+        None
+    }
 
-    /// Names of its profiles.
-    fn profiles(&self) -> &'static [&'static str];
+    /// Names of its profiles; the first is the default, and there is one.
+    fn profiles(&self) -> Vec<&str>;
 
     /// The rules and derived figures of a profile.
     fn profile(&self, name: &str) -> Option<Profile>;
@@ -32,11 +35,47 @@ pub trait WorkloadKind: Send + Sync {
     /// What users of a profile do.
     fn behaviours(&self, profile: &str) -> Option<Behaviours>;
 
+    /// The application it loads, when it knows how to make one; `None` when it loads whatever answers at a URL.
+    fn deployment(&self) -> Option<&dyn Deployment> {
+        None
+    }
+
+    /// Where its target answers, when the plan does not say and nothing is deployed.
+    fn target(&self) -> Option<&str> {
+        None
+    }
+
+    /// Connections that so many users hold open at the most. `kept` is never [`Connections::Auto`]. Grows with `users`.
+    fn connections(&self, users: u32, kept: Connections) -> u64;
+
+    /// How long the target may hold an answer on purpose; `None` when it never does.
+    fn longest_wait(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// The load of a checked plan. Names are resolved and certificates read here, before the clock starts. Errors:
+    /// [`HarnessError::Refused`] for what the user can mend, [`HarnessError::Unreachable`] for a target nobody finds.
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError>;
+}
+
+/// What a load is made for.
+pub struct LoadJob<'a> {
+    /// Where the target answers: what `target.url` says, else [`WorkloadKind::target`], else `http://ADDRESS:PORT` of the
+    /// application that was deployed.
+    pub url: &'a str,
+    /// The plan, with nothing left open.
+    pub plan: &'a Plan,
+    /// The data under the application, where there is a deployment.
+    pub data: Option<&'a DataSet>,
+}
+
+/// An application that a workload knows how to make, fill and check.
+pub trait Deployment: Send + Sync {
     /// The sizes its data come in.
     fn sizes(&self) -> Vec<SizeInfo>;
 
     /// The data a plan asks for; an error names the key, the value and what is allowed.
-    fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, barograph_spec::Refusal>;
+    fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal>;
 
     /// Is this data set in place and whole?
     fn is_filled(&self, dir: &Path) -> bool;
@@ -50,22 +89,11 @@ pub trait WorkloadKind: Send + Sync {
     /// The application over a filled data set.
     fn serve_unit(&self, job: &Job<'_>) -> Unit;
 
-    /// Connections open per user on the average. `connections` is never [`Connections::Auto`].
-    fn connections_per_user(&self, connections: Connections) -> f64;
-
-    /// How long the application may hold an answer on purpose; `None` when it never does.
-    fn longest_wait(&self) -> Option<Nanos> {
-        None
-    }
-
-    /// The load of a checked plan on an application that answers at `target`.
-    fn load(&self, target: SocketAddr, plan: &Plan, data: &DataSet) -> Box<dyn Runnable>;
-
     /// The small files that say what a data set is; copied into the record.
     fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf>;
 
-    /// Is the data still right? Asked when no load is on.
-    fn verify(&self, target: SocketAddr) -> Later<'_, Result<Verified, String>>;
+    /// Is the data still right? `url` is the one the load went to. Asked when no load is on.
+    fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>>;
 }
 
 /// A size of data.

@@ -6,6 +6,8 @@
 
 mod check;
 mod clock;
+mod connections;
+pub mod control;
 mod deploy;
 mod drive;
 mod error;
@@ -19,11 +21,10 @@ mod stop;
 #[cfg(test)]
 mod testing;
 mod verdict;
-mod words;
 
-pub use check::{Checked, Machine, MostUsers, check};
+pub use check::{Checked, Machine, Most, Target, check};
 pub use error::HarnessError;
-pub use kind::{DataSet, FillLine, FillProgress, Job, SizeInfo, Verified, WorkloadKind};
+pub use kind::{DataSet, Deployment, FillLine, FillProgress, Job, LoadJob, SizeInfo, Verified, WorkloadKind};
 pub use run::{Finished, World, run};
-pub use screen::{Progress, Screen};
+pub use screen::{Live, Progress, Screen};
 pub use stop::{Stop, StopHandle};

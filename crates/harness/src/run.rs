@@ -1,21 +1,24 @@
 //! One run from its first phase to its last, whatever happens between.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use barograph_model::{Nanos, Phase};
+use barograph_model::{OpenLoop, Phase};
 use barograph_platform::{Ledger, Platform, Running, Thing};
 use barograph_record::{Entry, ExitCode, Expected, Header, Interrupted, Note, RunId, RunWriter, Verdict};
 use barograph_spec::Plan;
 
-use crate::check::{Checked, MostUsers};
+use crate::check::{Checked, Most, Target};
 use crate::clock::RunClock;
 use crate::kind::Job;
-use crate::{DataSet, HarnessError, Progress, Screen, Stop, WorkloadKind, deploy, drive, fill, verdict};
+use crate::{
+    DataSet, HarnessError, Screen, Stop, Verified, WorkloadKind, control, deploy, drive, fill, verdict,
+};
 
 /// Everything a run is given from outside.
 pub struct World<'w> {
     /// The workload.
-    pub kind: &'static dyn WorkloadKind,
+    pub kind: Arc<dyn WorkloadKind>,
     /// Where units are created.
     pub platform: &'w dyn Platform,
     /// The wish to stop.
@@ -30,8 +33,6 @@ pub struct World<'w> {
     pub command: String,
     /// Versions, machine, settings.
     pub disclosure: serde_json::Value,
-    /// Cores of this machine.
-    pub cores: usize,
 }
 
 /// A run that came to an end, good or bad, with its record in place.
@@ -47,6 +48,9 @@ pub struct Finished {
     pub error: Option<HarnessError>,
 }
 
+/// The folder in which the application keeps what changes, in that of the run.
+const STATE: &str = "state";
+
 /// How long a unit may take to end when asked.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
 
@@ -57,7 +61,7 @@ pub async fn run(
     world: &World<'_>,
     screen: &mut dyn Screen,
 ) -> Result<Finished, HarnessError> {
-    let Checked { plan, data, notes, most_users } = checked;
+    let Checked { plan, target, data, open, notes, most, most_users } = checked;
     let clock = RunClock::start();
     let mut record = begin_record(&plan.runs, world)?;
     let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
@@ -68,8 +72,21 @@ pub async fn run(
         }
     };
     let phase = Phase::Check;
-    let mut run =
-        Run { world, plan, data, most_users, record, ledger, clock, screen, phase, phase_is_open: false };
+    let mut run = Run {
+        world,
+        plan,
+        target,
+        data,
+        open,
+        most,
+        most_users,
+        record,
+        ledger,
+        clock,
+        screen,
+        phase,
+        phase_is_open: false,
+    };
     let mut app = None;
     let staged = match run.stages(notes, &mut app).await {
         Ok(verdict) => Ok(verdict),
@@ -139,14 +156,17 @@ fn end(
 pub(crate) struct Run<'w> {
     pub(crate) world: &'w World<'w>,
     pub(crate) plan: Plan,
-    pub(crate) data: DataSet,
+    pub(crate) target: Target,
+    pub(crate) data: Option<DataSet>,
+    pub(crate) open: Option<OpenLoop>,
     pub(crate) record: RunWriter,
     pub(crate) ledger: Ledger,
     pub(crate) clock: RunClock,
-    pub(crate) most_users: MostUsers,
-    screen: &'w mut dyn Screen,
+    pub(crate) most: Most,
+    pub(crate) most_users: u32,
+    pub(crate) screen: &'w mut dyn Screen,
     /// The latest phase.
-    phase: Phase,
+    pub(crate) phase: Phase,
     phase_is_open: bool,
 }
 
@@ -158,22 +178,46 @@ impl Run<'_> {
         app: &mut Option<Box<dyn Running>>,
     ) -> Result<Verdict, HarnessError> {
         self.check(notes)?;
-        fill::fill(self).await?;
-        let running = app.insert(deploy::deploy(self).await?);
-        let address = deploy::address(running.as_ref())?;
-        let held = drive::drive(self, running.as_ref(), address).await?;
+        let kind = Arc::clone(&self.world.kind);
+        let url = match (self.target.clone(), kind.deployment()) {
+            (Target::There { url }, _) => url,
+            (Target::Deployed, Some(deployment)) => {
+                fill::fill(self, deployment).await?;
+                deploy::url(app.insert(deploy::deploy(self, deployment).await?).as_ref())?
+            }
+            (Target::Deployed, None) => return Err(HarnessError::NoData),
+        };
+        let held = drive::drive(self, app.as_deref(), &url).await?;
+        let verified = match app {
+            Some(running) => Some(self.verify(running.as_ref(), &url).await?),
+            // Nothing is known of data that are somebody else's, and nothing is claimed.
+            None => None,
+        };
+        if app.is_some() {
+            self.collect()?;
+        }
+        Ok(verdict::conclude(self, &held, verified.as_ref(), &url))
+    }
+
+    /// Is the data still right? An error inside means that nobody can tell.
+    async fn verify(
+        &mut self,
+        running: &dyn Running,
+        url: &str,
+    ) -> Result<Result<Verified, String>, HarnessError> {
         self.phase(Phase::Verify, "is the data still right?")?;
+        let kind = Arc::clone(&self.world.kind);
+        let deployment = kind.deployment().ok_or(HarnessError::NoData)?;
         let verified = async {
             tokio::select! {
                 biased;
-                verified = self.world.kind.verify(address) => verified,
+                verified = deployment.verify(url) => verified,
                 ended = running.wait_exit() => Err(format!("the application ended before: {ended}")),
             }
         };
         let verified = self.world.stop.clone().or(verified).await?;
         self.done()?;
-        self.collect()?;
-        Ok(verdict::conclude(self, &held, &verified))
+        Ok(verified)
     }
 
     /// The plan was checked before the run began; here its answers go into the record.
@@ -190,16 +234,22 @@ impl Run<'_> {
 
     /// The profile's rules and figures, for the report.
     fn expected(&mut self) -> Result<(), HarnessError> {
-        let kind = self.world.kind;
+        let kind = &self.world.kind;
         let profile = kind.profile(&self.plan.profile).expect("the profile was checked");
-        let expected = Expected::keep(kind.name(), &profile, kind.ops(), kind.session_op());
+        let mut expected = Expected::keep(kind.name(), &profile, kind.ops(), kind.session_op());
+        expected.unit = self.plan.unit.into();
+        if let Target::There { url } = &self.target {
+            expected.target = Some(url.clone());
+        }
         Ok(self.record.append(&Entry::Expected(expected))?)
     }
 
     /// Copies what says what the data were. Logs need no collecting: units write them into the record as they go.
     fn collect(&mut self) -> Result<(), HarnessError> {
         self.phase(Phase::Collect, "what the data were, into the record")?;
-        for file in self.world.kind.describing_files(&self.data_dir()) {
+        let kind = Arc::clone(&self.world.kind);
+        let dir = self.data_set()?.dir_in(&self.plan.data.dir);
+        for file in kind.deployment().map_or_else(Vec::new, |d| d.describing_files(&dir)) {
             let name = file.file_name().map_or_else(|| "data".into(), std::ffi::OsStr::to_os_string);
             let to = self.record.services_dir().join(name);
             if let Err(why) = std::fs::copy(&file, &to) {
@@ -232,10 +282,10 @@ impl Run<'_> {
         begun?;
         stopped?;
         let swept = swept?;
-        let state = self.state_dir();
+        // These folders go with every run; anything else would have been gone if all were well.
+        let expected = [self.folder(STATE), self.folder(control::FOLDER)];
         for thing in &swept.removed {
-            // The state folder goes with every run; anything else would have been gone if all were well.
-            if !matches!(thing, Thing::Directory { path } if *path == state) {
+            if !matches!(thing, Thing::Directory { path } if expected.contains(path)) {
                 self.note(format!("removed {thing}"))?;
             }
         }
@@ -283,38 +333,35 @@ impl Run<'_> {
         self.screen.say(line);
     }
 
-    pub(crate) fn progress(&mut self, done: f64, remaining: Option<Nanos>, line: String) {
-        self.screen.progress(&Progress { done, remaining, line });
-    }
-
-    /// Where the filled data of this plan are.
-    pub(crate) fn data_dir(&self) -> PathBuf {
-        self.data.dir_in(&self.plan.data.dir)
+    /// The data under the application.
+    pub(crate) fn data_set(&self) -> Result<&DataSet, HarnessError> {
+        self.data.as_ref().ok_or(HarnessError::NoData)
     }
 
     /// Makes the folder in which the application keeps what changes.
     pub(crate) fn make_state_dir(&mut self) -> Result<PathBuf, HarnessError> {
-        let path = self.state_dir();
+        let path = self.folder(STATE);
         // The sweep removes it, after the processes that write to it.
         self.ledger.make_directory(&path)?;
         Ok(path)
     }
 
-    /// As the ledger names it.
-    fn state_dir(&self) -> PathBuf {
-        let path = self.record.dir().join("state");
+    /// A folder in that of the run, as the ledger names it.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        let path = self.record.dir().join(name);
         std::path::absolute(&path).unwrap_or(path)
     }
 
     /// What a unit of this run is made for.
-    pub(crate) fn job(&self, log: &str, state_dir: &Path) -> Job<'_> {
-        Job {
+    pub(crate) fn job(&self, log: &str, state_dir: &Path) -> Result<Job<'_>, HarnessError> {
+        let data = self.data_set()?;
+        Ok(Job {
             plan: &self.plan,
-            data: &self.data,
-            data_dir: self.data_dir(),
+            data,
+            data_dir: data.dir_in(&self.plan.data.dir),
             state_dir: state_dir.to_owned(),
             log: self.record.services_dir().join(log),
-        }
+        })
     }
 }
 

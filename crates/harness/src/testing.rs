@@ -14,21 +14,24 @@ use barograph_platform::{
     Thing, Unit,
 };
 use barograph_record::Fill;
-use barograph_spec::{Connections, DataPlan, Plan, Refusal};
+use barograph_spec::{Connections, DataPlan, Refusal};
 
-use crate::{DataSet, FillLine, FillProgress, Job, Progress, Screen, SizeInfo, Verified, WorkloadKind};
+use crate::{
+    DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, Live, LoadJob, Progress, Screen,
+    SizeInfo, Verified, WorkloadKind,
+};
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
 
 /// Its data admit 60 users, each with four connections, and it holds answers for 45 s. Lines of its fill: a number is
 /// progress, "filled" is the end.
+#[derive(Default)]
 pub(crate) struct Kind {
     /// What the data checks find wrong.
     pub(crate) findings: &'static [&'static str],
+    /// It makes no application: it loads what is there.
+    pub(crate) deploys_nothing: bool,
 }
-
-/// With data that stay right.
-pub(crate) static KIND: Kind = Kind { findings: &[] };
 
 struct Asking;
 
@@ -42,7 +45,8 @@ impl Workload for Asking {
 }
 
 impl User for Asker {
-    async fn act(&self, _: OpId, _: &mut Turn) -> Outcome {
+    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
+        turn.sent();
         Outcome::Good
     }
     fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
@@ -58,32 +62,49 @@ impl WorkloadKind for Kind {
     fn version(&self) -> u32 {
         1
     }
-    fn ops(&self) -> &'static [OpSpec] {
+    fn ops(&self) -> &[OpSpec] {
         &OPS
     }
-    fn session_op(&self) -> Option<&'static str> {
-        None
-    }
-    fn profiles(&self) -> &'static [&'static str] {
-        &["official2"]
+    fn profiles(&self) -> Vec<&str> {
+        vec!["official2"]
     }
     fn profile(&self, _: &str) -> Option<Profile> {
         let rule = QosRule {
             op: OpId(0),
             quantile: Share::percent(99.0),
             limit: Some(Nanos::from_secs(2)),
+            judged: true,
             mix: Share::percent(100.0),
             mix_tolerance: Share::percent(5.0),
             failures: Share::percent(1.0),
         };
         let derived = Derived { ops_per_user_s: 50.0, requests_per_op: 1.0, session_s: 1.0 };
-        Some(Profile { name: "official2", rules: vec![rule], derived })
+        Some(Profile { name: "official2", rules: vec![rule], derived: Some(derived) })
     }
     fn behaviours(&self, _: &str) -> Option<Behaviours> {
         let next = vec![Some(Next::Op(OpId(0)))];
         let pace = Pace::Cycle(Distribution::Constant(Nanos::from_millis(20)));
         Behaviours::new(vec![Behaviour { name: "main", first: OpId(0), next, pace }]).ok()
     }
+    fn deployment(&self) -> Option<&dyn Deployment> {
+        (!self.deploys_nothing).then_some(self)
+    }
+    fn connections(&self, users: u32, _: Connections) -> u64 {
+        u64::from(users) * 4
+    }
+    fn longest_wait(&self) -> Option<Nanos> {
+        Some(Nanos::from_secs(45))
+    }
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+        if job.url.contains("nowhere") {
+            let why = "no address is known for it".into();
+            return Err(HarnessError::Unreachable { url: job.url.to_owned(), why });
+        }
+        Ok(runnable(|| Asking))
+    }
+}
+
+impl Deployment for Kind {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "small", max_users: 60 }]
     }
@@ -107,19 +128,10 @@ impl WorkloadKind for Kind {
     fn serve_unit(&self, job: &Job<'_>) -> Unit {
         unit("serve", job)
     }
-    fn connections_per_user(&self, _: Connections) -> f64 {
-        4.0
-    }
-    fn longest_wait(&self) -> Option<Nanos> {
-        Some(Nanos::from_secs(45))
-    }
-    fn load(&self, _: SocketAddr, _: &Plan, _: &DataSet) -> Box<dyn Runnable> {
-        runnable(|| Asking)
-    }
     fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
         vec![]
     }
-    fn verify(&self, _: SocketAddr) -> Later<'_, Result<Verified, String>> {
+    fn verify<'a>(&'a self, _: &'a str) -> Later<'a, Result<Verified, String>> {
         let findings: Vec<String> = self.findings.iter().map(|f| (*f).to_owned()).collect();
         Box::pin(async move { Ok(Verified { ok: findings.is_empty(), findings }) })
     }
@@ -224,11 +236,20 @@ impl Running for There {
     }
 }
 
-/// Shows nothing.
-pub(crate) struct Dark;
+/// Shows nothing, and tells whoever waits that an interval has ended in this phase.
+#[derive(Default)]
+pub(crate) struct Dark {
+    pub(crate) reached: Option<std::sync::mpsc::SyncSender<Live>>,
+}
 
 impl Screen for Dark {
     fn phase(&mut self, _: Phase, _: &str) {}
     fn progress(&mut self, _: &Progress) {}
     fn say(&mut self, _: &str) {}
+    fn interval(&mut self, _: &barograph_stats::Interval, live: &Live) {
+        if let Some(reached) = &self.reached {
+            // Nobody has to look at all of them.
+            let _ = reached.try_send(*live);
+        }
+    }
 }

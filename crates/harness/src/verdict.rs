@@ -9,29 +9,42 @@ use barograph_record::{Entry, KeptResult, Note, Resources, SearchSummary, Trial,
 use barograph_stats::search::{Answer, BoundedBy};
 
 use crate::Verified;
+use crate::check::Target;
 use crate::drive::Held;
 use crate::run::Run;
 use reasons::reasons_of;
 use sentence::{Case, DataAfter};
 
-pub(crate) fn conclude(run: &mut Run<'_>, held: &Held, verified: &Result<Verified, String>) -> Verdict {
-    let findings = data_reasons(verified);
+/// `verified` is what the data checks say; `None` where there are none, because the target is somebody else's.
+pub(crate) fn conclude(
+    run: &mut Run<'_>,
+    held: &Held,
+    verified: Option<&Result<Verified, String>>,
+    url: &str,
+) -> Verdict {
+    let findings = verified.map_or_else(Vec::new, data_reasons);
     for text in &findings {
         let note = Note { at_s: run.clock.at_s(), text: text.clone() };
         // A disk that fails now is reported when the verdict itself cannot be written.
         let _ = run.record.append(&Entry::Note(note));
     }
     let data = match verified {
-        Ok(verified) if verified.ok => DataAfter::Right,
-        Ok(_) => DataAfter::Wrong,
-        Err(_) => DataAfter::Unknown,
+        None => DataAfter::Right,
+        Some(Ok(verified)) if verified.ok => DataAfter::Right,
+        Some(Ok(_)) => DataAfter::Wrong,
+        Some(Err(_)) => DataAfter::Unknown,
     };
-    let application = format!("the {} application ({})", run.world.kind.name(), run.plan.profile);
-    let trials: Vec<&Trial> = held.trials.iter().map(|(trial, _)| trial).collect();
-    let case = Case { application: &application, trials: &trials, data, most: run.most_users };
+    let (holder, object) = match &run.target {
+        Target::Deployed => {
+            ("this machine", format!("of the {} application ({})", run.world.kind.name(), run.plan.profile))
+        }
+        Target::There { .. } => ("the target", format!("at {url}")),
+    };
+    let trials: Vec<&Trial> = held.trials.iter().collect();
+    let case = Case { holder, object: &object, unit: run.plan.unit, trials: &trials, data, most: run.most };
     let mut verdict = match &held.answer {
         Some(answer) => of_search(&case, answer),
-        None => of_fixed(&case),
+        None => of_windows(&case),
     };
     verdict.resources = resources(held, verdict.trial);
     verdict.reasons.splice(0..0, findings);
@@ -40,8 +53,8 @@ pub(crate) fn conclude(run: &mut Run<'_>, held: &Held, verified: &Result<Verifie
 
 /// What was used in the trial the answer rests on.
 fn resources(held: &Held, trial: Option<u32>) -> Resources {
-    let found = held.trials.iter().find(|(t, _)| Some(t.n) == trial);
-    found.map(|(_, resources)| *resources).unwrap_or_default()
+    let found = held.trials.iter().find(|t| Some(t.n) == trial);
+    found.map(|t| t.resources).unwrap_or_default()
 }
 
 /// What the data checks found wrong.
@@ -53,16 +66,17 @@ fn data_reasons(verified: &Result<Verified, String>) -> Vec<String> {
     }
 }
 
-/// The verdict on a fixed load. The exit code and the resources are put in where they are known.
-fn of_fixed(case: &Case<'_>) -> Verdict {
+/// The verdict on the windows of a fixed load or of a path. The exit code and the resources are put in where they are known.
+fn of_windows(case: &Case<'_>) -> Verdict {
     // The answer rests on the worst window: the first that did not pass, else the last.
     let worst = case.trials.iter().find(|t| t.result != KeptResult::Pass).or(case.trials.last());
     Verdict {
+        unit: case.unit.into(),
         capacity: None,
         trial: worst.map(|t| t.n),
         passed: case.trials.iter().all(|t| t.window.passed),
         valid: case.data == DataAfter::Right && case.trials.iter().all(|t| t.window.valid),
-        sentence: worst.map_or_else(String::new, |trial| sentence::of_fixed(case, trial)),
+        sentence: worst.map_or_else(String::new, |trial| sentence::of_windows(case, trial)),
         exit_code: 0,
         reasons: worst.map_or_else(Vec::new, |trial| reasons_of(trial)),
         resources: Resources::default(),
@@ -77,6 +91,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     let open = answer.capacity.is_none() && answer.bounded_by == BoundedBy::Disbelief;
     let data_right = case.data == DataAfter::Right;
     Verdict {
+        unit: case.unit.into(),
         // On data that are wrong nobody knows what the rules were kept with.
         capacity: answer.capacity.filter(|_| data_right),
         trial: deciding.map(|t| t.n),
@@ -96,10 +111,10 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     }
 }
 
-/// The trial the answer rests on: the last that passed at the capacity; without one the failed one with the fewest
-/// users; without that the last of all.
+/// The trial the answer rests on: the last that passed at the capacity; without one the failed one with the lowest level;
+/// without that the last of all.
 fn deciding<'t>(trials: &[&'t Trial], answer: &Answer) -> Option<&'t Trial> {
-    let passed = |t: &&&Trial| Some(t.users) == answer.capacity && t.result == KeptResult::Pass;
+    let passed = |t: &&&Trial| Some(t.level) == answer.capacity && t.result == KeptResult::Pass;
     match answer.capacity {
         Some(_) => trials.iter().rev().find(passed).copied(),
         None => reasons::lowest_failure(trials).or(trials.last().copied()),

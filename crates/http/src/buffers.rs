@@ -25,7 +25,7 @@ impl Buffers {
 
     pub(crate) fn give_back(&self, mut buffer: Vec<u8>) {
         let mut kept = self.kept.borrow_mut();
-        if kept.len() < KEPT && buffer.capacity() <= KEPT_CAPACITY {
+        if kept.len() < KEPT && (1..=KEPT_CAPACITY).contains(&buffer.capacity()) {
             buffer.clear();
             kept.push(buffer);
         }

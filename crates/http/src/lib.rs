@@ -1,16 +1,52 @@
-//! The measured HTTP/1.1 client: keep-alive connections of one user, answers parsed in place.
+//! The measured HTTP client: HTTP/1.1 read in place, HTTP/2, TLS, event streams and WebSockets.
 //!
-//! It does what a measuring client may do and nothing more: no redirects, no pool shared between users, no retry
-//! that could hide time. One exception is what every browser does: a GET on a kept connection that the peer closed
-//! before the first byte of an answer is sent once more on a fresh one. It knows no clock: time-outs are the
-//! engine's, which drops the exchange, and with it the connection.
+//! It does what a measuring client may do and nothing more: no redirects, no decompression, no cookies, no retry that
+//! could hide time. One exception is what every browser does: a GET, HEAD or OPTIONS on a kept connection that the peer
+//! closed before the first byte of an answer is sent once more on a fresh one, and counted. It knows no clock:
+//! time-outs are the engine's, which drops the exchange, and with it the connection.
 //!
-//! A waiting exchange holds no buffer: buffers are taken when bytes arrive and given back when the answer is dropped.
+//! A [`Target`] is read and resolved before any clock starts; a [`Client`] is one worker's, and gives each user its
+//! [`Connections`]. Over HTTP/1.1 nothing is allocated or copied per request once buffers are warm, and a waiting
+//! exchange holds none for its answer: they are taken when bytes arrive and given back when the answer is dropped.
 
 mod answer;
 mod buffers;
+mod carriers;
+mod chunks;
+mod client;
+mod connect;
 mod connections;
-mod parse;
+mod draft;
+mod events;
+mod exchange;
+mod fault;
+#[cfg(test)]
+mod fuzz;
+mod head;
+mod lane;
+mod multiplex;
+mod options;
+mod probe;
+mod reader;
+mod request;
+mod sse;
+mod stream;
+mod target;
+mod tls;
+mod translate;
+mod url;
+mod websocket;
 
 pub use answer::Answer;
-pub use connections::{Client, Connections, Fault, Method, Request};
+pub use client::Client;
+pub use connections::Connections;
+pub use draft::Draft;
+pub use events::EventStream;
+pub use fault::{Fault, TargetError, TlsFault};
+pub use options::{Options, Policy, Protocol, Tls, Verify};
+pub use probe::Probed;
+pub use request::{JSON, Method, Prepared, Request};
+pub use sse::Event;
+pub use stream::Counters;
+pub use target::{Resolved, Target};
+pub use websocket::{Message, WebSocket};

@@ -1,6 +1,6 @@
 //! What a user does next, as data: behaviours, transition vectors, choosers, pace.
 
-use crate::{Nanos, OpId, Share};
+use crate::{Distribution, Nanos, OpId, Share};
 
 /// Index of a behaviour in [`Behaviours`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,26 +66,8 @@ pub enum Next {
     },
 }
 
-/// A distribution of times.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Distribution {
-    /// Always the same.
-    Constant(Nanos),
-    /// Normal with this mean and standard deviation, drawn again until within `min..=max`.
-    TruncatedNormal {
-        /// Mean before truncation.
-        mean: Nanos,
-        /// Standard deviation before truncation.
-        sd: Nanos,
-        /// Smallest value drawn.
-        min: Nanos,
-        /// Largest value drawn.
-        max: Nanos,
-    },
-}
-
 /// When the next operation of an activity is due.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Pace {
     /// As soon as the previous answer is there.
     AtOnce,
@@ -93,6 +75,22 @@ pub enum Pace {
     Cycle(Distribution),
     /// From the previous answer to the next start ("think time").
     Think(Distribution),
+    /// On a fixed beat ("pacing"): one start every so often, whatever answers take.
+    Beat {
+        /// From one beat to the next.
+        every: Nanos,
+        /// What becomes of beats that pass while an operation is still in progress.
+        missed: Missed,
+    },
+}
+
+/// What becomes of beats that pass while an operation is still in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// They are made up for one after the other, each counted from its own beat.
+    CatchUp,
+    /// They are left out and counted as skipped.
+    Skip,
 }
 
 /// What one activity of a user does: where it starts, what follows what, how fast.

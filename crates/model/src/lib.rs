@@ -4,19 +4,26 @@
 //! quantity has its unit in its type and a setting that makes no sense does not construct.
 
 mod behaviour;
+mod distribution;
 mod load;
 mod op;
 mod outcome;
 mod phase;
 mod qos;
+mod refusal;
 mod unit;
 mod verdict;
+pub mod words;
 
-pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Distribution, Next, Pace, Vector};
-pub use load::{Durations, SearchBounds, Strategy};
+pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector};
+pub use distribution::Distribution;
+pub use load::{
+    Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, StartOf, Strategy,
+};
 pub use op::{OpId, OpSpec, UserId};
 pub use outcome::Outcome;
 pub use phase::Phase;
 pub use qos::{Derived, Profile, QosRule};
+pub use refusal::{Refusal, Refused};
 pub use unit::{Nanos, NotAShare, Share};
 pub use verdict::{Check, OpVerdict, TrialResult, WindowVerdict};

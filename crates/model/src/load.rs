@@ -2,27 +2,113 @@
 
 use crate::{Nanos, Share};
 
-/// How a run looks for its answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What load is counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadUnit {
+    /// Closed loop: users, each of whom waits for its answers.
+    #[default]
+    Users,
+    /// Open loop: starts per second, whatever answers take.
+    PerSecond,
+}
+
+impl LoadUnit {
+    /// The name in plans and records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LoadUnit::Users => "users",
+            LoadUnit::PerSecond => "starts/s",
+        }
+    }
+}
+
+/// A load: so much of a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// What is counted.
+    pub unit: LoadUnit,
+    /// How much of it.
+    pub level: u32,
+}
+
+/// How a run looks for its answer. Levels are in the run's [`LoadUnit`].
+#[derive(Clone, Debug, PartialEq)]
 pub enum Strategy {
-    /// A constant number of users, judged in each measured window.
+    /// A constant level, judged in each measured window.
     Fixed {
-        /// Users active in the measured windows.
-        users: u32,
+        /// The level in the measured windows.
+        level: u32,
         /// How many measured windows follow each other; all must pass.
         windows: u32,
     },
-    /// The most users that pass.
+    /// The highest level that passes.
     Search(SearchBounds),
+    /// A level that changes over time; each hold of the path is a measured window.
+    Path(LoadPath),
 }
 
-/// Where a search looks and when it is content.
+/// A load that changes over time: ramps, holds, bursts (a ramp of no length), again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadPath {
+    /// One after the other.
+    pub steps: Vec<LoadStep>,
+    /// How many times; at least once.
+    pub repeats: u32,
+}
+
+/// One step of a load path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadStep {
+    /// The level it leads to.
+    pub level: u32,
+    /// In so much time, evenly; zero is at once.
+    pub over: Nanos,
+    /// How long it is held and measured; zero goes on with the next step.
+    pub hold: Nanos,
+}
+
+/// When operations start in an open loop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// At equal distances.
+    Constant,
+    /// As independent events: exponential distances.
+    Poisson,
+    /// At these instants, counted from the start of the load; the level has no meaning then.
+    Trace(std::sync::Arc<[Nanos]>),
+}
+
+/// What an arrival begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartOf {
+    /// One operation of a user that is free; its behaviour says which, its pace has no say.
+    Operation,
+    /// A whole session of a user that is free, at the pace of its behaviour.
+    Session,
+}
+
+/// An open loop: starts come from outside, whatever answers take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenLoop {
+    /// When they come.
+    pub arrivals: Arrivals,
+    /// What each begins.
+    pub start_of: StartOf,
+    /// Users at the most, over all workers: a bound on work in flight. An arrival that finds none free waits, and is
+    /// counted as late.
+    pub most_users: u32,
+    /// Arrivals that may wait for a free user, over all workers. One more is dropped and counted.
+    pub most_waiting: u32,
+}
+
+/// Where a search looks and when it is content. Levels are in the run's [`LoadUnit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchBounds {
-    /// Fewest users worth a trial; failing here ends the search.
-    pub min_users: u32,
-    /// Most users the data admits; passing here ends the search.
-    pub max_users: u32,
+    /// Lowest level worth a trial; failing here ends the search.
+    pub min: u32,
+    /// Highest level; passing here ends the search.
+    pub max: u32,
     /// Step of the result, as a share of it: the search ends when the bracket is narrower.
     pub resolution: Share,
     /// How many trials at most, the confirming one included.
@@ -32,13 +118,13 @@ pub struct SearchBounds {
 /// How long the parts of a run take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Durations {
-    /// From no users to the asked number (fixed), or to the most users (first ramp of a search).
+    /// From nothing to the asked level (fixed), or to the highest (first ramp of a search).
     pub ramp: Nanos,
     /// After the ramp, before the first measured window of a fixed run or of a search's first trial.
     pub warm_up: Nanos,
     /// A measured window.
     pub window: Nanos,
-    /// Search: time in which users are added or taken away between two trials.
+    /// Search: time in which the level changes between two trials.
     pub step: Nanos,
     /// Search: after a step, before its window.
     pub settle: Nanos,

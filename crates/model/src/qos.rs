@@ -11,20 +11,14 @@ pub struct QosRule {
     pub quantile: Share,
     /// The response-time limit; `None` where response time is not judged (a long poll waits on purpose).
     pub limit: Option<Nanos>,
-    /// Required share of all judged operations; zero means the operation is not judged at all.
+    /// Is this operation judged at all? The others are counted and shown.
+    pub judged: bool,
+    /// Required share of all judged operations; zero means that its share is not judged.
     pub mix: Share,
     /// Tolerance of the mix, relative to `mix`.
     pub mix_tolerance: Share,
     /// Largest share of failed operations.
     pub failures: Share,
-}
-
-impl QosRule {
-    /// Is this operation judged?
-    #[must_use]
-    pub fn judged(&self) -> bool {
-        self.mix.get() > 0.0
-    }
 }
 
 /// Figures that follow from a profile's transitions and paces, to be printed beside the measured ones.
@@ -45,6 +39,6 @@ pub struct Profile {
     pub name: &'static str,
     /// One rule per operation, by operation index.
     pub rules: Vec<QosRule>,
-    /// Figures derived from the profile.
-    pub derived: Derived,
+    /// Figures derived from the profile, where they can be.
+    pub derived: Option<Derived>,
 }

@@ -1,5 +1,7 @@
 //! What was decided about a window: *passed* (the QoS rules) and *valid* (the measurement can be believed) apart.
 
+use crate::Offered;
+
 /// One operation in one measured window, held against its rule. Times in milliseconds, shares 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpVerdict {
@@ -11,7 +13,7 @@ pub struct OpVerdict {
     pub failed: u64,
     /// Share of all judged operations.
     pub mix: f64,
-    /// Required share; 0 when the operation is not judged.
+    /// Required share; 0 when the share is not judged.
     pub mix_required: f64,
     /// Tolerance relative to the required share.
     pub mix_tolerance: f64,
@@ -21,10 +23,20 @@ pub struct OpVerdict {
     pub p90_ms: f64,
     /// Response time, 99 % quantile.
     pub p99_ms: f64,
+    /// Response time, 99.9 % quantile.
+    pub p999_ms: f64,
     /// Response time, largest.
     pub max_ms: f64,
-    /// Service time (from actual start), 99 % quantile.
+    /// Service time (from actual start), median.
+    pub service_p50_ms: f64,
+    /// Service time, 90 % quantile.
+    pub service_p90_ms: f64,
+    /// Service time, 99 % quantile.
     pub service_p99_ms: f64,
+    /// Service time, 99.9 % quantile.
+    pub service_p999_ms: f64,
+    /// Service time, largest.
+    pub service_max_ms: f64,
     /// The judged quantile of response time.
     pub judged_ms: f64,
     /// The limit of the judged quantile; `None` where response time is not judged.
@@ -67,7 +79,9 @@ pub struct Check {
 /// A measured window held against the rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowVerdict {
-    /// Users active in the window.
+    /// The load that was asked for.
+    pub offered: Offered,
+    /// Users active at its end.
     pub users: u32,
     /// Start, seconds since the load began.
     pub from_s: f64,
@@ -79,6 +93,18 @@ pub struct WindowVerdict {
     pub goodput: f64,
     /// Requests per second.
     pub requests_s: f64,
+    /// Operations started per second.
+    pub starts_s: f64,
+    /// Arrivals that had to wait for a free user (open loop).
+    pub late: u64,
+    /// Arrivals that never started (open loop).
+    pub dropped: u64,
+    /// Beats left out because an operation was still in progress.
+    pub skipped: u64,
+    /// Start lag, median, milliseconds.
+    pub lag_p50_ms: f64,
+    /// Start lag, 99 % quantile, milliseconds.
+    pub lag_p99_ms: f64,
     /// Per operation.
     pub ops: Vec<OpVerdict>,
     /// Validity checks.

@@ -2,14 +2,21 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Trial;
+use crate::{KeptUnit, Resources, Trial};
 
 /// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
-pub const VERSION: u32 = 1;
+///
+/// Version 2: loads are levels of a unit, and not always users; operations may be judged without a share of the mix.
+pub const VERSION: u32 = 2;
 
 /// Reads a number where JSON, which has no not-a-number, may hold `null`.
 pub(crate) fn nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+/// Stands for a figure that older records do not have.
+pub(crate) fn unknown() -> f64 {
+    f64::NAN
 }
 
 /// One line of `run.jsonl`.
@@ -30,6 +37,8 @@ pub enum Entry {
     Fill(Fill),
     /// What the users did in one slice of time.
     Interval(IntervalRow),
+    /// The load was changed from outside.
+    Control(Control),
     /// A load level, tried.
     Trial(Box<Trial>),
     /// What the profile asks for.
@@ -114,6 +123,21 @@ pub struct Note {
     pub text: String,
 }
 
+/// The load was changed from outside, by a control command.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Control {
+    /// Seconds since the start of the load.
+    #[serde(deserialize_with = "nan")]
+    pub at_s: f64,
+    /// What the level counts.
+    pub unit: KeptUnit,
+    /// The level it leads to.
+    pub level: u32,
+    /// In so many seconds.
+    #[serde(deserialize_with = "nan")]
+    pub over_s: f64,
+}
+
 /// A number of things with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
@@ -184,6 +208,15 @@ pub struct IntervalRow {
     pub users: u32,
     /// Operations started.
     pub starts: u64,
+    /// Arrivals that found no free user and waited for one (open loop).
+    #[serde(default)]
+    pub late: u64,
+    /// Arrivals that never started (open loop).
+    #[serde(default)]
+    pub dropped: u64,
+    /// Beats left out because an operation was still in progress.
+    #[serde(default)]
+    pub skipped: u64,
     /// Start lag, median, milliseconds.
     #[serde(deserialize_with = "nan")]
     pub lag_p50_ms: f64,
@@ -244,8 +277,14 @@ pub struct Expected {
     pub workload: String,
     /// Name of the profile.
     pub profile: String,
-    /// Figures derived from the profile.
-    pub derived: KeptDerived,
+    /// What levels of load count.
+    #[serde(default)]
+    pub unit: KeptUnit,
+    /// Where a target answered that was there already; absent when the run deployed its own.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// Figures derived from the profile, where they can be.
+    pub derived: Option<KeptDerived>,
     /// The operation that happens exactly once in a session, by which sessions are counted.
     pub session_op: Option<String>,
     /// One rule per operation.
@@ -278,7 +317,10 @@ pub struct Rule {
     pub quantile: f64,
     /// The response-time limit in milliseconds; absent where response time is not judged.
     pub limit_ms: Option<f64>,
-    /// Required share of the mix; 0 means not judged.
+    /// Is the operation judged at all? Absent in records of version 1, in which a required share said it.
+    #[serde(default)]
+    pub judged: Option<bool>,
+    /// Required share of the mix; 0 means that the share is not judged.
     #[serde(deserialize_with = "nan")]
     pub mix: f64,
     /// Tolerance of the mix, relative.
@@ -289,12 +331,20 @@ pub struct Rule {
     pub failures: f64,
 }
 
-/// How a search ended.
+impl Rule {
+    /// Is the operation judged at all?
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.judged.unwrap_or(self.mix > 0.0)
+    }
+}
+
+/// How a search ended. Levels are in the unit of the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchSummary {
-    /// Most users that passed.
+    /// Highest level that passed.
     pub highest_pass: Option<u32>,
-    /// Fewest users that failed.
+    /// Lowest level that failed.
     pub lowest_fail: Option<u32>,
     /// What ended the search, in words.
     pub bounded_by: String,
@@ -304,33 +354,13 @@ pub struct SearchSummary {
     pub confirmed: bool,
 }
 
-/// What the deciding window used. Absent where it was not measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Resources {
-    /// Cores the host has.
-    pub host_cores: Option<f64>,
-    /// Cores the host had busy, everything on it.
-    pub host_busy_cores: Option<f64>,
-    /// Cores the application used.
-    pub app_cores: Option<f64>,
-    /// Cores the driver used.
-    pub driver_cores: Option<f64>,
-    /// Users per application core used.
-    pub users_per_app_core: Option<f64>,
-    /// Users per driver core used.
-    pub users_per_driver_core: Option<f64>,
-    /// Memory of the application at the end of the window, bytes.
-    pub app_rss_bytes: Option<u64>,
-    /// Memory of the driver at the end of the window, bytes.
-    pub driver_rss_bytes: Option<u64>,
-    /// Memory the driver added per user, bytes, connections included.
-    pub driver_bytes_per_user: Option<f64>,
-}
-
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Most users that passed; absent when none did or none was sought.
+    /// What the levels count.
+    #[serde(default)]
+    pub unit: KeptUnit,
+    /// Highest level that passed; absent when none did or none was sought.
     pub capacity: Option<u32>,
     /// Number of the trial the answer rests on.
     pub trial: Option<u32>,
@@ -376,7 +406,7 @@ pub struct Unknown {
 }
 
 /// Every kind this program knows, as written.
-pub(crate) const KINDS: [&str; 12] = [
+pub(crate) const KINDS: [&str; 13] = [
     "header",
     "phase_started",
     "phase_ended",
@@ -384,6 +414,7 @@ pub(crate) const KINDS: [&str; 12] = [
     "note",
     "fill",
     "interval",
+    "control",
     "trial",
     "expected",
     "verdict",

@@ -4,8 +4,8 @@ use barograph_model::{Check, OpSpec, OpVerdict, Outcome, Phase, Profile, TrialRe
 use barograph_stats::{Histogram, Interval, OpStats};
 
 use crate::{
-    Count, Entry, Expected, IntervalRow, KeptCheck, KeptDerived, KeptOp, KeptResult, KeptWindow, OpRow,
-    PhaseEnded, PhaseOutcome, PhaseStarted, Purpose, Rule, Trial,
+    Count, Entry, Expected, IntervalRow, KeptCheck, KeptDerived, KeptOp, KeptResult, KeptUnit, KeptWindow,
+    OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Purpose, Resources, Rule, Trial,
 };
 
 /// A quantile of a histogram of microseconds, in milliseconds; 0 when it is empty.
@@ -54,6 +54,9 @@ impl IntervalRow {
             to_s: interval.to.as_secs_f64(),
             users: interval.users,
             starts: interval.starts,
+            late: interval.late,
+            dropped: interval.dropped,
+            skipped: interval.skipped,
             lag_p50_ms: quantile_ms(&interval.lag, 0.5),
             lag_p99_ms: quantile_ms(&interval.lag, 0.99),
             in_flight: per_second(interval.in_flight_s),
@@ -92,7 +95,7 @@ impl OpRow {
 
 impl Expected {
     /// What `profile` of `workload` asks for; `ops` are the operations by index. `session_op` happens exactly
-    /// once in a session.
+    /// once in a session. The unit of load and the target are put in by whoever knows.
     #[must_use]
     pub fn keep(workload: &str, profile: &Profile, ops: &[OpSpec], session_op: Option<&str>) -> Self {
         let rule = |r: &barograph_model::QosRule| {
@@ -102,6 +105,7 @@ impl Expected {
                 about: spec.map_or_else(String::new, |s| s.about.to_owned()),
                 quantile: r.quantile.get(),
                 limit_ms: r.limit.map(|l| l.as_secs_f64() * 1e3),
+                judged: Some(r.judged),
                 mix: r.mix.get(),
                 mix_tolerance: r.mix_tolerance.get(),
                 failures: r.failures.get(),
@@ -110,11 +114,13 @@ impl Expected {
         Expected {
             workload: workload.to_owned(),
             profile: profile.name.to_owned(),
-            derived: KeptDerived {
-                ops_per_user_s: profile.derived.ops_per_user_s,
-                requests_per_op: profile.derived.requests_per_op,
-                session_s: profile.derived.session_s,
-            },
+            unit: KeptUnit::default(),
+            target: None,
+            derived: profile.derived.map(|derived| KeptDerived {
+                ops_per_user_s: derived.ops_per_user_s,
+                requests_per_op: derived.requests_per_op,
+                session_s: derived.session_s,
+            }),
             session_op: session_op.map(str::to_owned),
             rules: profile.rules.iter().map(rule).collect(),
         }
@@ -122,11 +128,18 @@ impl Expected {
 }
 
 impl Trial {
-    /// Trial number `n`, made for `purpose`, with the result its window shows.
+    /// Trial number `n`, made for `purpose`, with the result its window shows. What it used is put in by whoever knows.
     #[must_use]
     pub fn keep(n: u32, purpose: Purpose, window: &WindowVerdict) -> Self {
-        let result = window.result().into();
-        Trial { n, purpose, users: window.users, result, window: KeptWindow::keep(window) }
+        Trial {
+            n,
+            purpose,
+            unit: window.offered.unit.into(),
+            level: window.offered.level,
+            result: window.result().into(),
+            window: KeptWindow::keep(window),
+            resources: Resources::default(),
+        }
     }
 }
 
@@ -151,6 +164,12 @@ impl KeptWindow {
             throughput: window.throughput,
             goodput: window.goodput,
             requests_s: window.requests_s,
+            starts_s: window.starts_s,
+            late: window.late,
+            dropped: window.dropped,
+            skipped: window.skipped,
+            lag_p50_ms: window.lag_p50_ms,
+            lag_p99_ms: window.lag_p99_ms,
             passed: window.passed(),
             valid: window.valid(),
             ops: window.ops.iter().map(KeptOp::keep).collect(),
@@ -171,8 +190,13 @@ impl KeptOp {
             p50_ms: op.p50_ms,
             p90_ms: op.p90_ms,
             p99_ms: op.p99_ms,
+            p999_ms: op.p999_ms,
             max_ms: op.max_ms,
+            service_p50_ms: op.service_p50_ms,
+            service_p90_ms: op.service_p90_ms,
             service_p99_ms: op.service_p99_ms,
+            service_p999_ms: op.service_p999_ms,
+            service_max_ms: op.service_max_ms,
             judged_ms: op.judged_ms,
             limit_ms: op.limit_ms,
             over_limit: op.over_limit,

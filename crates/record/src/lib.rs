@@ -18,14 +18,15 @@ mod id;
 mod keep;
 mod probe;
 mod reader;
+mod resources;
 mod window;
 mod writer;
 
 pub use append::Appender;
 pub use entry::{
-    Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
-    LoadStarted, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Resources, Rule, SearchSummary,
-    Unknown, VERSION, Verdict,
+    Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
+    LoadStarted, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, SearchSummary, Unknown, VERSION,
+    Verdict,
 };
 pub use error::RecordError;
 pub use exit::ExitCode;
@@ -33,5 +34,6 @@ pub use hlog::{LogHistogram, LogReader};
 pub use id::{NotARunId, RunId};
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
-pub use window::{KeptCheck, KeptOp, KeptResult, KeptWindow, Purpose, Trial};
+pub use resources::Resources;
+pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

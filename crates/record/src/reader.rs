@@ -78,6 +78,17 @@ impl Run {
         self.entries.iter().filter_map(|e| if let Entry::Trial(trial) = e { Some(&**trial) } else { None })
     }
 
+    /// What levels of load count.
+    #[must_use]
+    pub fn unit(&self) -> crate::KeptUnit {
+        self.expected().map(|e| e.unit).unwrap_or_default()
+    }
+
+    /// Changes of the load from outside, in the order made.
+    pub fn controls(&self) -> impl Iterator<Item = &crate::Control> {
+        self.entries.iter().filter_map(|e| if let Entry::Control(control) = e { Some(control) } else { None })
+    }
+
     /// Words on the way, with their seconds since the run began.
     pub fn notes(&self) -> impl Iterator<Item = (f64, &str)> {
         self.entries.iter().filter_map(|e| {

@@ -1,8 +1,48 @@
 //! Trials as they are kept: a measured window, each operation held against its rule, and the validity checks.
 
+use barograph_model::{LoadUnit, Offered};
 use serde::{Deserialize, Serialize};
 
-use crate::entry::nan;
+use crate::Resources;
+use crate::entry::{nan, unknown};
+
+/// What a level of load counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptUnit {
+    /// Users.
+    #[default]
+    Users,
+    /// Starts per second.
+    StartsPerSecond,
+}
+
+impl KeptUnit {
+    /// So much of it, as it is said in sentences.
+    #[must_use]
+    pub fn offered(self, level: u32) -> Offered {
+        let unit = match self {
+            KeptUnit::Users => LoadUnit::Users,
+            KeptUnit::StartsPerSecond => LoadUnit::PerSecond,
+        };
+        Offered { unit, level }
+    }
+
+    /// The name in tables and beside figures.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.offered(0).unit.name()
+    }
+}
+
+impl From<LoadUnit> for KeptUnit {
+    fn from(unit: LoadUnit) -> Self {
+        match unit {
+            LoadUnit::Users => KeptUnit::Users,
+            LoadUnit::PerSecond => KeptUnit::StartsPerSecond,
+        }
+    }
+}
 
 /// Why a trial was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,8 +54,10 @@ pub enum Purpose {
     Search,
     /// The found capacity, held once more.
     Confirm,
-    /// A window of a run with a constant number of users.
+    /// A window of a run with a constant load.
     Fixed,
+    /// A hold of a load path.
+    Path,
 }
 
 impl Purpose {
@@ -27,6 +69,7 @@ impl Purpose {
             Purpose::Search => "search",
             Purpose::Confirm => "confirm",
             Purpose::Fixed => "fixed",
+            Purpose::Path => "path",
         }
     }
 }
@@ -62,18 +105,33 @@ pub struct Trial {
     pub n: u32,
     /// Why it was made.
     pub purpose: Purpose,
-    /// Users asked for.
-    pub users: u32,
+    /// What the level counts.
+    #[serde(default)]
+    pub unit: KeptUnit,
+    /// The level asked for. Records of version 1 call it users.
+    #[serde(alias = "users")]
+    pub level: u32,
     /// What it says.
     pub result: KeptResult,
     /// What was measured.
     pub window: KeptWindow,
+    /// What it used.
+    #[serde(default)]
+    pub resources: Resources,
+}
+
+impl Trial {
+    /// The load that was asked for.
+    #[must_use]
+    pub fn offered(&self) -> Offered {
+        self.unit.offered(self.level)
+    }
 }
 
 /// A measured window, judged. Times count seconds from the start of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptWindow {
-    /// Users active in the window.
+    /// Users active at the end of the window.
     pub users: u32,
     /// Start, seconds since the load began.
     #[serde(deserialize_with = "nan")]
@@ -90,6 +148,24 @@ pub struct KeptWindow {
     /// Requests per second.
     #[serde(deserialize_with = "nan")]
     pub requests_s: f64,
+    /// Operations started per second.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub starts_s: f64,
+    /// Arrivals that had to wait for a free user (open loop).
+    #[serde(default)]
+    pub late: u64,
+    /// Arrivals that never started (open loop).
+    #[serde(default)]
+    pub dropped: u64,
+    /// Beats left out because an operation was still in progress.
+    #[serde(default)]
+    pub skipped: u64,
+    /// Start lag, median, milliseconds.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub lag_p50_ms: f64,
+    /// Start lag, 99 % quantile, milliseconds.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub lag_p99_ms: f64,
     /// Every judged operation kept its rules.
     pub passed: bool,
     /// Every validity check held.
@@ -120,7 +196,7 @@ pub struct KeptOp {
     /// Share of all judged operations.
     #[serde(deserialize_with = "nan")]
     pub mix: f64,
-    /// Required share; 0 when the operation is not judged.
+    /// Required share; 0 when the share is not judged.
     #[serde(deserialize_with = "nan")]
     pub mix_required: f64,
     /// Tolerance relative to the required share.
@@ -135,12 +211,27 @@ pub struct KeptOp {
     /// Response time, 99 % quantile.
     #[serde(deserialize_with = "nan")]
     pub p99_ms: f64,
+    /// Response time, 99.9 % quantile.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub p999_ms: f64,
     /// Response time, largest.
     #[serde(deserialize_with = "nan")]
     pub max_ms: f64,
+    /// Service time, median.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub service_p50_ms: f64,
+    /// Service time, 90 % quantile.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub service_p90_ms: f64,
     /// Service time, 99 % quantile.
     #[serde(deserialize_with = "nan")]
     pub service_p99_ms: f64,
+    /// Service time, 99.9 % quantile.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub service_p999_ms: f64,
+    /// Service time, largest.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub service_max_ms: f64,
     /// The judged quantile of response time.
     #[serde(deserialize_with = "nan")]
     pub judged_ms: f64,

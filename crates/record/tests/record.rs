@@ -4,10 +4,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use barograph_model::{Check, Nanos, OpVerdict, Outcome, Phase, WindowVerdict};
+use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
 use barograph_record::{
-    Entry, Figure, Fill, Finished, Header, Interrupted, LoadStarted, LogReader, Note, ProbeRow, Purpose,
-    RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown, VERSION, Verdict, list,
+    Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptUnit, LoadStarted, LogReader, Note,
+    ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown, VERSION, Verdict, list,
 };
 use barograph_stats::Interval;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -39,8 +39,13 @@ fn window() -> WindowVerdict {
         p50_ms: 3.5,
         p90_ms: 7.0,
         p99_ms: f64::NAN,
+        p999_ms: 98.0,
         max_ms: 99.0,
+        service_p50_ms: 3.0,
+        service_p90_ms: 6.0,
         service_p99_ms: 40.0,
+        service_p999_ms: 90.0,
+        service_max_ms: 95.0,
         judged_ms: 41.0,
         limit_ms: Some(2000.0),
         over_limit: 0.0,
@@ -52,12 +57,19 @@ fn window() -> WindowVerdict {
     };
     let check = Check { name: "start lag".into(), found: "3 ms".into(), allowed: "100 ms".into(), ok: true };
     WindowVerdict {
-        users: 1000,
+        offered: Offered { unit: LoadUnit::PerSecond, level: 1000 },
+        users: 60,
         from_s: 10.0,
         to_s: 40.0,
         throughput: 300.25,
         goodput: 299.0,
         requests_s: 520.0,
+        starts_s: 999.5,
+        late: 12,
+        dropped: 3,
+        skipped: 0,
+        lag_p50_ms: 0.05,
+        lag_p99_ms: 0.2,
         ops: vec![op],
         checks: vec![check],
     }
@@ -65,6 +77,7 @@ fn window() -> WindowVerdict {
 
 fn verdict() -> Verdict {
     Verdict {
+        unit: KeptUnit::StartsPerSecond,
         capacity: Some(1000),
         trial: Some(1),
         passed: false,
@@ -83,6 +96,7 @@ fn interval(from_s: u64, samples: u64) -> Interval {
     interval.to = Nanos::from_secs(from_s + 1);
     interval.users = 7;
     interval.starts = samples;
+    (interval.late, interval.dropped, interval.skipped) = (3, 2, 1);
     for n in 0..samples {
         let op = &mut interval.ops[1];
         op.response.record(1_000 + n * 10).unwrap();
@@ -140,6 +154,7 @@ fn what_is_written_reads_back() {
         ("Login", 600, 1)
     );
     assert_eq!(last.lag_p99_ms, 0.1);
+    assert_eq!((last.late, last.dropped, last.skipped), (3, 2, 1));
     assert_eq!(list(root.path()).unwrap(), [id()]);
 }
 
@@ -210,6 +225,39 @@ fn a_killed_run_is_readable_up_to_its_last_whole_line() {
     assert!(histograms.last().unwrap().is_err());
 }
 
+/// Lines as version 1 wrote them, cut to one operation.
+const VERSION_1: &str = r#"{"kind":"header","v":1,"id":"20261120-190000-0001","tool":"0.1.0","started_at":"2026-11-20T19:00:00Z","command":"barograph run"}
+{"kind":"expected","workload":"auction","profile":"official2","derived":{"ops_per_user_s":0.413,"requests_per_op":1.86,"session_s":103.0},"session_op":"Login","rules":[{"op":"Login","about":"Logs in.","quantile":0.99,"limit_ms":3000.0,"mix":0.0235,"mix_tolerance":0.2,"failures":0.005},{"op":"Register","about":"Registers.","quantile":0.99,"limit_ms":2000.0,"mix":0.0,"mix_tolerance":0.0,"failures":0.005}]}
+{"kind":"interval","from_s":0.0,"to_s":1.0,"users":7,"starts":3,"lag_p50_ms":0.1,"lag_p99_ms":0.2,"in_flight":0.5,"worker_cpu":0.1,"busiest_worker":0.05,"ops":[]}
+{"kind":"trial","n":1,"purpose":"search","users":1000,"result":"pass","window":{"users":1000,"from_s":10.0,"to_s":40.0,"throughput":300.0,"goodput":299.0,"requests_s":520.0,"passed":true,"valid":true,"ops":[{"op":"Login","count":40,"failed":1,"mix":0.5,"mix_required":0.4,"mix_tolerance":0.2,"p50_ms":3.5,"p90_ms":7.0,"p99_ms":null,"max_ms":99.0,"service_p99_ms":40.0,"judged_ms":41.0,"limit_ms":2000.0,"over_limit":0.0,"failures_allowed":0.005,"judged":true,"time_ok":true,"mix_ok":false,"failures_ok":true}],"checks":[]}}
+{"kind":"verdict","capacity":1000,"trial":1,"passed":true,"valid":true,"sentence":"This machine holds 1,000 users.","exit_code":0,"reasons":[],"resources":{"app_cores":0.8},"search":{"highest_pass":1000,"lowest_fail":1100,"bounded_by":"a higher level that failed","trials":4,"confirmed":true}}
+{"kind":"finished"}
+"#;
+
+#[test]
+fn a_record_of_version_1_reads_as_it_was_meant() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("run.jsonl"), VERSION_1).unwrap();
+    fs::write(root.path().join("probe.csv"), "at_s,subject\n").unwrap();
+    let run = Run::open(root.path()).unwrap();
+    assert_eq!((run.damage.as_slice(), run.complete), (&[] as &[String], true));
+    let trial = run.trials().next().unwrap();
+    assert_eq!((trial.unit, trial.level, trial.window.users), (KeptUnit::Users, 1000, 1000));
+    assert_eq!((trial.window.late, trial.window.dropped), (0, 0));
+    assert!(trial.window.starts_s.is_nan() && trial.window.ops[0].p999_ms.is_nan());
+    assert_eq!(trial.window.ops[0].service_p99_ms, 40.0);
+    assert_eq!(trial.resources, Resources::default());
+    let verdict = run.verdict().unwrap();
+    assert_eq!((verdict.unit, verdict.capacity), (KeptUnit::Users, Some(1000)));
+    assert_eq!(verdict.resources.app_cores, Some(0.8));
+    let expected = run.expected().unwrap();
+    assert_eq!((run.unit(), expected.target.as_deref()), (KeptUnit::Users, None));
+    assert_eq!(expected.derived.unwrap().session_s, 103.0);
+    let judged: Vec<bool> = expected.rules.iter().map(barograph_record::Rule::is_judged).collect();
+    assert_eq!(judged, [true, false], "then a required share said it");
+    assert_eq!(run.intervals().map(|i| i.dropped + i.late + i.skipped).sum::<u64>(), 0);
+}
+
 #[test]
 fn kinds_of_a_later_time_are_kept() {
     let root = tempfile::tempdir().unwrap();
@@ -245,6 +293,7 @@ fn every_kind_of_entry_is_known_to_the_reader() {
         Entry::phase_failed(Phase::Deploy, 1.0, "no".into()),
         Entry::phase_interrupted(Phase::Hold, 1.0),
         Entry::Fill(fill.clone()),
+        Entry::Control(Control { at_s: 2.5, unit: KeptUnit::StartsPerSecond, level: 500, over_s: 10.0 }),
         Entry::Interrupted(interrupted.clone()),
         Entry::Finished(Finished {}),
     ];
@@ -254,6 +303,7 @@ fn every_kind_of_entry_is_known_to_the_reader() {
     let run = Run::open(writer.dir()).unwrap();
     assert_eq!(run.entries, entries);
     assert_eq!((run.fill(), run.interrupted()), (Some(&fill), Some(&interrupted)));
+    assert_eq!(run.controls().map(|c| c.level).collect::<Vec<_>>(), [500]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The answer: one sentence, two verdicts kept apart, what gave way first, and the key figures.
 
-use barograph_record::{KeptResult, KeptWindow, ProbeRow, Run, Trial};
+use barograph_record::{KeptResult, KeptUnit, KeptWindow, ProbeRow, Run, Trial};
 
 use crate::operations::{faults, quantile_name};
 use crate::words;
@@ -52,9 +52,8 @@ pub(crate) fn answer(run: &Run) -> Answer {
     Answer {
         sentence: sentence(run),
         badges: badges(run),
-        gave_way_title: edge.map_or_else(String::new, |t| {
-            format!("What gave way first, at {} users", words::count(t.users.into()))
-        }),
+        gave_way_title: edge
+            .map_or_else(String::new, |t| format!("What gave way first, at {}", words::offered(t.offered()))),
         reasons: verdict.map_or_else(Vec::new, |v| v.reasons.iter().filter(said).cloned().collect()),
         gave_way,
         warnings: warnings(run),
@@ -114,12 +113,12 @@ fn warnings(run: &Run) -> Vec<String> {
     warnings
 }
 
-/// The failed trial with the fewest users above the capacity: the edge of what is held. Without one, the failed
-/// trial with the fewest users.
+/// The failed trial with the lowest load above the capacity: the edge of what is held. Without one, the failed
+/// trial with the lowest load.
 fn first_failure(run: &Run) -> Option<&Trial> {
     let capacity = run.verdict().and_then(|v| v.capacity).unwrap_or(0);
     let failed = run.trials().filter(|t| t.result == KeptResult::Fail);
-    failed.min_by_key(|t| (t.users <= capacity, t.users))
+    failed.min_by_key(|t| (t.level <= capacity, t.level))
 }
 
 fn gave_way(run: &Run, trial: &Trial) -> Vec<String> {
@@ -197,22 +196,44 @@ pub(crate) fn run_seconds(run: &Run) -> f64 {
 fn tiles(run: &Run) -> Vec<Tile> {
     let verdict = run.verdict();
     let used = verdict.map(|v| v.resources).unwrap_or_default();
-    let window = run.deciding_trial().map(|t| &t.window);
-    let users = match (verdict.and_then(|v| v.capacity), window) {
-        (Some(users), _) => Tile { label: "Capacity", value: words::count(users.into()), unit: "users" },
-        (None, Some(w)) => Tile { label: "Users tried", value: words::count(w.users.into()), unit: "users" },
-        (None, None) => Tile { label: "Capacity", value: words::NONE.to_owned(), unit: "users" },
+    let trial = run.deciding_trial();
+    let unit = run.unit().name();
+    let (label, level) = match (verdict.and_then(|v| v.capacity), trial) {
+        (Some(level), _) => ("Capacity", words::count(level.into())),
+        (None, Some(t)) => ("Load", words::count(t.level.into())),
+        (None, None) => ("Load", words::NONE.to_owned()),
     };
-    let per_window = |of: fn(&KeptWindow) -> f64| words::maybe(window.map(of));
-    let memory =
-        used.driver_bytes_per_user.map_or_else(|| words::NONE.to_owned(), |b| words::figure(b / 1024.0));
-    vec![
-        users,
+    let per_window = |of: fn(&KeptWindow) -> f64| words::maybe(trial.map(|t| of(&t.window)));
+    let mut tiles = vec![
+        Tile { label, value: level, unit },
         Tile { label: "Throughput", value: per_window(|w| w.throughput), unit: "operations/s" },
         Tile { label: "Requests", value: per_window(|w| w.requests_s), unit: "requests/s" },
-        Tile { label: "Application", value: words::maybe(used.users_per_app_core), unit: "users per core" },
-        Tile { label: "Driver", value: words::maybe(used.users_per_driver_core), unit: "users per core" },
-        Tile { label: "Driver memory", value: memory, unit: "KiB per user" },
-        Tile { label: "Run length", value: words::duration(run_seconds(run)), unit: "start to end" },
-    ]
+    ];
+    // What was not measured has no tile: a target that is no process of ours tells nothing of itself. Users at work in an
+    // open loop are no load, so nobody asks how many of them a core carries.
+    let per_core = |users: Option<f64>| users.filter(|_| run.unit() == KeptUnit::Users).map(words::figure);
+    let known = [
+        ("Application", per_core(used.users_per_app_core), "users per core"),
+        ("Driver", per_core(used.users_per_driver_core), "users per core"),
+        ("Driver CPU", used.driver_cpu_us_per_request.map(words::figure), "µs per request"),
+        ("Driver memory", used.driver_bytes_per_user.map(|b| words::figure(b / 1024.0)), "KiB per user"),
+        ("Connections", used.driver_connections.map(words::count), "open at the end"),
+    ];
+    tiles.extend(
+        known.into_iter().filter_map(|(label, value, unit)| Some(Tile { label, value: value?, unit })),
+    );
+    tiles.extend(trial.map(|t| &t.window).map_or_else(Vec::new, arrivals));
+    tiles.push(Tile { label: "Run length", value: words::duration(run_seconds(run)), unit: "start to end" });
+    tiles
+}
+
+/// What became of starts that came at a bad moment, where there were any.
+fn arrivals(window: &KeptWindow) -> Vec<Tile> {
+    let counts = [
+        ("Late", window.late, "arrivals waited for a user"),
+        ("Dropped", window.dropped, "arrivals never started"),
+        ("Skipped", window.skipped, "beats left out"),
+    ];
+    let some = counts.into_iter().filter(|(_, n, _)| *n > 0);
+    some.map(|(label, n, unit)| Tile { label, value: words::count(n), unit }).collect()
 }

@@ -1,7 +1,7 @@
-//! Response time against users: every trial as a point, the first ramp as faint dots, the limit as a line; beside
+//! Response time against load: every trial as a point, the first ramp as faint dots, the limit as a line; beside
 //! it the edge, enlarged.
 
-use barograph_record::{KeptOp, KeptResult, Run, Trial};
+use barograph_record::{KeptOp, KeptResult, KeptUnit, Run, Trial};
 
 use crate::chart::{Anchor, Scale, Svg};
 use crate::html::Grid;
@@ -21,7 +21,7 @@ const SPLIT: (f64, f64) = (640.0, 724.0);
 /// The edge is enlarged when its trials lie within this part of the whole scale: wider, and it can be seen anyway.
 const EDGE_PART: f64 = 0.35;
 
-/// Users this far from the answer, as a part of it, belong to the edge.
+/// Levels this far from the answer, as a part of it, belong to the edge.
 const EDGE_REACH: f64 = 0.06;
 
 /// The figure and its table.
@@ -50,6 +50,14 @@ pub(crate) fn worst(trial: &Trial) -> Option<(&KeptOp, f64)> {
     shares.filter(|(_, share)| share.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// The heading of a column of loads.
+pub(crate) fn load_name(unit: KeptUnit) -> &'static str {
+    match unit {
+        KeptUnit::Users => "Users",
+        KeptUnit::StartsPerSecond => "Starts/s",
+    }
+}
+
 /// Draws the curve of `run`; `None` when there is nothing to show.
 pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
     let points: Vec<Point<'_>> =
@@ -60,15 +68,15 @@ pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
     let mut svg = Svg::new(
         "curve",
         (WIDTH, HEIGHT),
-        "Response time against users",
-        "Each point is a trial: its users, and how much of its limit the slowest judged operation used. Above the \
+        &format!("Response time against {}", run.unit().name()),
+        "Each point is a trial: its load, and how much of its limit the slowest judged operation used. Above the \
          line at 100 % the response-time rule is broken.",
     );
-    let users = points.iter().map(|p| p.trial.users).chain(measured.ramp.iter().map(|p| p.users)).max();
-    let top_users = f64::from(users.unwrap_or(1)) * 1.06;
-    let edge = edge(run, &points, top_users);
+    let most = points.iter().map(|p| p.trial.level).chain(measured.ramp.iter().map(|p| p.level)).max();
+    let top = f64::from(most.unwrap_or(1)) * 1.06;
+    let edge = edge(run, &points, top);
     let right = if edge.is_some() { SPLIT.0 } else { RIGHT };
-    let whole = Panel::new((0.0, top_users), shares(&points, measured, (0.0, f64::MAX)), (LEFT, right));
+    let whole = Panel::new((0.0, top), shares(&points, measured, (0.0, f64::MAX)), (LEFT, right));
     whole.draw(&mut svg, run, measured, &points);
     svg.text(
         "axis-name",
@@ -79,59 +87,59 @@ pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
     if let Some(range) = edge {
         let panel = Panel::new(range, shares(&points, measured, range), (SPLIT.1, RIGHT));
         let near: Vec<Point<'_>> =
-            points.iter().filter(|p| within(p.trial.users, range)).map(|p| Point { ..*p }).collect();
+            points.iter().filter(|p| within(p.trial.level, range)).map(|p| Point { ..*p }).collect();
         panel.draw(&mut svg, run, measured, &near);
         panel.number(&mut svg, &near);
         svg.text("axis-name", (SPLIT.1, 13.0), Anchor::Start, "the edge, enlarged");
     } else {
         whole.number(&mut svg, &points);
     }
-    Some(Curve { svg: svg.finish(), table: table(&points) })
+    Some(Curve { svg: svg.finish(), table: table(run, &points) })
 }
 
-fn within(users: u32, range: (f64, f64)) -> bool {
-    (range.0..=range.1).contains(&f64::from(users))
+fn within(level: u32, range: (f64, f64)) -> bool {
+    (range.0..=range.1).contains(&f64::from(level))
 }
 
-/// Least and most share of the limit used by what lies in `range` of users.
+/// Least and most share of the limit used by what lies in `range` of the load.
 fn shares(points: &[Point<'_>], measured: &Measured, range: (f64, f64)) -> (f64, f64) {
-    let trials = points.iter().map(|p| (p.trial.users, p.share));
-    let ramp = measured.ramp.iter().map(|p| (p.users, p.ratio));
-    let inside = trials.chain(ramp).filter(|(users, share)| within(*users, range) && *share > 0.0);
+    let trials = points.iter().map(|p| (p.trial.level, p.share));
+    let ramp = measured.ramp.iter().map(|p| (p.level, p.ratio));
+    let inside = trials.chain(ramp).filter(|(level, share)| within(*level, range) && *share > 0.0);
     inside.fold((0.5, 1.0), |(low, high): (f64, f64), (_, share)| (low.min(share), high.max(share)))
 }
 
-/// The range of users worth enlarging: around the answer, when at least three trials crowd there.
-fn edge(run: &Run, points: &[Point<'_>], top_users: f64) -> Option<(f64, f64)> {
+/// The range of load worth enlarging: around the answer, when at least three trials crowd there.
+fn edge(run: &Run, points: &[Point<'_>], top: f64) -> Option<(f64, f64)> {
     let centre = f64::from(run.verdict().and_then(|v| v.capacity)?);
     let reach = (centre * (1.0 - EDGE_REACH), centre * (1.0 + EDGE_REACH));
     let near: Vec<f64> =
-        points.iter().filter(|p| within(p.trial.users, reach)).map(|p| f64::from(p.trial.users)).collect();
+        points.iter().filter(|p| within(p.trial.level, reach)).map(|p| f64::from(p.trial.level)).collect();
     let low = near.iter().copied().fold(centre, f64::min);
     let high = near.iter().copied().fold(centre, f64::max);
-    let crowded = near.len() >= 3 && high > low && (high - low) < top_users * EDGE_PART;
+    let crowded = near.len() >= 3 && high > low && (high - low) < top * EDGE_PART;
     crowded.then_some((low - (high - low) * 0.18, high + (high - low) * 0.18))
 }
 
 impl Panel {
-    fn new(users: (f64, f64), shares: (f64, f64), px: (f64, f64)) -> Self {
+    fn new(load: (f64, f64), shares: (f64, f64), px: (f64, f64)) -> Self {
         Panel {
             px,
-            x: Scale::linear(users, px),
+            x: Scale::linear(load, px),
             y: Scale::log((shares.0 * 0.7, shares.1 * 1.6), (BOTTOM, TOP)),
         }
     }
 
-    fn at(&self, users: u32, share: f64) -> Option<(f64, f64)> {
-        Some((self.x.at(f64::from(users))?, self.y.at(share)?))
+    fn at(&self, level: u32, share: f64) -> Option<(f64, f64)> {
+        Some((self.x.at(f64::from(level))?, self.y.at(share)?))
     }
 
     fn draw(&self, svg: &mut Svg, run: &Run, measured: &Measured, points: &[Point<'_>]) {
-        self.axes(svg);
+        self.axes(svg, run.unit().name());
         self.capacity(svg, run);
         for dot in &measured.ramp {
             // The scale holds places inside itself, so what lies outside must not be drawn at its rim.
-            if let Some(at) = self.at(dot.users, dot.ratio).filter(|at| at.0 > self.px.0 && at.0 < self.px.1)
+            if let Some(at) = self.at(dot.level, dot.ratio).filter(|at| at.0 > self.px.0 && at.0 < self.px.1)
             {
                 svg.circle("ramp-dot", at, 2.8);
             }
@@ -139,11 +147,11 @@ impl Panel {
         // Open diamonds last: they hide nothing.
         let invalid = |p: &&Point<'_>| p.trial.result == KeptResult::Invalid;
         for point in points.iter().filter(|p| !invalid(p)).chain(points.iter().filter(invalid)) {
-            let Some(at) = self.at(point.trial.users, point.share) else { continue };
+            let Some(at) = self.at(point.trial.level, point.share) else { continue };
             svg.begin_group(&format!(
-                "trial {}, {} users: {}; {} used {} of its limit",
+                "trial {}, {}: {}; {} used {} of its limit",
                 point.trial.n,
-                words::count(point.trial.users.into()),
+                words::offered(point.trial.offered()),
                 point.trial.result.name(),
                 point.op.op,
                 words::percent(point.share)
@@ -153,7 +161,7 @@ impl Panel {
         }
     }
 
-    fn axes(&self, svg: &mut Svg) {
+    fn axes(&self, svg: &mut Svg, unit: &str) {
         let (left, right) = self.px;
         if let Some(limit) = self.y.at(1.0) {
             svg.rect("over", (left, TOP), (right - left, limit - TOP));
@@ -169,7 +177,7 @@ impl Panel {
             svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
             svg.text("tick", (at, BOTTOM + 19.0), Anchor::Middle, &words::fixed(tick, 0));
         }
-        svg.text("axis-name", (f64::midpoint(left, right), HEIGHT - 10.0), Anchor::Middle, "users");
+        svg.text("axis-name", (f64::midpoint(left, right), HEIGHT - 10.0), Anchor::Middle, unit);
         if let Some(limit) = self.y.at(1.0) {
             svg.line("limit", (left, limit), (right, limit));
             svg.text("limit-name", (left + 8.0, limit - 7.0), Anchor::Start, "limit");
@@ -188,11 +196,11 @@ impl Panel {
 
     /// Writes each trial's number beside its point, where nothing else stands already.
     fn number(&self, svg: &mut Svg, points: &[Point<'_>]) {
-        let places = points.iter().filter_map(|p| self.at(p.trial.users, p.share));
+        let places = points.iter().filter_map(|p| self.at(p.trial.level, p.share));
         // A number hangs four pixels below the middle of its letters.
         let mut taken: Vec<(f64, f64)> = places.map(|(x, y)| (x, y + 4.0)).collect();
         for point in points {
-            let Some((x, y)) = self.at(point.trial.users, point.share) else { continue };
+            let Some((x, y)) = self.at(point.trial.level, point.share) else { continue };
             let free = |place: &(f64, f64)| {
                 taken.iter().all(|t| (t.0 - place.0).abs() > 12.0 || (t.1 - place.1).abs() > 12.0)
             };
@@ -236,11 +244,11 @@ fn symbol(svg: &mut Svg, result: KeptResult, at: (f64, f64)) {
     }
 }
 
-fn table(points: &[Point<'_>]) -> Grid {
+fn table(run: &Run, points: &[Point<'_>]) -> Grid {
     let rows = points.iter().map(|p| {
         vec![
             p.trial.n.to_string(),
-            words::count(p.trial.users.into()),
+            words::count(p.trial.level.into()),
             p.trial.result.name().to_owned(),
             p.op.op.clone(),
             words::time(p.op.judged_ms),
@@ -248,5 +256,6 @@ fn table(points: &[Point<'_>]) -> Grid {
             words::percent(p.share),
         ]
     });
-    Grid::new(&["Trial", "Users", "Result", "Slowest operation", "Time", "Limit", "Used"], rows.collect())
+    let load = load_name(run.unit());
+    Grid::new(&["Trial", load, "Result", "Slowest operation", "Time", "Limit", "Used"], rows.collect())
 }

@@ -2,7 +2,7 @@
 
 use barograph_record::{KeptOp, KeptWindow, PhaseOutcome, Run};
 
-use crate::curve::worst;
+use crate::curve::{load_name, worst};
 use crate::html::Grid;
 use crate::words;
 
@@ -15,13 +15,18 @@ pub(crate) fn trials(run: &Run) -> Grid {
             |(op, share)| format!("{} ({})", op.op, words::percent(share)),
         );
         let mut why = broken_rules(w);
+        for (name, n) in [("late", w.late), ("dropped", w.dropped), ("skipped", w.skipped)] {
+            if n > 0 {
+                why.push(format!("{} {name}", words::count(n)));
+            }
+        }
         for check in w.checks.iter().filter(|c| !c.ok) {
             why.push(format!("{} {} (allowed {})", check.name, check.found, check.allowed));
         }
         vec![
             trial.n.to_string(),
             trial.purpose.name().to_owned(),
-            words::count(trial.users.into()),
+            words::count(trial.level.into()),
             format!("{} – {}", words::clock(w.from_s), words::clock(w.to_s)),
             words::figure(w.throughput),
             words::figure(w.goodput),
@@ -35,14 +40,14 @@ pub(crate) fn trials(run: &Run) -> Grid {
         &[
             "Trial",
             "Purpose",
-            "Users",
+            load_name(run.unit()),
             "Window",
             "Good ops/s",
             "In time/s",
             "Requests/s",
             "Nearest to its limit",
             "Result",
-            "Why",
+            "Why, and what else",
         ],
         rows.collect(),
     )
@@ -71,6 +76,7 @@ fn broken_rules(window: &KeptWindow) -> Vec<String> {
 /// Figures derived from the profile beside those measured in `window`.
 pub(crate) fn expected(run: &Run, window: &KeptWindow) -> Option<Grid> {
     let expected = run.expected()?;
+    let d = expected.derived?;
     let seconds = window.seconds();
     let ops: u64 = window.ops.iter().map(|op| op.count).sum();
     let users = f64::from(window.users);
@@ -81,7 +87,6 @@ pub(crate) fn expected(run: &Run, window: &KeptWindow) -> Option<Grid> {
         let difference = measured.map_or_else(|| words::NONE.to_owned(), |m| words::difference(m, derived));
         vec![name.to_owned(), words::figure(derived), words::maybe(measured), difference]
     };
-    let d = expected.derived;
     let rows = vec![
         row("Operations per user and second", d.ops_per_user_s, Some(ops_s / users)),
         row("Requests per operation", d.requests_per_op, Some(window.requests_s / ops_s)),

@@ -1,7 +1,7 @@
 //! The page: everything computed elsewhere, put into the template.
 
 use askama::Template;
-use barograph_record::Run;
+use barograph_record::{KeptUnit, Run};
 
 use crate::answer::{Answer, answer};
 use crate::operations::OpLine;
@@ -41,6 +41,7 @@ struct Deciding {
     title: String,
     lines: Vec<OpLine>,
     absent: Vec<String>,
+    has_mix: bool,
     expected: Option<Grid>,
     checks: Grid,
     all_checks_hold: bool,
@@ -52,6 +53,8 @@ struct Deciding {
 struct Page<'a> {
     run: &'a Run,
     subtitle: String,
+    unit: &'static str,
+    is_open: bool,
     answer: Answer,
     curve: Option<curve::Curve>,
     has_ramp_dots: bool,
@@ -71,6 +74,8 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
     let measured = series::measure(run);
     let page = Page {
         subtitle: subtitle(run),
+        unit: run.unit().name(),
+        is_open: run.unit() == KeptUnit::StartsPerSecond,
         answer: answer(run),
         curve: curve::draw(run, &measured),
         has_ramp_dots: !measured.ramp.is_empty(),
@@ -93,6 +98,7 @@ fn subtitle(run: &Run) -> String {
     if let Some(expected) = run.expected() {
         parts.push(format!("workload {}", expected.workload));
         parts.push(format!("profile {}", expected.profile));
+        parts.extend(expected.target.as_ref().map(|url| format!("target {url}")));
     }
     if let Some(fill) = run.fill() {
         parts.push(format!("size {}", fill.size));
@@ -127,9 +133,10 @@ fn deciding(run: &Run) -> Option<Deciding> {
     let trial = run.deciding_trial()?;
     let (lines, absent) = operations::lines(run, &trial.window);
     Some(Deciding {
-        title: format!("trial {}, {} users", trial.n, words::count(trial.users.into())),
+        title: format!("trial {}, {}", trial.n, words::offered(trial.offered())),
         lines,
         absent,
+        has_mix: operations::has_mix(&trial.window),
         expected: facts::expected(run, &trial.window),
         checks: facts::checks(&trial.window),
         all_checks_hold: trial.window.checks.iter().all(|c| c.ok),

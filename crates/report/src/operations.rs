@@ -17,6 +17,8 @@ pub(crate) struct OpLine {
     pub(crate) p90: String,
     pub(crate) p99: String,
     pub(crate) max: String,
+    /// Response and service time: median, 90 %, 99 %, 99.9 % and the largest.
+    pub(crate) times: [(String, String); 5],
     pub(crate) limit: String,
     pub(crate) used: String,
     /// Part of the limit used, percent, at most 100.
@@ -75,6 +77,11 @@ pub(crate) fn broken(op: &KeptOp) -> String {
     broken.join(", ")
 }
 
+/// Is a share of the mix required of any operation? Without one the columns of the mix say nothing.
+pub(crate) fn has_mix(window: &KeptWindow) -> bool {
+    window.ops.iter().any(|op| op.judged && op.mix_required > 0.0)
+}
+
 /// The table of `window`, and the operations left out because they are neither judged nor used.
 pub(crate) fn lines(run: &Run, window: &KeptWindow) -> (Vec<OpLine>, Vec<String>) {
     let expected = run.expected();
@@ -102,7 +109,7 @@ fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
         about: rule.map_or_else(String::new, |r| r.about.clone()),
         count: words::count(op.count),
         mix: words::mix(op.mix),
-        mix_required: if op.judged {
+        mix_required: if op.judged && op.mix_required > 0.0 {
             format!("{} ± {}", words::mix(op.mix_required), words::mix(tolerance))
         } else {
             words::NONE.to_owned()
@@ -112,6 +119,14 @@ fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
         p90: words::ms(op.p90_ms),
         p99: words::ms(op.p99_ms),
         max: words::ms(op.max_ms),
+        times: [
+            (op.p50_ms, op.service_p50_ms),
+            (op.p90_ms, op.service_p90_ms),
+            (op.p99_ms, op.service_p99_ms),
+            (op.p999_ms, op.service_p999_ms),
+            (op.max_ms, op.service_max_ms),
+        ]
+        .map(|(response, service)| (words::ms_fine(response), words::ms_fine(service))),
         limit: op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms),
         used: used.map_or_else(|| words::NONE.to_owned(), words::percent),
         used_width: used.filter(|u| u.is_finite()).map(|u| format!("{:.1}", (u * 100.0).clamp(0.5, 100.0))),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use barograph_record::{IntervalRow, Run};
+use barograph_record::{IntervalRow, KeptUnit, Run};
 use barograph_stats::Histogram;
 
 /// Slices shown at most: more than this the eye does not tell apart in a figure.
@@ -21,6 +21,12 @@ pub(crate) struct Slice {
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
     pub(crate) users: u32,
+    /// Operations started per second.
+    pub(crate) starts_s: f64,
+    /// Arrivals per second that waited for a user, that never started, and beats left out.
+    pub(crate) late_s: f64,
+    pub(crate) dropped_s: f64,
+    pub(crate) skipped_s: f64,
     /// Operations per second that ended.
     pub(crate) ops_s: f64,
     /// Failed ones per second.
@@ -35,7 +41,7 @@ pub(crate) struct Slice {
 /// The worst operation at some time of the ramp.
 #[derive(Debug)]
 pub(crate) struct RampPoint {
-    pub(crate) users: u32,
+    pub(crate) level: u32,
     /// Judged quantile over its limit.
     pub(crate) ratio: f64,
 }
@@ -73,11 +79,17 @@ fn slice(rows: &[&IntervalRow]) -> Slice {
     let sum = |of: fn(&barograph_record::OpRow) -> u64| -> f64 {
         rows.iter().flat_map(|r| &r.ops).map(of).sum::<u64>() as f64 / seconds
     };
+    let rate =
+        |of: fn(&IntervalRow) -> u64| -> f64 { rows.iter().map(|r| of(r)).sum::<u64>() as f64 / seconds };
     let mean = |of: fn(&IntervalRow) -> f64| rows.iter().map(|r| of(r)).sum::<f64>() / rows.len() as f64;
     Slice {
         from_s: first.from_s,
         to_s: last.to_s,
         users: last.users,
+        starts_s: rate(|r| r.starts),
+        late_s: rate(|r| r.late),
+        dropped_s: rate(|r| r.dropped),
+        skipped_s: rate(|r| r.skipped),
         ops_s: sum(|op| op.count),
         failed_s: sum(|op| op.failed),
         lag_p50_ms: mean(|r| r.lag_p50_ms),
@@ -88,7 +100,7 @@ fn slice(rows: &[&IntervalRow]) -> Slice {
 }
 
 fn limits(run: &Run) -> Option<Limits> {
-    let judged = run.expected()?.rules.iter().filter(|r| r.mix > 0.0);
+    let judged = run.expected()?.rules.iter().filter(|r| r.is_judged());
     Some(judged.filter_map(|r| Some((r.op.clone(), (r.limit_ms?, r.quantile)))).collect())
 }
 
@@ -130,7 +142,7 @@ fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow],
     }
     close(&mut measured.slices, together);
     if let Some(ramp) = ramp {
-        measured.ramp = ramp.finish(rows);
+        measured.ramp = ramp.finish(run.unit(), rows);
     }
 }
 
@@ -186,12 +198,16 @@ impl<'a> Ramp<'a> {
         self.ops.clear();
     }
 
-    fn finish(mut self, rows: &[&IntervalRow]) -> Vec<RampPoint> {
+    fn finish(mut self, unit: KeptUnit, rows: &[&IntervalRow]) -> Vec<RampPoint> {
         self.close();
-        let users_at = |at_s: f64| {
-            let index = rows.partition_point(|r| r.to_s < at_s).min(rows.len().saturating_sub(1));
-            rows.get(index).map_or(0, |r| r.users)
+        let level = |row: &&IntervalRow| match unit {
+            KeptUnit::Users => row.users,
+            KeptUnit::StartsPerSecond => (row.starts as f64 / row.seconds()).round() as u32,
         };
-        self.found.iter().map(|(at, ratio)| RampPoint { users: users_at(*at), ratio: *ratio }).collect()
+        let level_at = |at_s: f64| {
+            let index = rows.partition_point(|r| r.to_s < at_s).min(rows.len().saturating_sub(1));
+            rows.get(index).map_or(0, level)
+        };
+        self.found.iter().map(|(at, ratio)| RampPoint { level: level_at(*at), ratio: *ratio }).collect()
     }
 }

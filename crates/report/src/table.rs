@@ -1,9 +1,10 @@
 //! The report in a terminal: the same answer and verdict table in at most 110 columns.
 
-use barograph_record::{KeptWindow, Run};
+use barograph_record::{KeptOp, KeptWindow, Run};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
+use crate::operations::has_mix;
 use crate::words;
 
 /// Lines around the rows and below the names, none between.
@@ -12,48 +13,30 @@ const LINES: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .bottom_border(LineStyle::none().fill('─').junction('─'));
 
-/// The verdict table of a window. Times in milliseconds; `!` stands before a figure that breaks its rule.
+/// The verdict table of a window. Times in milliseconds; `!` stands before a figure that breaks its rule. Where no share
+/// of the mix is required, the tail of the response times and the service time stand in the place of the mix.
 #[must_use]
 pub fn terminal_table(window: &KeptWindow) -> String {
+    let has_mix = has_mix(window);
     let mut table = Table::new();
     table.load_style(LINES);
-    table.set_header([
-        "operation",
-        "count",
-        "mix %",
-        "required",
-        "p50 ms",
-        "p90",
-        "p99",
-        "max",
-        "limit",
-        "failed",
-        "verdict",
-    ]);
-    let percent = |share: f64| words::fixed(share * 100.0, 2);
+    let head = match has_mix {
+        true => ["count", "mix %", "required", "p50 ms", "p90", "p99", "max"],
+        false => ["count", "p50 ms", "p90", "p99", "p99.9", "max", "service p99"],
+    };
+    table.set_header(["operation"].into_iter().chain(head).chain(["limit", "failed", "verdict"]));
     for op in window.ops.iter().filter(|op| op.judged || op.count > 0) {
         let verdict = match (op.judged, op.passed()) {
             (false, _) => "not judged".to_owned(),
             (true, true) => "pass".to_owned(),
             (true, false) => "FAIL".to_owned(),
         };
-        table.add_row([
-            op.op.clone(),
-            words::count(op.count),
-            if op.judged { mark(percent(op.mix), op.mix_ok) } else { words::NONE.to_owned() },
-            if op.judged {
-                format!("{}±{}", percent(op.mix_required), percent(op.mix_required * op.mix_tolerance))
-            } else {
-                words::NONE.to_owned()
-            },
-            words::ms(op.p50_ms),
-            words::ms(op.p90_ms),
-            mark(words::ms(op.p99_ms), op.time_ok || !op.judged),
-            words::ms(op.max_ms),
-            op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms),
-            mark(words::count(op.failed), op.failures_ok || !op.judged),
-            verdict,
-        ]);
+        let mut row = vec![op.op.clone(), words::count(op.count)];
+        row.extend(if has_mix { with_mix(op) } else { without_mix(op) });
+        row.push(op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms));
+        row.push(mark(words::count(op.failed), op.failures_ok || !op.judged));
+        row.push(verdict);
+        table.add_row(row);
     }
     let last = table.column_count() - 1;
     for (i, column) in table.column_iter_mut().enumerate() {
@@ -64,6 +47,36 @@ pub fn terminal_table(window: &KeptWindow) -> String {
         }
     }
     table.trim_fmt()
+}
+
+/// Share of the mix, required share, and the response times.
+fn with_mix(op: &KeptOp) -> Vec<String> {
+    let percent = |share: f64| words::fixed(share * 100.0, 2);
+    let none = || words::NONE.to_owned();
+    vec![
+        if op.judged { mark(percent(op.mix), op.mix_ok) } else { none() },
+        if op.judged && op.mix_required > 0.0 {
+            format!("{}±{}", percent(op.mix_required), percent(op.mix_required * op.mix_tolerance))
+        } else {
+            none()
+        },
+        words::ms(op.p50_ms),
+        words::ms(op.p90_ms),
+        mark(words::ms(op.p99_ms), op.time_ok || !op.judged),
+        words::ms(op.max_ms),
+    ]
+}
+
+/// The response times up to their tail, and the service time.
+fn without_mix(op: &KeptOp) -> Vec<String> {
+    vec![
+        words::ms_fine(op.p50_ms),
+        words::ms_fine(op.p90_ms),
+        mark(words::ms_fine(op.p99_ms), op.time_ok || !op.judged),
+        words::ms_fine(op.p999_ms),
+        words::ms_fine(op.max_ms),
+        words::ms_fine(op.service_p99_ms),
+    ]
 }
 
 /// The figure, marked when its rule does not hold.

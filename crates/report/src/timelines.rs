@@ -1,6 +1,6 @@
 //! The figures over time: load, response time, CPU, memory, start lag.
 
-use barograph_record::{KeptResult, ProbeRow, Run};
+use barograph_record::{KeptResult, KeptUnit, ProbeRow, Run};
 
 use crate::chart::{Band, Dash, OverTime, Series, YAxis};
 use crate::html::{Figure, Grid, Key};
@@ -36,6 +36,15 @@ struct Words<'a> {
 pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
     let Some(stage) = stage(run, measured) else { return Vec::new() };
     let slices = &measured.slices;
+    let mut arrivals = vec![line("started", "c1", Dash::Solid, slices, |s| s.starts_s)];
+    let odd = [
+        line("late", "c2", Dash::Dashed, slices, |s| s.late_s),
+        line("dropped", "c4", Dash::Dotted, slices, |s| s.dropped_s),
+        line("skipped", "c3", Dash::Dotted, slices, |s| s.skipped_s),
+    ];
+    // Lines that lie at zero from end to end say nothing.
+    arrivals.extend(odd.into_iter().filter(|series| series.points.iter().any(|(_, y)| *y > 0.0)));
+    let started = run.unit() == KeptUnit::StartsPerSecond || arrivals.len() > 1;
     let mut figures = vec![
         stage.figure(
             &Words { id: "users", title: "Users", about: "Users active. Shaded: measured windows." },
@@ -81,6 +90,15 @@ pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
             ],
         ),
     ];
+    if started {
+        let words = Words {
+            id: "arrivals",
+            title: "Starts per second",
+            about: "Operations started; arrivals that waited for a free user (late) or never started (dropped), and \
+                    beats left out (skipped), where there were any.",
+        };
+        figures.insert(1, stage.figure(&words, YAxis::Figures, &arrivals));
+    }
     figures.push(stage.figure(
         &Words { id: "cpu", title: "CPU", about: "Cores in use, user mode and kernel together." },
         YAxis::Figures,
@@ -105,7 +123,7 @@ fn stage<'a>(run: &'a Run, measured: &Measured) -> Option<Stage<'a>> {
     let windows = run.trials().filter(|t| t.purpose != barograph_record::Purpose::Ramp).map(|t| Band {
         from_s: t.window.from_s,
         to_s: t.window.to_s,
-        label: format!("trial {}: {} users, {}", t.n, words::count(t.users.into()), t.result.name()),
+        label: format!("trial {}: {}, {}", t.n, words::offered(t.offered()), t.result.name()),
         class: match t.result {
             KeptResult::Pass => "pass",
             KeptResult::Fail => "fail",

@@ -3,18 +3,7 @@
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "–";
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use barograph_model::words::{count, offered};
 
 /// A figure with about three significant digits, thousands apart.
 pub(crate) fn figure(x: f64) -> String {
@@ -54,6 +43,12 @@ pub(crate) fn maybe(x: Option<f64>) -> String {
 /// Milliseconds without the unit: one decimal below ten, none above.
 pub(crate) fn ms(x: f64) -> String {
     fixed(x, if x.abs() < 9.95 { 1 } else { 0 })
+}
+
+/// Milliseconds without the unit, with about three digits: where response and service time stand side by side, the small
+/// difference is what is looked at.
+pub(crate) fn ms_fine(x: f64) -> String {
+    fixed(x, if x.abs() < 9.995 { 2 } else { usize::from(x.abs() < 99.95) })
 }
 
 /// Milliseconds with the unit that reads best.
@@ -161,6 +156,9 @@ mod tests {
             fixed(-1234.56, 1),
             ms(4.26),
             ms(2412.4),
+            ms_fine(0.264),
+            ms_fine(42.64),
+            ms_fine(2412.4),
             time(0.42),
             time(83.4),
             time(2412.0),
@@ -181,7 +179,7 @@ mod tests {
         ];
         assert_eq!(
             got.join(" | "),
-            "0 | 999 | 1,234,567 | 12,346 | 1.00 | 0.0312 | 0.0 | −1,234.6 | 4.3 | 2,412 | 420 µs | 83.4 ms | \
+            "0 | 999 | 1,234,567 | 12,346 | 1.00 | 0.0312 | 0.0 | −1,234.6 | 4.3 | 2,412 | 0.26 | 42.6 | 2,412 | 420 µs | 83.4 ms | \
              2.41 s | 4.2 s | 5 min | 5 min 12 s | 1 h 03 min | 1:15 | −0:03 | 2.35 % | 98.1 % | 100 % | 900 B | \
              11.5 KiB | 3.17 GiB | +1.2 % | −50.0 %"
         );

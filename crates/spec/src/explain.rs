@@ -2,78 +2,175 @@
 
 use std::fmt::Write as _;
 
-use barograph_model::{Durations, Nanos, Strategy};
+use barograph_model::words::{count, offered, span, users};
+use barograph_model::{LoadUnit, Nanos, SearchBounds, StartOf, Strategy};
 
-use crate::Plan;
+use crate::{ArrivalsPlan, Plan};
 
-/// How long the load lasts at most, from the first user to the end of the drain; fill and start-up come on top.
+/// How long the load of a plan lasts at most, from its start to the end of the drain; fill and start-up come on top.
 #[must_use]
-pub fn estimate(strategy: &Strategy, d: &Durations) -> Nanos {
+pub fn estimate(plan: &Plan) -> Nanos {
+    let d = &plan.durations;
     let begin = d.ramp + d.warm_up;
     let end = d.drain;
-    match strategy {
+    match &plan.strategy {
         Strategy::Fixed { windows, .. } => begin + Nanos(d.window.0 * u64::from(*windows)) + end,
         Strategy::Search(bounds) => {
             // The first trial follows the ramp. Each later one changes the level and settles, and may be one that
             // confirms: after a failed confirmation another level is confirmed.
             let later = u64::from(bounds.max_trials.saturating_sub(1));
-            let trial = d.step + d.settle + d.window.max(d.confirm);
-            begin + d.window + Nanos(trial.0 * later) + end
+            let empties = emptying(plan);
+            let trial = d.step + d.settle + d.window.max(d.confirm) + empties;
+            begin + empties + d.window + Nanos(trial.0 * later) + end
+        }
+        Strategy::Path(path) => {
+            let steps = path.steps.iter().map(|step| {
+                let settle = if step.hold > Nanos::ZERO { d.settle } else { Nanos::ZERO };
+                (step.over + settle + step.hold).0
+            });
+            Nanos(steps.sum::<u64>().saturating_mul(path.repeats.into())) + end
         }
     }
 }
 
-/// Minutes and seconds.
-fn clock(t: Nanos) -> String {
-    let s = t.0.div_ceil(1_000_000_000);
-    if s < 60 { format!("{s} s") } else { format!("{} min {:02} s", s / 60, s % 60) }
+/// How long a search by rate may pause, before it changes the level, for arrivals that still wait: those of a window that
+/// offered a little more than the target carries are gone in less than another.
+#[must_use]
+pub fn emptying(plan: &Plan) -> Nanos {
+    match plan.unit {
+        LoadUnit::Users => Nanos::ZERO,
+        LoadUnit::PerSecond => plan.durations.window.max(plan.durations.confirm),
+    }
 }
 
 /// What will happen, one sentence a line.
 #[must_use]
 pub fn explain(plan: &Plan) -> String {
-    let d = &plan.durations;
-    let mut text = String::new();
-    let mut line = |sentence: String| writeln!(text, "{sentence}").expect("writing to memory cannot fail");
-    line(format!(
-        "plan      {} (workload {}, profile {}, seed {})",
-        plan.name, plan.workload, plan.profile, plan.seed
-    ));
-    match plan.strategy {
-        Strategy::Fixed { users, windows } => {
-            line(format!(
-                "load      {users} users: ramp {}, warm-up {}, {windows} measured window{} of {}",
-                clock(d.ramp),
-                clock(d.warm_up),
-                if windows == 1 { "" } else { "s" },
-                clock(d.window)
-            ));
-        }
-        Strategy::Search(b) => {
-            let most =
-                if b.max_users == 0 { "what the data admits".to_owned() } else { b.max_users.to_string() };
-            let from = if b.min_users == 0 { String::new() } else { format!("from {} ", b.min_users) };
-            line(format!(
-                "load      search for the most users that pass, {from}up to {most}, at most {} trials",
-                b.max_trials
-            ));
-            line(format!(
-                "          first ramp {}, then windows of {} after {} of change and settling; those that confirm take {}",
-                clock(d.ramp),
-                clock(d.window),
-                clock(d.step + d.settle),
-                clock(d.confirm)
-            ));
+    let mut lines = Vec::new();
+    let profile = match plan.profile.as_str() {
+        "" => String::new(),
+        name => format!(", profile {name}"),
+    };
+    lines.push(format!("plan      {} (workload {}{profile}, seed {})", plan.name, plan.workload, plan.seed));
+    if let Some(file) = &plan.scenario {
+        lines.push(format!("scenario  {}", file.display()));
+    }
+    lines.extend(load(plan));
+    if let Some(open) = &plan.open {
+        let users = match open.most_users {
+            0 => "as many users at work as rate and limits ask for".to_owned(),
+            most => format!("at most {} at work", users(most)),
+        };
+        let waiting = count(open.most_waiting.into());
+        let how = arrivals(&open.arrivals, open.start_of);
+        lines.push(format!("          {how}; {users}, and at most {waiting} arrivals waiting"));
+    }
+    match &plan.target.url {
+        Some(url) => lines.push(format!(
+            "target    {url}, which is there already: nothing is deployed, filled or verified"
+        )),
+        None if plan.scenario.is_some() => lines.push("target    as the scenario names it".to_owned()),
+        None => {
+            lines.push(format!("data      size {}, in {}", plan.data.size, plan.data.dir.display()));
+            let port = match plan.target.port {
+                0 => " on a free port".to_owned(),
+                port => format!(":{port}"),
+            };
+            lines.push(format!("target    the application as a process of its own on 127.0.0.1{port}"));
         }
     }
-    line(format!("data      size {}, in {}", plan.data.size, plan.data.dir.display()));
-    line(format!(
-        "target    the application as a process of its own on 127.0.0.1{}",
-        if plan.target.port == 0 { " on a free port".to_owned() } else { format!(":{}", plan.target.port) }
-    ));
-    line(format!("record    a new folder in {}", plan.runs.display()));
-    line(format!("duration  at most {} of load", clock(estimate(&plan.strategy, d))));
+    lines.push(format!("record    a new folder in {}", plan.runs.display()));
+    let (most, of) = (span(estimate(plan)), if is_trace(plan) { " after the trace" } else { "" });
+    lines.push(format!("duration  at most {most} of load{of}"));
+    let mut text = String::new();
+    for line in lines {
+        writeln!(text, "{line}").expect("writing to memory cannot fail");
+    }
     text
+}
+
+/// The window of a trace is as long as the trace, which is not read here.
+fn is_trace(plan: &Plan) -> bool {
+    plan.durations.window == Nanos::ZERO
+}
+
+fn load(plan: &Plan) -> Vec<String> {
+    let d = &plan.durations;
+    match &plan.strategy {
+        Strategy::Fixed { .. } if is_trace(plan) => {
+            vec!["load      as the trace says, measured from its start to its end".to_owned()]
+        }
+        Strategy::Fixed { level, windows } => vec![format!(
+            "load      {}: ramp {}, warm-up {}, {windows} measured window{} of {}",
+            offered(plan.offered(*level)),
+            span(d.ramp),
+            span(d.warm_up),
+            if *windows == 1 { "" } else { "s" },
+            span(d.window)
+        )],
+        Strategy::Search(bounds) => search(plan, bounds),
+        Strategy::Path(path) => {
+            let times = if path.repeats == 1 {
+                String::new()
+            } else {
+                format!(", {} times", count(path.repeats.into()))
+            };
+            let mut lines = vec![format!(
+                "load      a path of {} steps{times}; each hold is measured and judged",
+                path.steps.len()
+            )];
+            for step in &path.steps {
+                let over = if step.over == Nanos::ZERO {
+                    "at once".to_owned()
+                } else {
+                    format!("over {}", span(step.over))
+                };
+                let hold = if step.hold == Nanos::ZERO {
+                    String::new()
+                } else {
+                    format!(", held for {}", span(step.hold))
+                };
+                lines.push(format!("          to {} {over}{hold}", offered(plan.offered(step.level))));
+            }
+            lines
+        }
+    }
+}
+
+fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
+    let d = &plan.durations;
+    let unit = match plan.unit {
+        LoadUnit::Users => "the most users",
+        LoadUnit::PerSecond => "the most starts/s",
+    };
+    let most = match (bounds.max, plan.unit) {
+        (0, LoadUnit::Users) => "what the data or this machine admit".to_owned(),
+        (0, LoadUnit::PerSecond) => "what it holds".to_owned(),
+        (max, _) => count(max.into()),
+    };
+    let from = if bounds.min == 0 { String::new() } else { format!("from {} ", count(bounds.min.into())) };
+    vec![
+        format!(
+            "load      search for {unit} that pass, {from}up to {most}, at most {} trials",
+            bounds.max_trials
+        ),
+        format!(
+            "          first ramp {}, then windows of {} after {} of change and settling; those that confirm take {}",
+            span(d.ramp),
+            span(d.window),
+            span(d.step + d.settle),
+            span(d.confirm)
+        ),
+    ]
+}
+
+fn arrivals(arrivals: &ArrivalsPlan, start_of: StartOf) -> String {
+    let what = if start_of == StartOf::Session { "sessions" } else { "operations" };
+    match arrivals {
+        ArrivalsPlan::Constant => format!("{what} start at equal distances"),
+        ArrivalsPlan::Poisson => format!("{what} start as independent events (Poisson)"),
+        ArrivalsPlan::Trace(file) => format!("{what} start at the instants in {}", file.display()),
+    }
 }
 
 #[cfg(test)]
@@ -82,7 +179,7 @@ mod tests {
     fn the_estimate_adds_up() {
         let plan = crate::read("p", "", &[]).unwrap();
         // Quick: 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 5 drain.
-        assert_eq!(super::estimate(&plan.strategy, &plan.durations).as_secs_f64(), 435.0);
+        assert_eq!(super::estimate(&plan).as_secs_f64(), 435.0);
         assert!(super::explain(&plan).contains("at most 7 min 15 s of load"));
     }
 
@@ -100,7 +197,7 @@ mod tests {
         let mut sets: Vec<String> = sets.iter().map(|s| format!("load.{s}")).collect();
         sets.push("load.max_trials=5".to_owned());
         let plan = crate::read("p", "", &sets).unwrap();
-        let estimate = super::estimate(&plan.strategy, &plan.durations).as_secs_f64();
+        let estimate = super::estimate(&plan).as_secs_f64();
         assert_eq!(estimate, 10.0 + 20.0 + 30.0 + 4.0 * (1.0 + 2.0 + 50.0) + 4.0);
     }
 }

@@ -1,27 +1,68 @@
 //! What the user typed, key by key, with its place; and the typed taking of values that collects every refusal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
+use barograph_model::Nanos;
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
 use crate::{Refusal, Refused};
 
+/// What stands for the place of an override.
+const SET: &str = "--set";
+
 struct Found {
     value: Value,
+    /// How many, where the value is a list of tables and nothing else.
+    tables: Option<usize>,
     place: String,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy)]
+enum Source<'t> {
+    /// The plan's text.
+    Text(&'t str),
+    /// An override.
+    Set,
+}
+
+impl Source<'_> {
+    fn place(self, name: &str, at: usize) -> String {
+        match self {
+            Source::Text(text) => format!("{name}:{}", line_of(text, at)),
+            Source::Set => SET.to_owned(),
+        }
+    }
 }
 
 /// The keys of a plan as given, and what was made of them.
 pub struct Given {
     name: String,
     found: BTreeMap<String, Found>,
-    known: Vec<String>,
+    known: BTreeMap<String, Known>,
+    /// Keys that do not belong to a plan like this one.
+    foreign: BTreeSet<String>,
     resolved: BTreeMap<String, Value>,
     places: BTreeMap<String, String>,
     refusals: Vec<Refusal>,
+}
+
+/// A key that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// What it may be.
+    pub allowed: String,
+    /// What it is when it is left out, as TOML; empty when there is no default.
+    pub default: String,
+}
+
+impl Known {
+    fn new(allowed: String, default: impl Into<Value>) -> Self {
+        Known { allowed, default: default.into().to_string() }
+    }
 }
 
 impl Given {
@@ -30,7 +71,8 @@ impl Given {
         let mut given = Given {
             name: name.into(),
             found: BTreeMap::new(),
-            known: Vec::new(),
+            known: BTreeMap::new(),
+            foreign: BTreeSet::new(),
             resolved: BTreeMap::new(),
             places: BTreeMap::new(),
             refusals: Vec::new(),
@@ -45,26 +87,39 @@ impl Given {
                 remedy: "correct the line; `barograph check` reads a plan without running it".into(),
             }])
         })?;
-        given.flatten(text, "", table.get_ref());
+        given.flatten(Source::Text(text), "", table.get_ref());
         for set in sets {
             given.set(set)?;
         }
         Ok(given)
     }
 
-    fn flatten(&mut self, text: &str, prefix: &str, table: &DeTable<'_>) {
+    fn flatten(&mut self, source: Source<'_>, prefix: &str, table: &DeTable<'_>) {
         for (key, value) in table {
-            let path = if prefix.is_empty() {
-                key.get_ref().to_string()
-            } else {
-                format!("{prefix}.{}", key.get_ref())
+            let path = match prefix {
+                "" => key.get_ref().to_string(),
+                prefix => format!("{prefix}.{}", key.get_ref()),
             };
-            if let DeValue::Table(inner) = value.get_ref() {
-                self.flatten(text, &path, inner);
-            } else {
-                let place = format!("{}:{}", self.name, line_of(text, key.span().start));
-                let value = plain(value.get_ref());
-                self.found.insert(path, Found { value, place });
+            let place = source.place(&self.name, key.span().start);
+            self.insert(source, path, value.get_ref(), place);
+        }
+    }
+
+    /// A table key by key, a list of tables as `path[0]`, `path[1]` ... with its length under its own name.
+    fn insert(&mut self, source: Source<'_>, path: String, value: &DeValue<'_>, place: String) {
+        match value {
+            DeValue::Table(inner) => self.flatten(source, &path, inner),
+            DeValue::Array(items) => {
+                let inner = items.iter().filter_map(|item| item.get_ref().as_table());
+                let tables = inner.clone().count();
+                for (at, table) in inner.enumerate() {
+                    self.flatten(source, &format!("{path}[{at}]"), table);
+                }
+                let tables = (tables == items.len()).then_some(tables);
+                self.found.insert(path, Found { value: plain(value), tables, place });
+            }
+            value => {
+                self.found.insert(path, Found { value: plain(value), tables: None, place });
             }
         }
     }
@@ -72,32 +127,58 @@ impl Given {
     fn set(&mut self, set: &str) -> Result<(), Refused> {
         let Some((key, text)) = set.split_once('=') else {
             return Err(Refused(vec![Refusal {
-                place: "--set".into(),
+                place: SET.into(),
                 key: set.into(),
                 value: String::new(),
                 allowed: "key=value, as in load.users=1000".into(),
                 remedy: "write the key, an equals sign and the value without spaces".into(),
             }]));
         };
-        let text = text.trim();
-        // A bare word is a string, so that nobody has to fight the shell for quotes.
-        let value = toml::from_str::<toml::Table>(&format!("v = {text}"))
-            .ok()
-            .and_then(|mut t| t.remove("v"))
-            .unwrap_or_else(|| Value::String(text.into()));
-        self.found.insert(key.trim().into(), Found { value, place: "--set".into() });
+        let (key, text) = (key.trim(), text.trim());
+        let below = |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.starts_with('['));
+        self.found.retain(|other, _| !below(other));
+        let line = format!("v = {text}");
+        match DeTable::parse(&line).ok().as_ref().and_then(|t| t.get_ref().get("v")) {
+            Some(value) => self.insert(Source::Set, key.to_owned(), value.get_ref(), SET.to_owned()),
+            // A bare word is a text, so that nobody has to fight the shell for quotes.
+            None => {
+                let found = Found { value: Value::String(text.into()), tables: None, place: SET.into() };
+                self.found.insert(key.into(), found);
+            }
+        }
         Ok(())
+    }
+
+    /// Refuses `key`, and whatever stands below it, unless it belongs to a plan like this one. A key that does not is
+    /// left out of the resolved plan.
+    pub fn only_with(&mut self, key: &str, belongs: bool, condition: &str) {
+        if belongs {
+            return;
+        }
+        self.foreign.insert(key.to_owned());
+        let below = format!("{key}[");
+        self.found.retain(|other, _| !other.starts_with(&below));
+        if let Some(found) = self.found.remove(key) {
+            self.refusals.push(Refusal {
+                place: found.place,
+                key: key.to_owned(),
+                value: found.value.to_string(),
+                allowed: format!("only with {condition}"),
+                remedy: format!("leave `{key}` out, or set {condition}"),
+            });
+        }
     }
 
     fn take<T>(
         &mut self,
         key: &str,
-        allowed: &str,
-        read: impl FnOnce(&Value) -> Option<T>,
+        known: Known,
+        read: impl FnOnce(&Found) -> Option<T>,
     ) -> Option<Option<T>> {
-        self.known.push(key.into());
+        let allowed = known.allowed.clone();
+        self.known.insert(key.into(), known);
         let Some(found) = self.found.remove(key) else { return Some(None) };
-        match read(&found.value) {
+        match read(&found) {
             Some(value) => {
                 self.places.insert(key.into(), found.place);
                 Some(Some(value))
@@ -107,58 +188,101 @@ impl Given {
                     place: found.place,
                     key: key.into(),
                     value: found.value.to_string(),
-                    allowed: allowed.into(),
-                    remedy: format!("give `{key}` a value in that range, or leave it out for the default"),
+                    allowed,
+                    remedy: format!("give `{key}` such a value, or leave it out for the default"),
                 });
                 None
             }
         }
     }
 
-    fn keep(&mut self, key: &str, value: impl Into<Value>) {
-        self.resolved.insert(key.into(), value.into());
+    /// Puts a value into the resolved plan, unless its key does not belong there.
+    pub fn keep(&mut self, key: &str, value: impl Into<Value>) {
+        if !self.foreign.contains(key) {
+            self.resolved.insert(key.into(), value.into());
+        }
     }
 
     /// A whole number.
     pub fn number(&mut self, key: &str, range: RangeInclusive<u64>, default: u64) -> Option<u64> {
-        let allowed = format!("a whole number from {} to {}", range.start(), range.end());
-        let read =
-            |v: &Value| v.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| range.contains(n));
-        let value = self.take(key, &allowed, read)?.unwrap_or(default);
+        let known = Known::new(whole(&range), default as i64);
+        let value = self.take(key, known, |found| as_number(found, &range))?.unwrap_or(default);
         self.keep(key, value as i64);
         Some(value)
     }
 
+    /// A whole number below a list, which has no default and is not kept under a name of its own.
+    pub fn required_number(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
+        let known = Known { allowed: whole(&range), default: String::new() };
+        let taken = self.take(key, known, |found| as_number(found, &range))?;
+        if taken.is_none() {
+            self.refuse(key, "nothing", &whole(&range), "give it a value");
+        }
+        taken
+    }
+
     /// A number with a fraction.
     pub fn fraction(&mut self, key: &str, range: RangeInclusive<f64>, default: f64) -> Option<f64> {
-        let allowed = format!("a number from {} to {}", range.start(), range.end());
-        let read =
-            |v: &Value| v.as_float().or(v.as_integer().map(|n| n as f64)).filter(|x| range.contains(x));
-        let value = self.take(key, &allowed, read)?.unwrap_or(default);
+        let known = Known::new(format!("a number from {} to {}", range.start(), range.end()), default);
+        let value = self.take(key, known, |found| as_fraction(found, &range))?.unwrap_or(default);
         self.keep(key, value);
         Some(value)
+    }
+
+    /// A time in seconds below a list, with a fraction; it is not kept under a name of its own.
+    pub fn seconds(&mut self, key: &str, most: u64, default: Nanos) -> Option<Nanos> {
+        let range = 0.0..=most as f64;
+        let known = Known::new(format!("seconds from 0 to {most}"), default.as_secs_f64());
+        let taken = self.take(key, known, |found| as_fraction(found, &range))?;
+        Some(taken.map_or(default, Nanos::from_secs_f64))
     }
 
     /// One word out of several; all are allowed when `words` is empty.
     pub fn word(&mut self, key: &str, words: &[&str], default: &str) -> Option<String> {
         let allowed =
             if words.is_empty() { "a text".to_owned() } else { format!("one of {}", words.join(", ")) };
-        let read =
-            |v: &Value| v.as_str().filter(|s| words.is_empty() || words.contains(s)).map(str::to_owned);
-        let value = self.take(key, &allowed, read)?.unwrap_or_else(|| default.to_owned());
+        let read = |found: &Found| as_text(found).filter(|s| words.is_empty() || words.contains(&s.as_str()));
+        let taken = self.take(key, Known::new(allowed, default), read)?;
+        let value = taken.unwrap_or_else(|| default.to_owned());
         self.keep(key, value.clone());
         Some(value)
     }
 
+    /// A text that may be absent.
+    pub fn optional_word(&mut self, key: &str, allowed: &str) -> Option<Option<String>> {
+        let known = Known { allowed: allowed.to_owned(), default: String::new() };
+        let taken = self.take(key, known, |found| as_text(found).filter(|s| !s.trim().is_empty()))?;
+        if let Some(value) = &taken {
+            self.keep(key, value.clone());
+        }
+        Some(taken)
+    }
+
+    /// How many tables a list has; none when it is absent. Their keys are `key[0].name` and so on.
+    pub fn tables(&mut self, key: &str, most: usize, allowed: &str) -> Option<usize> {
+        let known = Known { allowed: allowed.to_owned(), default: String::new() };
+        let taken = self.take(key, known, |found| found.tables.filter(|n| (1..=most).contains(n)))?;
+        Some(taken.unwrap_or(0))
+    }
+
     /// Refuses a value that was taken already, because it does not go with another.
     pub fn refuse(&mut self, key: &str, value: impl std::fmt::Display, allowed: &str, remedy: &str) {
+        // A key that is missing in a list stands where the list does.
+        let list = key.split('[').next().unwrap_or(key);
+        let place = self.places.get(key).or_else(|| self.places.get(list)).unwrap_or(&self.name).clone();
         self.refusals.push(Refusal {
-            place: self.places.get(key).unwrap_or(&self.name).clone(),
+            place,
             key: key.into(),
             value: value.to_string(),
             allowed: allowed.into(),
             remedy: remedy.into(),
         });
+    }
+
+    /// Every key that was asked for so far.
+    #[must_use]
+    pub fn known(&self) -> &BTreeMap<String, Known> {
+        &self.known
     }
 
     /// Where each key that was given stands.
@@ -188,7 +312,7 @@ impl Given {
     /// Every refusal, keys nobody asked for included.
     pub fn finish(mut self) -> Vec<Refusal> {
         for (key, found) in std::mem::take(&mut self.found) {
-            let near = self.known.iter().map(|k| (strsim::damerau_levenshtein(k, &key), k)).min();
+            let near = self.known.keys().map(|k| (strsim::damerau_levenshtein(k, &key), k)).min();
             let remedy = match near {
                 Some((distance, known)) if distance <= 4 => format!("did you mean `{known}`?"),
                 _ => "remove the key; `barograph list keys` shows all of them".to_owned(),
@@ -205,11 +329,28 @@ impl Given {
     }
 }
 
+fn whole(range: &RangeInclusive<u64>) -> String {
+    format!("a whole number from {} to {}", range.start(), range.end())
+}
+
+fn as_number(found: &Found, range: &RangeInclusive<u64>) -> Option<u64> {
+    found.value.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| range.contains(n))
+}
+
+fn as_fraction(found: &Found, range: &RangeInclusive<f64>) -> Option<f64> {
+    let number = found.value.as_float().or(found.value.as_integer().map(|n| n as f64));
+    number.filter(|x| range.contains(x))
+}
+
+fn as_text(found: &Found) -> Option<String> {
+    found.value.as_str().map(str::to_owned)
+}
+
 fn line_of(text: &str, at: usize) -> usize {
     text[..at.min(text.len())].matches('\n').count() + 1
 }
 
-/// A value without its places. Arrays and dates are not used by any key, so their text is enough for a refusal.
+/// A value without its places. Tables are taken key by key, so here they stand for refusals only.
 fn plain(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(s) => Value::String(s.to_string()),
@@ -220,6 +361,8 @@ fn plain(value: &DeValue<'_>) -> Value {
         DeValue::Boolean(b) => Value::Boolean(*b),
         DeValue::Datetime(d) => Value::Datetime(*d),
         DeValue::Array(items) => Value::Array(items.iter().map(|i| plain(i.get_ref())).collect()),
-        DeValue::Table(_) => Value::String("(table)".into()),
+        DeValue::Table(inner) => {
+            Value::Table(inner.iter().map(|(k, v)| (k.get_ref().to_string(), plain(v.get_ref()))).collect())
+        }
     }
 }

@@ -7,13 +7,18 @@
 mod durations;
 mod explain;
 mod given;
+mod load;
 pub mod plan;
-mod refusal;
+mod trace;
 
-pub use explain::{estimate, explain};
-pub use given::Given;
-pub use plan::{Connections, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS, Plan, TargetPlan};
-pub use refusal::{Refusal, Refused};
+pub use barograph_model::{Refusal, Refused};
+pub use explain::{emptying, estimate, explain};
+pub use given::{Given, Known};
+pub use plan::{
+    ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
+    MOST_RATE, MOST_USERS, OpenPlan, Plan, TargetPlan,
+};
+pub use trace::trace;
 
 /// Reads a plan from text with overrides of the form `key=value`, checks it and fills in defaults.
 ///
@@ -26,4 +31,13 @@ pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
         Some(plan) if refusals.is_empty() => Ok(plan),
         _ => Err(Refused(refusals)),
     }
+}
+
+/// Every key a plan may have, with what is allowed and the default.
+#[must_use]
+pub fn keys() -> Vec<(String, Known)> {
+    let mut given = Given::parse("defaults", "", &[]).expect("an empty text is TOML");
+    // Only what was asked for is of interest; an empty plan is the default one.
+    let _ = plan::check("defaults", &mut given);
+    given.known().iter().map(|(key, known)| (key.clone(), known.clone())).collect()
 }

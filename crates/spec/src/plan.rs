@@ -1,12 +1,12 @@
 //! Every setting a user can make: its key, what is allowed, its default. The only such list.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use barograph_model::{Durations, Nanos, SearchBounds, Share, Strategy};
+use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
 
-use crate::durations;
 use crate::given::Given;
+use crate::load::{LoadPlan, load};
 
 /// A checked plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,13 +15,19 @@ pub struct Plan {
     pub name: String,
     /// Name of the workload.
     pub workload: String,
-    /// Name of the workload's profile.
+    /// Name of the workload's profile; empty stands for the workload's first.
     pub profile: String,
+    /// The scenario's file, for workloads that are made of one.
+    pub scenario: Option<PathBuf>,
     /// Start of all randomness of the run's users and of the fill.
     pub seed: u64,
-    /// Fixed load, or a search. A search's `max_users` of 0 stands for "what the data admits", its `min_users` of 0 for
-    /// [`DEFAULT_MIN_USERS`], or fewer where there cannot be so many.
+    /// What levels of load count.
+    pub unit: LoadUnit,
+    /// Fixed load, a search, or a path. A search's `max` of 0 stands for "what the data or this machine admit", its `min`
+    /// of 0 for [`DEFAULT_MIN_USERS`] or [`DEFAULT_MIN_RATE`], or less where there cannot be so much.
     pub strategy: Strategy,
+    /// Starts that come from outside; `None` when load counts users.
+    pub open: Option<OpenPlan>,
     /// How long the parts take.
     pub durations: Durations,
     /// The data the application starts with.
@@ -44,6 +50,47 @@ impl Plan {
     pub fn place(&self, key: &str) -> &str {
         self.places.get(key).unwrap_or(&self.name)
     }
+
+    /// Where a file is that `key` names: beside the plan when it stands in the plan, in the working folder when it was set
+    /// from outside.
+    #[must_use]
+    pub fn file_of(&self, key: &str, file: &Path) -> PathBuf {
+        let in_plan = self.places.get(key).is_some_and(|place| place.starts_with(&format!("{}:", self.name)));
+        match Path::new(&self.name).parent().filter(|_| in_plan) {
+            Some(folder) => folder.join(file),
+            None => file.to_owned(),
+        }
+    }
+
+    /// So much load in the plan's unit.
+    #[must_use]
+    pub fn offered(&self, level: u32) -> Offered {
+        Offered { unit: self.unit, level }
+    }
+}
+
+/// An open loop, as a plan names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenPlan {
+    /// When operations start.
+    pub arrivals: ArrivalsPlan,
+    /// What each arrival begins.
+    pub start_of: StartOf,
+    /// Users at the most; 0 stands for as many as the rate and the response-time limits ask for.
+    pub most_users: u32,
+    /// Arrivals that may wait for a free user.
+    pub most_waiting: u32,
+}
+
+/// When operations start in an open loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArrivalsPlan {
+    /// At equal distances.
+    Constant,
+    /// As independent events.
+    Poisson,
+    /// At the instants in this file, in seconds from the start of the load, one per line.
+    Trace(PathBuf),
 }
 
 /// The data the application starts with.
@@ -59,9 +106,11 @@ pub struct DataPlan {
     pub dir: PathBuf,
 }
 
-/// The application.
+/// The application, or any other target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetPlan {
+    /// Where a target answers that is there already: nothing is deployed, filled or verified then.
+    pub url: Option<String>,
     /// Port on the loopback address; 0 takes a free one.
     pub port: u16,
     /// Threads of the application; 0 means one per core.
@@ -73,7 +122,8 @@ pub struct TargetPlan {
 /// The driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriverPlan {
-    /// Worker threads; 0 means half the cores, at least one: the other half is the application's.
+    /// Worker threads; 0 means half the cores (the other half is the application's), at least one, and as many as the
+    /// open files of all connections need.
     pub workers: usize,
     /// What users do with connections they do not use.
     pub connections: Connections,
@@ -95,35 +145,46 @@ pub enum Connections {
 }
 
 /// Most users of one run: addresses and descriptors of one machine end somewhere.
-const MOST_USERS: u64 = 1_000_000;
+pub const MOST_USERS: u64 = 1_000_000;
+
+/// Most starts per second of one run: more than a machine sends.
+pub const MOST_RATE: u64 = 10_000_000;
 
 /// Longest duration of any part: a day.
-const LONGEST_S: u64 = 86_400;
+pub(crate) const LONGEST_S: u64 = 86_400;
 
 /// Fewest users worth a trial, unless the plan says otherwise.
 pub const DEFAULT_MIN_USERS: u32 = 100;
+
+/// Fewest starts per second worth a trial, unless the plan says otherwise.
+pub const DEFAULT_MIN_RATE: u32 = 10;
 
 /// Fewest intervals of a measured window: the test for steadiness needs so many, and a window without it is never valid.
 pub const FEWEST_INTERVALS: u32 = 4;
 
 pub(crate) fn check(name: &str, g: &mut Given) -> Option<Plan> {
     let workload = g.word("workload", &[], "auction");
-    let profile = g.word("profile", &[], "official2");
+    let profile = g.word("profile", &[], "");
+    g.only_with("scenario", workload.as_deref() != Some("auction"), "workload = \"scenario\"");
+    let scenario = g.optional_word("scenario", "a scenario file, as in \"scenarios/get.toml\"");
     let seed = g.number("seed", 0..=i64::MAX as u64, 1);
     let runs = g.word("runs", &[], "runs");
     let load = load(g);
     let data = data(g);
     let target = target(g);
     let driver = driver(g);
-    let (strategy, durations) = load?;
+    let LoadPlan { unit, strategy, durations, open } = load?;
     let driver = driver?;
     windows_can_be_judged(g, &strategy, &durations, driver.interval);
     Some(Plan {
         name: name.into(),
         workload: workload?,
         profile: profile?,
+        scenario: scenario?.map(PathBuf::from),
         seed: seed?,
+        unit,
         strategy,
+        open,
         durations,
         data: data?,
         target: target?,
@@ -134,66 +195,29 @@ pub(crate) fn check(name: &str, g: &mut Given) -> Option<Plan> {
     })
 }
 
-/// Refuses windows of so few intervals that they could never be valid.
+/// Refuses windows of so few intervals that they could never be valid. A window of no length is as long as the trace.
 fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Durations, interval: Nanos) {
     let least = Nanos(interval.0 * u64::from(FEWEST_INTERVALS));
-    let mut windows = vec![("load.window_s", d.window)];
-    if matches!(strategy, Strategy::Search(_)) {
-        windows.push(("load.confirm_s", d.confirm));
-    }
-    for (key, window) in windows.into_iter().filter(|(_, window)| *window < least) {
-        let (least_s, interval_ms) = (least.0.div_ceil(1_000_000_000), interval.0 / 1_000_000);
+    let windows = match strategy {
+        Strategy::Fixed { .. } => vec![("load.window_s".to_owned(), d.window)],
+        Strategy::Search(_) => {
+            vec![("load.window_s".to_owned(), d.window), ("load.confirm_s".to_owned(), d.confirm)]
+        }
+        Strategy::Path(path) => {
+            let holds = path.steps.iter().enumerate();
+            holds.map(|(i, step)| (format!("load.path[{i}].hold_s"), step.hold)).collect()
+        }
+    };
+    for (key, window) in windows.into_iter().filter(|(_, w)| *w < least && *w > Nanos::ZERO) {
+        let (least_s, interval_ms) = (least.as_secs_f64(), interval.0 / 1_000_000);
+        let least_s = if key.ends_with("hold_s") { least_s } else { least_s.ceil() };
         let allowed = format!(
             "at least {least_s}: {FEWEST_INTERVALS} intervals of driver.interval_ms = {interval_ms}, without which no \
              window is valid"
         );
-        g.refuse(key, window.0 / 1_000_000_000, &allowed, "make it longer, or driver.interval_ms shorter");
+        let remedy = "make it longer, or driver.interval_ms shorter";
+        g.refuse(&key, window.as_secs_f64(), &allowed, remedy);
     }
-}
-
-fn load(g: &mut Given) -> Option<(Strategy, Durations)> {
-    let strategy = g.word("load.strategy", &["search", "fixed"], "search");
-    let pace = g.word("load.duration", &durations::NAMES, "quick");
-    let (default, trials) = durations::of(pace.as_deref().unwrap_or("quick"));
-    let seconds = |g: &mut Given, key: &str, least: u64, default: Nanos| {
-        g.number(key, least..=LONGEST_S, default.0 / 1_000_000_000).map(Nanos::from_secs)
-    };
-    let ramp = seconds(g, "load.ramp_s", 0, default.ramp);
-    let warm_up = seconds(g, "load.warm_up_s", 0, default.warm_up);
-    let window = seconds(g, "load.window_s", 1, default.window);
-    let step = seconds(g, "load.step_s", 0, default.step);
-    let settle = seconds(g, "load.settle_s", 0, default.settle);
-    let confirm = seconds(g, "load.confirm_s", 1, default.confirm);
-    let drain = seconds(g, "load.drain_s", 0, default.drain);
-    let users = g.number("load.users", 1..=MOST_USERS, 1_000);
-    let windows = g.number("load.windows", 1..=1_000, 1);
-    let min_users = g.number("load.min_users", 0..=MOST_USERS, 0);
-    let max_users = g.number("load.max_users", 0..=MOST_USERS, 0);
-    let resolution = g.fraction("load.resolution", 0.001..=0.5, 0.05);
-    let max_trials = g.number("load.max_trials", 2..=1_000, trials);
-    let (min_users, max_users) = (min_users? as u32, max_users? as u32);
-    if max_users != 0 && min_users > max_users {
-        g.refuse(
-            "load.min_users",
-            min_users,
-            &format!("at most load.max_users = {max_users}"),
-            "lower load.min_users or raise load.max_users",
-        );
-    }
-    let resolution = Share::new(resolution?).ok()?;
-    let bounds = SearchBounds { min_users, max_users, resolution, max_trials: max_trials? as u32 };
-    let fixed = Strategy::Fixed { users: users? as u32, windows: windows? as u32 };
-    let strategy = if strategy? == "fixed" { fixed } else { Strategy::Search(bounds) };
-    let durations = Durations {
-        ramp: ramp?,
-        warm_up: warm_up?,
-        window: window?,
-        step: step?,
-        settle: settle?,
-        confirm: confirm?,
-        drain: drain?,
-    };
-    Some((strategy, durations))
 }
 
 fn data(g: &mut Given) -> Option<DataPlan> {
@@ -205,10 +229,12 @@ fn data(g: &mut Given) -> Option<DataPlan> {
 }
 
 fn target(g: &mut Given) -> Option<TargetPlan> {
+    let url = g.optional_word("target.url", "where the target answers, as in \"http://127.0.0.1:8080\"");
     let port = g.number("target.port", 0..=65_535, 0);
     let threads = g.number("target.threads", 0..=1_024, 0);
     let start = g.number("target.start_timeout_s", 1..=3_600, 60);
     Some(TargetPlan {
+        url: url?,
         port: port? as u16,
         threads: threads? as usize,
         start_timeout: Nanos::from_secs(start?),

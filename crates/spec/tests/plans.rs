@@ -11,15 +11,15 @@ fn refusals(text: &str, sets: &[&str]) -> Vec<Refusal> {
 #[test]
 fn an_empty_plan_is_the_default_search() {
     let plan = read("p", "", &[]).unwrap();
-    assert_eq!((plan.workload.as_str(), plan.profile.as_str()), ("auction", "official2"));
-    assert!(matches!(plan.strategy, Strategy::Search(b) if b.max_users == 0));
+    assert_eq!((plan.workload.as_str(), plan.profile.as_str()), ("auction", ""));
+    assert!(matches!(plan.strategy, Strategy::Search(b) if b.max == 0));
 }
 
 #[test]
 fn a_set_wins_over_the_file_and_bare_words_are_texts() {
     let sets = ["load.strategy=fixed".to_owned(), "load.users=50".to_owned(), "data.size=nano".to_owned()];
     let plan = read("p", "[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
-    assert_eq!(plan.strategy, Strategy::Fixed { users: 50, windows: 1 });
+    assert_eq!(plan.strategy, Strategy::Fixed { level: 50, windows: 1 });
     assert_eq!(plan.durations.window, Nanos::from_secs(5));
     assert_eq!(plan.data.size, "nano");
 }
@@ -54,7 +54,7 @@ fn impossible_values_are_all_named_at_once() {
         refusals("[load]\nusers = -5\nstrategy = \"guess\"\n", &["data.history=2", "target.port=99999"]);
     let keys: Vec<&str> = got.iter().map(|r| r.key.as_str()).collect();
     assert_eq!(keys, ["load.strategy", "load.users", "data.history", "target.port"]);
-    assert_eq!(got[0].allowed, "one of search, fixed");
+    assert_eq!(got[0].allowed, "one of search, fixed, path");
     assert_eq!((got[1].value.as_str(), got[1].allowed.as_str()), ("-5", "a whole number from 1 to 1000000"));
     assert_eq!(got[2].place, "--set");
 }

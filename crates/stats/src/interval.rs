@@ -100,6 +100,12 @@ pub struct Interval {
     pub lag: Histogram,
     /// Operations started.
     pub starts: u64,
+    /// Arrivals that found no free user and waited for one (open loop). Their wait is part of their response time.
+    pub late: u64,
+    /// Arrivals that found no room to wait either, and never started (open loop).
+    pub dropped: u64,
+    /// Beats that passed while an operation was still in progress, left out as the pace says.
+    pub skipped: u64,
     /// Users active at the end of the interval.
     pub users: u32,
     /// Integral of operations in progress over time, in operation-seconds; divided by the length: mean in flight.
@@ -120,6 +126,9 @@ impl Interval {
             ops: (0..ops).map(|_| OpStats::new()).collect(),
             lag: histogram(),
             starts: 0,
+            late: 0,
+            dropped: 0,
+            skipped: 0,
             users: 0,
             in_flight_s: 0.0,
             worker_cpu_s: 0.0,
@@ -170,6 +179,9 @@ impl Interval {
         }
         self.lag.add(&other.lag).expect("all histograms have the same bounds");
         self.starts += other.starts;
+        self.late += other.late;
+        self.dropped += other.dropped;
+        self.skipped += other.skipped;
         self.in_flight_s += other.in_flight_s;
         self.worker_cpu_s += other.worker_cpu_s;
     }

@@ -2,12 +2,16 @@
 //!
 //! The rules of one operation: the judged quantile of response time is within the limit (counted, not read off a
 //! histogram: the share of operations within the limit must reach the quantile), its share of all judged operations
-//! is within the tolerance, and its failures are within their share. An operation that is required but did not
-//! happen cannot pass. Whether the measurement can be believed at all is asked in `checks`.
+//! is within the tolerance where one is required, and its failures are within their share. An operation whose share is
+//! required but that did not happen cannot pass, and a window in which nothing judged happened passes nothing. Whether
+//! the measurement can be believed at all is asked in `checks`.
 
 mod checks;
+mod driver;
 
-use barograph_model::{OpSpec, OpVerdict, Outcome, Profile, QosRule, Share, WindowVerdict};
+use barograph_model::{
+    Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share, WindowVerdict,
+};
 
 use crate::Part;
 use crate::interval::{Histogram, Interval, OpStats};
@@ -23,8 +27,12 @@ pub struct WindowInput<'a> {
     pub profile: &'a Profile,
     /// The operations, by operation index.
     pub ops: &'a [OpSpec],
-    /// Users that were asked for.
-    pub users: u32,
+    /// The load that was asked for.
+    pub offered: Offered,
+    /// How it came, in an open loop.
+    pub open: Option<&'a OpenLoop>,
+    /// How often a control command changed the load in the window.
+    pub level_changes: u32,
     /// What the driver may use before it counts as the limit.
     pub driver: DriverLimits,
     /// Seconds the wall clock went on during the window minus seconds of the monotonic clock.
@@ -61,7 +69,7 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
         .ops
         .iter()
         .zip(&input.profile.rules)
-        .filter(|(_, rule)| rule.judged())
+        .filter(|(_, rule)| rule.judged)
         .map(|(op, _)| op.count())
         .sum();
     let ops: Vec<OpVerdict> = joined
@@ -74,12 +82,19 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
     let passed = ops.iter().all(OpVerdict::passed);
     let seconds = joined.seconds();
     WindowVerdict {
-        users: input.users,
+        offered: input.offered,
+        users: joined.users,
         from_s: joined.from.as_secs_f64(),
         to_s: joined.to.as_secs_f64(),
         throughput: per_second(joined.ops.iter().map(|op| op.outcomes[Outcome::Good.index()]).sum(), seconds),
         goodput: per_second(joined.ops.iter().map(|op| op.good_in_time).sum(), seconds),
         requests_s: per_second(joined.ops.iter().map(|op| op.requests).sum(), seconds),
+        starts_s: per_second(joined.starts, seconds),
+        late: joined.late,
+        dropped: joined.dropped,
+        skipped: joined.skipped,
+        lag_p50_ms: quantile_ms(&joined.lag, 0.5),
+        lag_p99_ms: quantile_ms(&joined.lag, 0.99),
         ops,
         checks: checks::all(input, passed),
     }
@@ -94,10 +109,11 @@ struct Counted<'a> {
 fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
     let stats = counted.stats;
     let (count, failed) = (stats.count(), stats.failed());
-    let judged = rule.judged();
+    let judged = rule.judged;
     let mix = if judged { part(count, counted.judged_total) } else { 0.0 };
     let over_limit = part(stats.over_limit, count);
-    let happened = count > 0;
+    // Absence breaks a rule where a share is required, or where nothing judged happened at all.
+    let absent = count == 0 && (rule.mix.get() > 0.0 || counted.judged_total == 0);
     let within = part(count.saturating_sub(stats.over_limit), count);
     let tolerance = rule.mix.get() * rule.mix_tolerance.get();
     OpVerdict {
@@ -110,16 +126,21 @@ fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
         p50_ms: quantile_ms(&stats.response, 0.5),
         p90_ms: quantile_ms(&stats.response, 0.9),
         p99_ms: quantile_ms(&stats.response, 0.99),
-        max_ms: stats.response.max() as f64 / 1e3,
+        p999_ms: quantile_ms(&stats.response, 0.999),
+        max_ms: quantile_ms(&stats.response, 1.0),
+        service_p50_ms: quantile_ms(&stats.service, 0.5),
+        service_p90_ms: quantile_ms(&stats.service, 0.9),
         service_p99_ms: quantile_ms(&stats.service, 0.99),
+        service_p999_ms: quantile_ms(&stats.service, 0.999),
+        service_max_ms: quantile_ms(&stats.service, 1.0),
         judged_ms: quantile_ms(&stats.response, rule.quantile.get()),
         limit_ms: rule.limit.map(|limit| limit.as_secs_f64() * 1e3),
         over_limit,
         failures_allowed: rule.failures.get(),
         judged,
-        time_ok: happened && (rule.limit.is_none() || at_least(within, rule.quantile.get())),
-        mix_ok: happened && at_least(tolerance, (mix - rule.mix.get()).abs()),
-        failures_ok: happened && at_least(rule.failures.get(), part(failed, count)),
+        time_ok: !absent && (count == 0 || rule.limit.is_none() || at_least(within, rule.quantile.get())),
+        mix_ok: !absent && (rule.mix.get() == 0.0 || at_least(tolerance, (mix - rule.mix.get()).abs())),
+        failures_ok: !absent && at_least(rule.failures.get(), part(failed, count)),
     }
 }
 
@@ -140,6 +161,8 @@ fn quantile_ms(histogram: &Histogram, quantile: f64) -> f64 {
     histogram.value_at_quantile(quantile) as f64 / 1e3
 }
 
+#[cfg(test)]
+mod open_loop;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

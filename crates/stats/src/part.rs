@@ -29,7 +29,7 @@ impl Part {
     pub fn of(interval: &Interval, rules: &[QosRule]) -> Self {
         let timed = || {
             let judged =
-                interval.ops.iter().zip(rules).filter(|(_, rule)| rule.judged() && rule.limit.is_some());
+                interval.ops.iter().zip(rules).filter(|(_, rule)| rule.judged && rule.limit.is_some());
             judged.map(|(op, _)| op).filter(|op| !op.response.is_empty())
         };
         Part {

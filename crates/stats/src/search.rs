@@ -1,4 +1,5 @@
-//! Looks for the most users that pass: a pure state machine, fed with the outcomes of trials.
+//! Looks for the highest level that passes: a pure state machine, fed with the outcomes of trials. A level counts users,
+//! or starts per second.
 //!
 //! Bracket and confirm. The first ramp says roughly where to begin. Passing trials go up in growing steps until one
 //! fails, failing ones go down until one passes; then the gap is halved until it is narrower than the resolution.
@@ -26,6 +27,15 @@ const LEFT_TO_REPEAT: u32 = 3;
 /// A budget of at most this many trials keeps two of them to confirm; below four there is none to spare.
 const SMALL_BUDGET: u32 = 7;
 
+/// How the first ramp ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RampEnd {
+    /// The target gave way.
+    GaveWay,
+    /// There was no more load to add.
+    Reached,
+}
+
 /// Why a trial is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
@@ -38,10 +48,10 @@ pub enum Purpose {
 /// What the search wants next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// Hold this many users, judge a window, and tell the result.
+    /// Hold this level, judge a window, and tell the result.
     Trial {
-        /// Users to hold.
-        users: u32,
+        /// The level to hold.
+        level: u32,
         /// What for; decides the length of the window.
         purpose: Purpose,
     },
@@ -52,7 +62,7 @@ pub enum Step {
 /// What kept the answer from being higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BoundedBy {
-    /// Passed at the most users that were allowed: the capacity may be higher.
+    /// Passed at the highest level that was allowed: the capacity may be higher.
     Maximum,
     /// A higher level failed.
     Fail,
@@ -60,14 +70,14 @@ pub enum BoundedBy {
     Disbelief,
     /// The trials were used up before the bracket was narrow.
     Budget,
-    /// Failed at the fewest users worth a trial.
+    /// Failed at the lowest level worth a trial.
     Minimum,
 }
 
 /// What the search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The most users that passed and were not contradicted later; `None` when no level passed.
+    /// The highest level that passed and was not contradicted later; `None` when no level passed.
     pub capacity: Option<u32>,
     /// Highest level that passed any window below [`Self::lowest_fail`].
     pub highest_pass: Option<u32>,
@@ -84,8 +94,8 @@ pub struct Answer {
 /// One trial that was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// Users held.
-    pub users: u32,
+    /// The level held.
+    pub level: u32,
     /// What for.
     pub purpose: Purpose,
     /// What came out.
@@ -116,17 +126,17 @@ pub struct Search {
 }
 
 impl Search {
-    /// A search that begins at the most users; [`Self::ramp_ended`] says better.
+    /// A search that begins at the highest level; [`Self::ramp_ended`] says better.
     ///
-    /// Bounds that make no sense are mended rather than refused, since plans are checked elsewhere: no users becomes
+    /// Bounds that make no sense are mended rather than refused, since plans are checked elsewhere: level zero becomes
     /// one, and a maximum below the minimum becomes the minimum.
     #[must_use]
     pub fn new(bounds: SearchBounds) -> Self {
-        let min_users = bounds.min_users.max(1);
-        let max_users = bounds.max_users.max(min_users);
+        let min = bounds.min.max(1);
+        let max = bounds.max.max(min);
         Search {
-            bounds: SearchBounds { min_users, max_users, ..bounds },
-            start: max_users,
+            bounds: SearchBounds { min, max, ..bounds },
+            start: max,
             told: Vec::new(),
             passes: Vec::new(),
             lowest_fail: None,
@@ -139,10 +149,13 @@ impl Search {
         }
     }
 
-    /// The first ramp ended at `at_users`, because response times failed or because there were no more users to add.
+    /// The first ramp ended at level `at`.
     /// Has no effect after the first trial.
-    pub fn ramp_ended(&mut self, at_users: u32, failed: bool) {
-        let wanted = if failed { f64::from(at_users) * AFTER_FAILED_RAMP } else { f64::from(at_users) };
+    pub fn ramp_ended(&mut self, at: u32, how: RampEnd) {
+        let wanted = match how {
+            RampEnd::GaveWay => f64::from(at) * AFTER_FAILED_RAMP,
+            RampEnd::Reached => f64::from(at),
+        };
         self.start = self.rounded(wanted);
     }
 
@@ -152,51 +165,51 @@ impl Search {
         if self.left() == 0 || self.confirmation_lost {
             return Step::Done(self.answer());
         }
-        if let Some((users, purpose)) = self.repeat {
-            return Step::Trial { users, purpose };
+        if let Some((level, purpose)) = self.repeat {
+            return Step::Trial { level, purpose };
         }
-        if let Some(users) = self.step_down {
-            return Step::Trial { users, purpose: Purpose::Confirm };
+        if let Some(level) = self.step_down {
+            return Step::Trial { level, purpose: Purpose::Confirm };
         }
         let searching = self.left() > self.kept_to_confirm() && self.settled.is_none();
         match (self.candidate(), self.highest_pass()) {
-            (Some(users), _) if searching => Step::Trial { users, purpose: Purpose::Search },
-            (_, Some(users)) if self.settled.is_none() => Step::Trial { users, purpose: Purpose::Confirm },
+            (Some(level), _) if searching => Step::Trial { level, purpose: Purpose::Search },
+            (_, Some(level)) if self.settled.is_none() => Step::Trial { level, purpose: Purpose::Confirm },
             // Nothing passed yet, or trials were kept that the confirmation did not need: a long window serves both.
-            (Some(users), _) => Step::Trial { users, purpose: Purpose::Confirm },
+            (Some(level), _) => Step::Trial { level, purpose: Purpose::Confirm },
             (None, _) => Step::Done(self.answer()),
         }
     }
 
-    /// Tells the result of a trial with `users`; normally the number [`Self::next`] asked for.
-    pub fn tell(&mut self, users: u32, result: TrialResult) {
+    /// Tells the result of a trial at `level`; normally the one [`Self::next`] asked for.
+    pub fn tell(&mut self, level: u32, result: TrialResult) {
         let Step::Trial { purpose, .. } = self.next() else { return };
         let repeated = self.repeat.take().is_some();
         let may_repeat = !repeated && self.left() >= LEFT_TO_REPEAT;
-        let passed_before = self.passes.contains(&users);
-        let contested = passed_before || self.step_down == Some(users);
-        self.told.push(Trial { users, purpose, result });
+        let passed_before = self.passes.contains(&level);
+        let contested = passed_before || self.step_down == Some(level);
+        self.told.push(Trial { level, purpose, result });
         if result == TrialResult::Invalid && may_repeat {
-            self.repeat = Some((users, purpose));
+            self.repeat = Some((level, purpose));
             return;
         }
         self.step_down = None;
         match result {
             TrialResult::Pass => {
-                self.passes.push(users);
+                self.passes.push(level);
                 if purpose == Purpose::Confirm {
-                    self.settled = self.settled.max(Some(users));
+                    self.settled = self.settled.max(Some(level));
                 }
             }
             TrialResult::Fail => {
-                self.lowest_fail = Some(self.lowest_fail.map_or(users, |low| low.min(users)));
+                self.lowest_fail = Some(self.lowest_fail.map_or(level, |low| low.min(level)));
                 if purpose == Purpose::Confirm && contested {
                     self.confirmations_failed += 1;
-                    self.step_down = self.below(users);
+                    self.step_down = self.below(level);
                 }
             }
             TrialResult::Invalid => {
-                self.lowest_invalid = Some(self.lowest_invalid.map_or(users, |low| low.min(users)));
+                self.lowest_invalid = Some(self.lowest_invalid.map_or(level, |low| low.min(level)));
                 self.confirmation_lost = purpose == Purpose::Confirm && passed_before;
             }
         }
@@ -219,19 +232,19 @@ impl Search {
             lowest_fail: self.lowest_fail,
             bounded_by: self.bounded_by(),
             trials: self.used(),
-            confirmed: capacity.is_some_and(|users| self.passed_twice(users)),
+            confirmed: capacity.is_some_and(|level| self.passed_twice(level)),
         }
     }
 
     fn bounded_by(&self) -> BoundedBy {
         let Some(pass) = self.highest_pass() else {
             return match (self.lowest_fail, self.lowest_invalid) {
-                (Some(fail), _) if fail <= self.bounds.min_users => BoundedBy::Minimum,
-                (_, Some(invalid)) if invalid <= self.bounds.min_users => BoundedBy::Disbelief,
+                (Some(fail), _) if fail <= self.bounds.min => BoundedBy::Minimum,
+                (_, Some(invalid)) if invalid <= self.bounds.min => BoundedBy::Disbelief,
                 _ => BoundedBy::Budget,
             };
         };
-        if pass >= self.bounds.max_users {
+        if pass >= self.bounds.max {
             return BoundedBy::Maximum;
         }
         if self.between(pass, self.upper()).is_some() {
@@ -242,8 +255,8 @@ impl Search {
         if fail <= self.lowest_invalid.unwrap_or(u32::MAX) { BoundedBy::Fail } else { BoundedBy::Disbelief }
     }
 
-    fn passed_twice(&self, users: u32) -> bool {
-        self.passes.iter().filter(|level| **level == users).count() >= 2
+    fn passed_twice(&self, level: u32) -> bool {
+        self.passes.iter().filter(|passed| **passed == level).count() >= 2
     }
 
     fn used(&self) -> u32 {
@@ -263,7 +276,7 @@ impl Search {
     /// Highest level that passed and that no failure at or below it contradicts.
     fn highest_pass(&self) -> Option<u32> {
         let fail = self.lowest_fail.unwrap_or(u32::MAX);
-        self.passes.iter().copied().filter(|users| *users < fail).max()
+        self.passes.iter().copied().filter(|level| *level < fail).max()
     }
 
     /// Lowest level that is not to be tried, because it failed or could not be believed.
@@ -278,17 +291,17 @@ impl Search {
         }
         let lower = self.highest_pass();
         match (lower, self.upper()) {
-            (Some(pass), None) if pass >= self.bounds.max_users => None,
+            (Some(pass), None) if pass >= self.bounds.max => None,
             (Some(pass), None) => {
                 // Past a settled level there are few trials to come back with, so the step is small again.
                 let grown =
                     if self.settled.is_some() { 0 } else { self.passes_in_a_row().saturating_sub(1).min(4) };
                 let step = STEP_UP * f64::from(1u32 << grown);
                 let up = self.rounded(f64::from(pass) * (1.0 + step));
-                Some(if up > pass { up } else { (pass + 1).min(self.bounds.max_users) })
+                Some(if up > pass { up } else { (pass + 1).min(self.bounds.max) })
             }
             (Some(pass), upper) => self.between(pass, upper),
-            (None, Some(upper)) if upper <= self.bounds.min_users => None,
+            (None, Some(upper)) if upper <= self.bounds.min => None,
             (None, Some(upper)) => {
                 let grown = self.levels_missed().saturating_sub(1).min(4);
                 let step = (STEP_DOWN * f64::from(1u32 << grown)).min(LARGEST_STEP_DOWN);
@@ -301,7 +314,7 @@ impl Search {
     /// How many levels were tried and did not pass. One that could not be believed and was repeated is one level.
     fn levels_missed(&self) -> usize {
         let missed = self.told.iter().filter(|trial| trial.result != TrialResult::Pass);
-        missed.map(|trial| trial.users).collect::<BTreeSet<_>>().len()
+        missed.map(|trial| trial.level).collect::<BTreeSet<_>>().len()
     }
 
     /// How many of the last trials passed in a row.
@@ -311,7 +324,7 @@ impl Search {
 
     /// The middle of a bracket that is wider than the resolution.
     fn between(&self, pass: u32, upper: Option<u32>) -> Option<u32> {
-        let upper = upper.unwrap_or(self.bounds.max_users.saturating_add(1));
+        let upper = upper.unwrap_or(self.bounds.max.saturating_add(1));
         let gap = f64::from(upper.saturating_sub(pass));
         if gap <= (f64::from(upper) * self.bounds.resolution.get()).max(1.0) {
             return None;
@@ -322,24 +335,24 @@ impl Search {
 
     /// One step below a level that failed its confirmation: the resolution first, then twice and four times as much;
     /// with the last trial and nothing else that passed, far enough down to bring home an answer.
-    fn below(&self, users: u32) -> Option<u32> {
+    fn below(&self, level: u32) -> Option<u32> {
         let steps = f64::from(1u32 << self.confirmations_failed.saturating_sub(1).min(4));
         let last_chance = self.left() == 1 && self.highest_pass().is_none();
         let least = if last_chance { LAST_CHANCE_DOWN } else { 0.0 };
         let step = (self.bounds.resolution.get() * steps).max(least).min(LARGEST_STEP_DOWN);
-        let wanted = self.rounded(f64::from(users) * (1.0 - step)).min(users.saturating_sub(1));
-        (wanted >= self.bounds.min_users).then_some(wanted)
+        let wanted = self.rounded(f64::from(level) * (1.0 - step)).min(level.saturating_sub(1));
+        (wanted >= self.bounds.min).then_some(wanted)
     }
 
     /// A level a person would write down: a multiple of 1, 2 or 5 times a power of ten that is at most 1 % (and at
     /// most the resolution) of it; within the bounds.
-    fn rounded(&self, users: f64) -> u32 {
-        let finest = users * self.bounds.resolution.get().min(0.01);
+    fn rounded(&self, level: f64) -> u32 {
+        let finest = level * self.bounds.resolution.get().min(0.01);
         let power = 10f64.powf(finest.max(1.0).log10().floor());
         let unit =
             [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|u| *u <= finest.max(1.0)).unwrap_or(1.0);
-        let nice = (users / unit).round() * unit;
-        (nice as u32).clamp(self.bounds.min_users, self.bounds.max_users)
+        let nice = (level / unit).round() * unit;
+        (nice as u32).clamp(self.bounds.min, self.bounds.max)
     }
 }
 

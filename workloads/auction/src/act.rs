@@ -6,7 +6,7 @@ use barograph_auction_api::{BidUpdate, ImageSize, TOKEN_HEADER};
 use barograph_data::names::{PASSWORD, user_name};
 use barograph_data::text::words;
 use barograph_engine::{Stream, Turn};
-use barograph_http::{Answer, Fault, Method, Request};
+use barograph_http::{Answer, Fault, JSON, Method, Request};
 use barograph_model::{OpId, Outcome};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -32,8 +32,8 @@ pub(crate) struct Bad(Outcome);
 impl From<Fault> for Bad {
     fn from(fault: Fault) -> Self {
         Bad(match fault {
-            Fault::Connect { .. } | Fault::Broken(_) => Outcome::Broken,
-            Fault::Garbage => Outcome::WrongAnswer,
+            wrong if wrong.is_wrong_answer() => Outcome::WrongAnswer,
+            _ => Outcome::Broken,
         })
     }
 }
@@ -42,7 +42,7 @@ type Done<T = ()> = Result<T, Bad>;
 
 /// A request of this user and the status it should be answered with.
 struct Ask<'a> {
-    method: Method,
+    method: Method<'static>,
     path: std::fmt::Arguments<'a>,
     json: Option<&'a [u8]>,
     expected: u16,
@@ -127,8 +127,10 @@ impl<L: Line> AuctionUser<L> {
         turn.sent();
         let sent = {
             let token = self.with(|s| Rc::clone(&s.token));
-            let header = (!token.is_empty()).then_some((TOKEN_HEADER, &*token));
-            self.line.send(&Request { method: ask.method, path: ask.path, header, json: ask.json })
+            let all = [JSON, (TOKEN_HEADER, &*token)];
+            let (first, end) = (usize::from(ask.json.is_none()), 2 - usize::from(token.is_empty()));
+            let headers = &all[first..end];
+            self.line.send(&Request { method: ask.method, path: ask.path, headers, body: ask.json })
         };
         let answer = sent.await?;
         expect(&answer, ask.expected, turn)?;
@@ -145,11 +147,11 @@ impl<L: Line> AuctionUser<L> {
         json: &str,
         expected: u16,
     ) -> Done<Answer> {
-        self.request(turn, Ask { method: Method::Post, path, json: Some(json.as_bytes()), expected }).await
+        self.request(turn, Ask { method: Method::POST, path, json: Some(json.as_bytes()), expected }).await
     }
 
     async fn get(&self, turn: &mut Turn, path: std::fmt::Arguments<'_>) -> Done<Answer> {
-        self.request(turn, Ask { method: Method::Get, path, json: None, expected: 200 }).await
+        self.request(turn, Ask { method: Method::GET, path, json: None, expected: 200 }).await
     }
 
     /// One GET whose answer is read to its end and not kept.
@@ -166,10 +168,10 @@ impl<L: Line> AuctionUser<L> {
         let one = |&(item, picture): &(i64, i64)| {
             turn.sent();
             self.line.send(&Request {
-                method: Method::Get,
+                method: Method::GET,
                 path: format_args!("/auction/item/{item}/image/{picture}?size={}", size.name()),
-                header: Some((TOKEN_HEADER, &token)),
-                json: None,
+                headers: &[(TOKEN_HEADER, &token)],
+                body: None,
             })
         };
         for answer in futures::future::join_all(pictures.iter().map(one)).await {
@@ -312,10 +314,10 @@ impl<L: Line> AuctionUser<L> {
         let sent = {
             let token = self.with(|s| Rc::clone(&s.token));
             self.line.send(&Request {
-                method: Method::Get,
+                method: Method::GET,
                 path,
-                header: Some((TOKEN_HEADER, &token)),
-                json: None,
+                headers: &[(TOKEN_HEADER, &token)],
+                body: None,
             })
         };
         let answer = sent.await?;
@@ -388,7 +390,7 @@ impl<L: Line> AuctionUser<L> {
         turn.stop_others();
         self.request(
             turn,
-            Ask { method: Method::Get, path: format_args!("/auction/logout"), json: None, expected: 204 },
+            Ask { method: Method::GET, path: format_args!("/auction/logout"), json: None, expected: 204 },
         )
         .await?;
         Ok(())

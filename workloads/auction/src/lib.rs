@@ -24,7 +24,7 @@ pub use transport::{Http, HttpLine, Keeping, Line, Transport};
 pub const VERSION: u32 = 1;
 
 /// Connections a user may have at once.
-pub const CONNECTIONS_PER_USER: usize = 4;
+pub const CONNECTIONS_PER_USER: u32 = 4;
 
 /// Users of the driver share this many accounts each, one of them per session, so that histories of many accounts are
 /// read. The data holds as many accounts per user it admits.

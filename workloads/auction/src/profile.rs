@@ -73,7 +73,7 @@ const TABLE: [Row; 20] = [
 /// The profile by its name; only `official2` exists.
 #[must_use]
 pub fn profile(name: &str) -> Option<Profile> {
-    (name == "official2").then(|| Profile { name: "official2", rules: rules(), derived: derived() })
+    (name == "official2").then(|| Profile { name: "official2", rules: rules(), derived: Some(derived()) })
 }
 
 fn rules() -> Vec<QosRule> {
@@ -81,6 +81,8 @@ fn rules() -> Vec<QosRule> {
         op: *op,
         quantile: QUANTILE,
         limit: (*limit > 0).then(|| Nanos::from_secs(*limit)),
+        // The profile never does the operations without a share.
+        judged: *mix > 0.0,
         mix: Share::percent(*mix),
         mix_tolerance: Share::percent(*tolerance),
         failures: FAILURES,
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_derived_figures_are_the_published_ones() {
-        let d = profile("official2").unwrap().derived;
+        let d = profile("official2").unwrap().derived.unwrap();
         assert!((d.ops_per_user_s - 0.413).abs() < 0.001, "{d:?}");
         assert!((d.session_s - 103.0).abs() < 0.5, "{d:?}");
         // Published 1.86 counts five previews of an item; here an item has four pictures of its own.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use barograph_http::{Answer, Client, Connections, Fault, Request};
+use barograph_http::{Answer, Client, Connections, Fault, Policy, Request, Resolved};
 use barograph_model::UserId;
 
 use crate::CONNECTIONS_PER_USER;
@@ -48,7 +48,7 @@ impl Keeping {
     #[must_use]
     pub fn connections_per_user(self) -> f64 {
         match self {
-            Keeping::BetweenOperations => CONNECTIONS_PER_USER as f64,
+            Keeping::BetweenOperations => f64::from(CONNECTIONS_PER_USER),
             Keeping::WithinOperation => 1.65,
         }
     }
@@ -58,7 +58,8 @@ impl Http {
     /// To the application at `to`.
     #[must_use]
     pub fn new(to: SocketAddr, keeping: Keeping) -> Self {
-        Http { client: Client::new(to), keeping }
+        let policy = Policy::PerUser(CONNECTIONS_PER_USER);
+        Http { client: Client::new(&Resolved::at(to, policy)), keeping }
     }
 }
 
@@ -72,8 +73,7 @@ impl Transport for Http {
     type Line = HttpLine;
 
     fn line(&self, user: UserId) -> HttpLine {
-        let connections = Connections::new(&self.client, user.0, CONNECTIONS_PER_USER);
-        HttpLine { connections, keeping: self.keeping }
+        HttpLine { connections: self.client.user(user.0), keeping: self.keeping }
     }
 }
 

@@ -1,17 +1,19 @@
 //! The auction workload and application, as the harness wants a kind of workload.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_auction::fill::{FillPlan, Marker};
 use barograph_auction::sizes::{self, Factors};
 use barograph_engine::{Runnable, runnable};
-use barograph_harness::{DataSet, FillLine, FillProgress, Job, SizeInfo, Verified, WorkloadKind};
+use barograph_harness::{
+    DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, LoadJob, SizeInfo, Verified, WorkloadKind,
+};
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Readiness, Unit};
 use barograph_record::{Count, Figure, Fill};
-use barograph_spec::{Connections, DataPlan, Plan, Refusal};
+use barograph_spec::{Connections, DataPlan, Refusal};
 use barograph_workload_auction::{Auction, Http, Keeping, VERSION, ops, profile};
 
 use crate::commands::fill::Line;
@@ -37,16 +39,16 @@ impl WorkloadKind for AuctionKind {
         VERSION
     }
 
-    fn ops(&self) -> &'static [OpSpec] {
+    fn ops(&self) -> &[OpSpec] {
         &ops::ALL
     }
 
-    fn session_op(&self) -> Option<&'static str> {
+    fn session_op(&self) -> Option<&str> {
         Some("Login")
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["official2"]
+    fn profiles(&self) -> Vec<&str> {
+        vec!["official2"]
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
@@ -57,6 +59,27 @@ impl WorkloadKind for AuctionKind {
         profile::profile(name).map(|_| profile::behaviours())
     }
 
+    fn deployment(&self) -> Option<&dyn Deployment> {
+        Some(self)
+    }
+
+    fn connections(&self, users: u32, kept: Connections) -> u64 {
+        (f64::from(users) * keeping(kept).connections_per_user()).ceil() as u64
+    }
+
+    fn longest_wait(&self) -> Option<Nanos> {
+        Some(LONGEST_POLL)
+    }
+
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+        let address = address(job.url)?;
+        let keeping = keeping(job.plan.driver.connections);
+        let max_users = job.data.ok_or(HarnessError::NoData)?.max_users;
+        Ok(runnable(move || Auction::new(Http::new(address, keeping), max_users)))
+    }
+}
+
+impl Deployment for AuctionKind {
     fn sizes(&self) -> Vec<SizeInfo> {
         sizes::ALL.iter().map(|s| SizeInfo { name: s.name, max_users: s.max_users }).collect()
     }
@@ -115,30 +138,32 @@ impl WorkloadKind for AuctionKind {
         unit("serve", args, job, Readiness::StdoutLine { timeout: job.plan.target.start_timeout.into() })
     }
 
-    fn connections_per_user(&self, connections: Connections) -> f64 {
-        keeping(connections).connections_per_user()
-    }
-
-    fn longest_wait(&self) -> Option<Nanos> {
-        Some(LONGEST_POLL)
-    }
-
-    fn load(&self, target: SocketAddr, plan: &Plan, data: &DataSet) -> Box<dyn Runnable> {
-        let (max_users, keeping) = (data.max_users, keeping(plan.driver.connections));
-        runnable(move || Auction::new(Http::new(target, keeping), max_users))
-    }
-
     fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf> {
         vec![Marker::path(data_dir)]
     }
 
-    fn verify(&self, target: SocketAddr) -> Later<'_, Result<Verified, String>> {
+    fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>> {
         Box::pin(async move {
+            let target = address(url).map_err(|why| why.to_string())?;
             let asked = tokio::task::spawn_blocking(move || crate::commands::serve::ask_check(target)).await;
             let report = asked.map_err(|e| e.to_string())??;
             Ok(Verified { ok: report.ok, findings: report.findings })
         })
     }
+}
+
+/// The address in a URL. The name in it is resolved before any clock starts.
+fn address(url: &str) -> Result<SocketAddr, HarnessError> {
+    let unreachable = |why: Box<dyn std::error::Error + Send + Sync>| HarnessError::Unreachable {
+        url: url.to_owned(),
+        why,
+    };
+    let host = url.strip_prefix("http://").map(|rest| rest.split('/').next().unwrap_or(rest));
+    let host = host.ok_or_else(|| {
+        unreachable("the auction speaks http:// with its port, as in http://127.0.0.1:8080".into())
+    })?;
+    let found = host.to_socket_addrs().map_err(|why| unreachable(why.into()))?.next();
+    found.ok_or_else(|| unreachable("the name has no address".into()))
 }
 
 fn keeping(connections: Connections) -> Keeping {

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context;
-use barograph_harness::{Checked, HarnessError, WorkloadKind};
+use barograph_harness::{Checked, HarnessError, Target};
 use barograph_record::ExitCode;
-use barograph_spec::{Refusal, Refused};
 
 use super::{Done, Failed};
 use crate::args::RunArgs;
-use crate::{catalog, machine, terminal};
+use crate::catalog::{self, Found};
+use crate::{machine, terminal, told};
 
 /// The plan of the main job, so that the program works without its source tree.
 const DEFAULT_PLAN: &str = include_str!("../../../../plans/auction.toml");
@@ -18,26 +18,20 @@ const DEFAULT_PLAN: &str = include_str!("../../../../plans/auction.toml");
 const DEFAULT_NAME: &str = "plans/auction.toml";
 
 /// Reads the plan that was asked for and checks it against its workload and this machine.
-pub(crate) fn load(args: &RunArgs) -> Result<(Checked, &'static dyn WorkloadKind), Failed> {
+pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Found), Failed> {
     let (name, text) = match &args.plan {
         Some(path) => (path.display().to_string(), read(path)?),
         None => (DEFAULT_NAME.to_owned(), DEFAULT_PLAN.to_owned()),
     };
     let plan = barograph_spec::read(&name, &text, &args.sets).map_err(HarnessError::Refused)?;
-    let Some(kind) = catalog::workload(&plan.workload) else {
-        let names: Vec<&str> = catalog::WORKLOADS.iter().map(|k| k.name()).collect();
-        let refusal = Refusal {
-            place: plan.place("workload").to_owned(),
-            key: "workload".to_owned(),
-            value: format!("{:?}", plan.workload),
-            allowed: format!("one of {}", names.join(", ")),
-            remedy: "`barograph list workloads` shows them".to_owned(),
-        };
-        return Err(HarnessError::Refused(Refused(vec![refusal])).into());
-    };
+    let found = catalog::workload(&plan).map_err(HarnessError::Refused)?;
     let machine = machine::facts(&plan.data.dir);
-    let checked = barograph_harness::check(&plan, kind, machine).map_err(HarnessError::Refused)?;
-    Ok((checked, kind))
+    let checked =
+        barograph_harness::check(&plan, found.kind.as_ref(), machine).map_err(HarnessError::Refused)?;
+    if let Some(scenario) = &found.scenario {
+        catalog::allows(scenario.scenario(), &checked).map_err(HarnessError::Refused)?;
+    }
+    Ok((checked, found))
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
@@ -49,17 +43,20 @@ fn read(path: &Path) -> Result<String, Failed> {
 }
 
 /// Says what will happen.
-pub(crate) fn describe(checked: &Checked, kind: &dyn WorkloadKind) -> String {
+pub(crate) fn describe(checked: &Checked, found: &Found) -> String {
     let mut text = barograph_spec::explain(&checked.plan);
-    let dir = checked.data.dir_in(&checked.plan.data.dir);
-    let filled = kind.is_filled(&dir);
-    let how = if filled { "there already" } else { "to be filled first" };
-    text.push_str(&format!(
-        "fill      for {} users, about {:.1} GB, {how}: {}\n",
-        checked.data.max_users,
-        checked.data.bytes as f64 / 1e9,
-        dir.display()
-    ));
+    if let (Target::Deployed, Some(data), Some(deployment)) =
+        (&checked.target, &checked.data, found.kind.deployment())
+    {
+        let dir = data.dir_in(&checked.plan.data.dir);
+        let how = if deployment.is_filled(&dir) { "there already" } else { "to be filled first" };
+        text.push_str(&format!(
+            "fill      for {} users, about {:.1} GB, {how}: {}\n",
+            data.max_users,
+            data.bytes as f64 / 1e9,
+            dir.display()
+        ));
+    }
     for note in &checked.notes {
         text.push_str(&format!("note      {note}\n"));
     }
@@ -68,7 +65,12 @@ pub(crate) fn describe(checked: &Checked, kind: &dyn WorkloadKind) -> String {
 
 /// Checks and explains.
 pub(crate) fn check(args: &RunArgs) -> Done {
-    let (checked, kind) = load(args)?;
-    terminal::result(describe(&checked, kind).trim_end());
+    let (checked, found) = load(args)?;
+    let mut text = describe(&checked, &found);
+    if let Some(scenario) = &found.scenario {
+        text.push('\n');
+        text.push_str(&told::scenario(scenario.scenario()));
+    }
+    terminal::result(text.trim_end());
     Ok(ExitCode::Fine)
 }

@@ -13,6 +13,7 @@ pub(crate) fn list(args: &ListArgs) -> Done {
         Listed::Platforms => catalog::PLATFORMS.iter().for_each(|p| terminal::result(p.name())),
         Listed::Sizes => sizes(),
         Listed::Plans => plans(),
+        Listed::Scenarios => scenarios(),
         Listed::Runs => runs(args)?,
         Listed::Keys => keys(),
     }
@@ -20,7 +21,7 @@ pub(crate) fn list(args: &ListArgs) -> Done {
 }
 
 fn workloads() {
-    for kind in catalog::WORKLOADS {
+    for kind in catalog::BUILT_IN {
         terminal::result(&format!(
             "{}  version {}, profiles {}",
             kind.name(),
@@ -31,28 +32,47 @@ fn workloads() {
             terminal::result(&format!("  {:<22} {}", op.name, op.about));
         }
     }
+    terminal::result("scenario  users as small programs in a file, on any HTTP service");
+    terminal::result("  `barograph list scenarios` shows files, `barograph new scenario` writes one");
 }
 
 fn sizes() {
-    for kind in catalog::WORKLOADS {
-        for size in kind.sizes() {
-            terminal::result(&format!("{:<10} {:<10} {:>7} users", kind.name(), size.name, size.max_users));
+    let deployments = catalog::BUILT_IN.iter().filter_map(|kind| Some((kind.name(), kind.deployment()?)));
+    for (name, deployment) in deployments {
+        for size in deployment.sizes() {
+            terminal::result(&format!("{name:<10} {:<10} {:>7} users", size.name, size.max_users));
         }
     }
 }
 
-fn plans() {
-    let Ok(entries) = std::fs::read_dir("plans") else {
-        terminal::say("no folder `plans` here; the plan of the main job is built in: `barograph run`");
-        return;
-    };
+/// What a file says of itself in its first line: a comment, or what it is about.
+fn about(line: &str) -> &str {
+    let said = line.strip_prefix("about = \"").and_then(|rest| rest.strip_suffix('"'));
+    said.unwrap_or_else(|| line.trim_start_matches(['#', ' ']))
+}
+
+/// The TOML files of a folder with the first line of each; false when there is no such folder.
+fn files(folder: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
     let mut names: Vec<_> =
         entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|x| x == "toml")).collect();
     names.sort();
     for path in names {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let about = text.lines().next().unwrap_or("").trim_start_matches(['#', ' ']).to_owned();
-        terminal::result(&format!("{:<30} {about}", path.display()));
+        terminal::result(&format!("{:<30} {}", path.display(), about(text.lines().next().unwrap_or(""))));
+    }
+    true
+}
+
+fn plans() {
+    if !files("plans") {
+        terminal::say("no folder `plans` here; the plan of the main job is built in: `barograph run`");
+    }
+}
+
+fn scenarios() {
+    if !files("scenarios") {
+        terminal::say("no folder `scenarios` here; `barograph new scenario` writes a first one");
     }
 }
 

@@ -1,55 +1,98 @@
 //! `barograph run`: the plan, the run, the verdict, the report.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
-use barograph_harness::{Stop, StopHandle, World};
+use barograph_harness::{Checked, Finished, Screen, Stop, StopHandle, World};
+use barograph_model::Nanos;
 use barograph_record::{ExitCode, Run, RunId};
 
 use super::{Done, Failed, check};
 use crate::args::RunArgs;
+use crate::catalog::{self, Found};
+use crate::disclosure;
 use crate::terminal::{self, Terminal};
-use crate::{catalog, disclosure, machine};
 
 /// Runs a plan.
 pub(crate) fn run(args: &RunArgs) -> Done {
-    let (checked, kind) = check::load(args)?;
-    terminal::say(check::describe(&checked, kind).trim_end());
-    if cfg!(debug_assertions) {
-        terminal::say("note      this is a debug build: its figures mean nothing");
-    }
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
-    let now = jiff::Timestamp::now();
-    let (stop_handle, stop) = Stop::new();
-    let world = World {
-        kind,
-        platform: catalog::PLATFORMS[0],
-        stop,
-        // Two runs of the same second differ by the process that made them.
-        id: RunId::new(now, (std::process::id() & 0xffff) as u16),
-        started_at: format!("{now:.0}"),
-        tool: format!("barograph {} ({})", env!("CARGO_PKG_VERSION"), env!("BAROGRAPH_COMMIT")),
-        disclosure: disclosure::disclosure(&checked, kind, &command),
-        command,
-        cores: machine::cores(),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime of the harness")
-        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    let (checked, found) = check::load(args)?;
+    terminal::say(check::describe(&checked, &found).trim_end());
+    warn_of_debug_builds();
+    let start = Start::now();
     let mut screen = Terminal::new();
-    let finished = runtime.block_on(async {
-        tokio::spawn(listen_for_signals(stop_handle));
-        barograph_harness::run(checked, &world, &mut screen).await
-    });
+    let finished = start.carry_out(checked, &found, &mut screen);
     screen.finish();
     let finished = finished?;
     conclude(&finished.dir, finished.error.is_some())?;
+    for failures in found.scenario.iter().flat_map(|kind| kind.failures()) {
+        terminal::result(&format!("failed  {}", failures.line()));
+    }
     if let Some(why) = finished.error {
         return Err(Failed::new(finished.exit, why));
     }
     Ok(finished.exit)
+}
+
+/// Says it once, where figures are about to be taken.
+pub(crate) fn warn_of_debug_builds() {
+    if cfg!(debug_assertions) {
+        terminal::say("note      this is a debug build: its figures mean nothing");
+    }
+}
+
+/// The time of day, for what a target is told; nothing is measured with it.
+pub(crate) fn time_of_day() -> Nanos {
+    let since = jiff::Timestamp::now().as_nanosecond();
+    Nanos(u64::try_from(since).unwrap_or(0))
+}
+
+/// A run that is about to begin: its name, and the means to stop it.
+pub(crate) struct Start {
+    pub(crate) id: RunId,
+    pub(crate) stop: StopHandle,
+    heard: Stop,
+    at: String,
+}
+
+impl Start {
+    pub(crate) fn now() -> Self {
+        let now = jiff::Timestamp::now();
+        let (stop, heard) = Stop::new();
+        // Two runs of the same second differ by the process that made them.
+        let id = RunId::new(now, (std::process::id() & 0xffff) as u16);
+        Start { id, stop, heard, at: format!("{now:.0}") }
+    }
+
+    /// Runs what was checked, with signals heard.
+    pub(crate) fn carry_out(
+        self,
+        checked: Checked,
+        found: &Found,
+        screen: &mut dyn Screen,
+    ) -> Result<Finished, Failed> {
+        let command = std::env::args().collect::<Vec<_>>().join(" ");
+        let world = World {
+            kind: Arc::clone(&found.kind),
+            platform: catalog::PLATFORMS[0],
+            stop: self.heard,
+            id: self.id,
+            started_at: self.at,
+            tool: format!("barograph {} ({})", env!("CARGO_PKG_VERSION"), env!("BAROGRAPH_COMMIT")),
+            disclosure: disclosure::disclosure(&checked, found, &command),
+            command,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("start the runtime of the harness")
+            .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+        let finished = runtime.block_on(async {
+            tokio::spawn(listen_for_signals(self.stop));
+            barograph_harness::run(checked, &world, screen).await
+        });
+        Ok(finished?)
+    }
 }
 
 /// Ctrl-C and a polite kill both stop the run in order.

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use barograph_auction::ServeConfig;
 use barograph_auction::fill::Marker;
 use barograph_auction_api::{CheckReport, routes};
-use barograph_http::{Client, Connections, Method, Request};
+use barograph_http::{Client, Method, Policy, Request, Resolved};
 use barograph_record::ExitCode;
 
 use super::{Done, Failed};
@@ -94,19 +94,23 @@ pub(crate) fn when_input_ends(then: impl FnOnce() + Send + 'static) {
 
 /// Asks the application at `target` whether its data is right. Blocks.
 pub(crate) fn ask_check(target: SocketAddr) -> Result<CheckReport, String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
-    let asked = runtime.block_on(tokio::time::timeout(CHECK_TIMEOUT, ask(target)));
-    match asked {
+    // The client knows no clock: its thread is left behind when it takes too long.
+    let (answer, asked) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let report = barograph_reactor::block_on(ask(target)).map_err(anyhow::Error::new).flatten();
+        // Nobody waits any more when the time is over.
+        let _ = answer.send(report);
+    });
+    match asked.recv_timeout(CHECK_TIMEOUT) {
         Ok(report) => report.map_err(|why| format!("{why:#}")),
         Err(_) => Err(format!("no answer within {} s", CHECK_TIMEOUT.as_secs())),
     }
 }
 
 async fn ask(target: SocketAddr) -> anyhow::Result<CheckReport> {
-    let connections = Connections::new(&Client::new(target), 0, 1);
+    let connections = Client::new(&Resolved::at(target, Policy::PerUser(1))).user(0);
     let path = routes::check();
-    let request = Request { method: Method::Get, path: format_args!("{path}"), header: None, json: None };
+    let request = Request { method: Method::GET, path: format_args!("{path}"), headers: &[], body: None };
     let answer = connections.send(&request).await?;
     if answer.status != 200 {
         return Err(anyhow!("{path} answered {}", answer.status));

@@ -33,7 +33,8 @@ fn open(args: &RecordArgs) -> Result<Run, Failed> {
     Ok(Run::open(&dir)?)
 }
 
-fn latest(runs: &Path) -> Result<PathBuf, Failed> {
+/// The latest run.
+pub(super) fn latest(runs: &Path) -> Result<PathBuf, Failed> {
     let last = barograph_record::list(runs)?.into_iter().max();
     let last = last.ok_or_else(|| anyhow!("find a run in `{}`; `barograph run` makes one", runs.display()));
     last.map(|id| runs.join(id.as_str())).map_err(|why| Failed::new(ExitCode::Refused, why))

@@ -35,16 +35,16 @@ fn impossible_values_are_all_refused_at_once() {
     let expected = "barograph: the plan cannot be run
 p.toml:4: `load.duration` = \"short\"
   allowed: one of quick, standard, full
-  to do:   give `load.duration` a value in that range, or leave it out for the default
+  to do:   give `load.duration` such a value, or leave it out for the default
 p.toml:3: `load.users` = 0
   allowed: a whole number from 1 to 1000000
-  to do:   give `load.users` a value in that range, or leave it out for the default
+  to do:   give `load.users` such a value, or leave it out for the default
 p.toml:6: `data.images` = 1.5
   allowed: a number from 0 to 1
-  to do:   give `data.images` a value in that range, or leave it out for the default
+  to do:   give `data.images` such a value, or leave it out for the default
 --set: `target.port` = \"http\"
   allowed: a whole number from 0 to 65535
-  to do:   give `target.port` a value in that range, or leave it out for the default
+  to do:   give `target.port` such a value, or leave it out for the default
 ";
     assert_eq!(refused(text, &["target.port=http"]), expected);
 }
@@ -62,7 +62,7 @@ fn text_that_is_not_toml_is_refused_with_its_line() {
 
 #[test]
 fn names_that_nobody_knows_are_refused_with_the_known_ones() {
-    let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"mail\"\n  allowed: one of auction\n  \
+    let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"mail\"\n  allowed: one of auction, scenario\n  \
         to do:   `barograph list workloads` shows them\n";
     assert_eq!(refused("workload = \"mail\"", &[]), expected);
     let expected = "barograph: the plan cannot be run\np.toml:1: `profile` = \"calm\"\n  allowed: one of official2\n  \

@@ -74,7 +74,7 @@ fn is_found_silent(timeout: &str) {
     let sets = ["load.users=30", "load.ramp_s=0", "load.warm_up_s=90", timeout];
     let finished = fake::run(root.path(), &sets, |_| always(Act::Stall));
     assert!(
-        matches!(finished.error, Some(HarnessError::TargetSilent { seconds: 30 })),
+        matches!(finished.error, Some(HarnessError::TargetSilent { seconds: 30, .. })),
         "{:?}",
         finished.error
     );

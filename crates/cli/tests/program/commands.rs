@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use barograph_auction_api::routes;
-use barograph_http::{Client, Connections, Method, Request};
+use barograph_http::{Client, Method, Policy, Request, Resolved};
 use rustix::process::Signal;
 
 use crate::going::{Going, until};
@@ -13,21 +13,21 @@ use crate::place::{Place, fixed, shared_data};
 
 /// Status and body of a GET.
 fn get(at: &str, path: &str) -> (u16, String) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let connections = Connections::new(&Client::new(at.parse().unwrap()), 0, 1);
-        let request = Request { method: Method::Get, path: format_args!("{path}"), header: None, json: None };
+    let answer = barograph_reactor::block_on(async {
+        let connections = Client::new(&Resolved::at(at.parse().unwrap(), Policy::PerUser(1))).user(0);
+        let request = Request { method: Method::GET, path: format_args!("{path}"), headers: &[], body: None };
         let answer = connections.send(&request).await.unwrap();
         (answer.status, String::from_utf8(answer.body().to_vec()).unwrap())
-    })
+    });
+    answer.unwrap()
 }
 
 /// The one filled data set.
-fn filled() -> std::path::PathBuf {
+pub(crate) fn filled() -> std::path::PathBuf {
     fs::read_dir(shared_data()).unwrap().next().unwrap().unwrap().path()
 }
 
-fn serve(place: &Place, data: &Path) -> Command {
+pub(crate) fn serve(place: &Place, data: &Path) -> Command {
     let mut command = place.program(&["serve", "auction", "--listen", "127.0.0.1:0"]);
     command.arg("--data").arg(data).arg("--state").arg(place.root().join("state"));
     command
@@ -137,7 +137,7 @@ fn a_search_keeps_its_trials_and_its_record_can_be_shown_again() {
     let run = place.record();
     let verdict = run.verdict().unwrap();
     let search = verdict.search.as_ref().unwrap();
-    let trials: Vec<_> = run.trials().map(|t| (t.n, t.users)).collect();
+    let trials: Vec<_> = run.trials().map(|t| (t.n, t.level)).collect();
     assert_eq!(trials.len(), search.trials as usize);
     assert!((1..=3).contains(&trials.len()) && trials[0].0 == 1, "{trials:?}");
     assert!(trials.iter().all(|(_, users)| (5..=30).contains(users)), "{trials:?}");

@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_engine::{Runnable, runnable};
 use barograph_harness::{
-    DataSet, FillLine, Finished, Job, Machine, Progress, Screen, SizeInfo, Stop, Verified, WorkloadKind,
-    World,
+    DataSet, Deployment, FillLine, Finished, HarnessError, Job, LoadJob, Machine, Progress, Screen, SizeInfo,
+    Stop, Verified, WorkloadKind, World,
 };
 use barograph_model::{Behaviours, OpSpec, Phase, Profile};
 use barograph_platform::{
@@ -15,7 +16,7 @@ use barograph_platform::{
     Unit,
 };
 use barograph_record::{Fill, RunId};
-use barograph_spec::{Connections, DataPlan, Plan, Refusal};
+use barograph_spec::{Connections, DataPlan, Refusal};
 use barograph_testkit::{Script, Server};
 use barograph_workload_auction::{Auction, Http, Keeping, ops, profile};
 use tokio::sync::watch;
@@ -46,14 +47,14 @@ impl WorkloadKind for Kind {
     fn version(&self) -> u32 {
         barograph_workload_auction::VERSION
     }
-    fn ops(&self) -> &'static [OpSpec] {
+    fn ops(&self) -> &[OpSpec] {
         &ops::ALL
     }
-    fn session_op(&self) -> Option<&'static str> {
+    fn session_op(&self) -> Option<&str> {
         Some("Login")
     }
-    fn profiles(&self) -> &'static [&'static str] {
-        &["official2"]
+    fn profiles(&self) -> Vec<&str> {
+        vec!["official2"]
     }
     fn profile(&self, name: &str) -> Option<Profile> {
         profile::profile(name)
@@ -61,6 +62,20 @@ impl WorkloadKind for Kind {
     fn behaviours(&self, name: &str) -> Option<Behaviours> {
         profile::profile(name).map(|_| profile::behaviours())
     }
+    fn deployment(&self) -> Option<&dyn Deployment> {
+        Some(self)
+    }
+    fn connections(&self, users: u32, _: Connections) -> u64 {
+        4 * u64::from(users)
+    }
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+        let max_users = job.data.unwrap().max_users;
+        let target: SocketAddr = job.url.strip_prefix("http://").unwrap().parse().unwrap();
+        Ok(runnable(move || Auction::new(Http::new(target, Keeping::BetweenOperations), max_users)))
+    }
+}
+
+impl Deployment for Kind {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "none", max_users: 60 }]
     }
@@ -98,14 +113,7 @@ impl WorkloadKind for Kind {
     fn serve_unit(&self, job: &Job<'_>) -> Unit {
         unit("serve", job)
     }
-    fn connections_per_user(&self, _: Connections) -> f64 {
-        4.0
-    }
-    fn load(&self, target: SocketAddr, _: &Plan, data: &DataSet) -> Box<dyn Runnable> {
-        let max_users = data.max_users;
-        runnable(move || Auction::new(Http::new(target, Keeping::BetweenOperations), max_users))
-    }
-    fn verify(&self, _: SocketAddr) -> Later<'_, Result<Verified, String>> {
+    fn verify<'a>(&'a self, _: &'a str) -> Later<'a, Result<Verified, String>> {
         Box::pin(async { Ok(Verified { ok: true, findings: vec![] }) })
     }
 }
@@ -199,12 +207,13 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     sets.push("load.strategy=fixed".to_owned());
     let plan = barograph_spec::read("test", "", &sets).unwrap();
     let checked =
-        barograph_harness::check(&plan, &Kind, Machine { open_files: 10_000, free_bytes: None }).unwrap();
+        barograph_harness::check(&plan, &Kind, Machine { open_files: 10_000, free_bytes: None, cores: 2 })
+            .unwrap();
     // The other end is kept, so nobody ever wants it to stop.
     let (_keep, stop) = Stop::new();
     let now = jiff::Timestamp::now();
     let world = World {
-        kind: &Kind,
+        kind: Arc::new(Kind),
         platform: &platform,
         stop,
         id: RunId::new(now, 1),
@@ -212,7 +221,6 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
         tool: "test".to_owned(),
         command: "test".to_owned(),
         disclosure: serde_json::json!({}),
-        cores: 2,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let finished = runtime.block_on(barograph_harness::run(checked, &world, &mut Dark)).unwrap();

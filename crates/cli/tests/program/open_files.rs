@@ -11,7 +11,7 @@ use crate::fake::Kind;
 fn checked(open_files: u64, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
-    check(&plan, &Kind, Machine { open_files, free_bytes: None })
+    check(&plan, &Kind, Machine { open_files, free_bytes: None, cores: 2 })
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_fixed_number_that_does_not_fit_is_refused() {
 fn a_search_goes_as_far_as_files_allow_and_says_so() {
     let checked = checked(700, &["load.min_users=5"]).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
-    assert_eq!((bounds.min_users, bounds.max_users), (5, 50));
+    assert_eq!((bounds.min, bounds.max), (5, 50));
     assert!(
         checked.notes.iter().any(|n| n.contains("the connections of 50 users fit into the 700 files")),
         "{:?}",

@@ -1,32 +1,38 @@
 //! The report of a real run in a real browser: it opens from the disk and complains about nothing.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::going::Going;
 use crate::place::{Place, fixed};
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a skipped test says why")]
 fn the_report_of_a_run_opens_in_a_browser() {
+    let place = Place::new();
+    let ran = Going::start(place.run(None, &fixed(30, 5))).end();
+    assert!(matches!(ran.code, Some(0 | 4 | 9)), "{ran:?}");
+    let run = place.record();
+    opens_in_a_browser(&place, &run.dir.join("report.html"), &run.verdict().unwrap().sentence);
+}
+
+/// Opens a page from the disk; it must show `words` and at least two figures, and complain about nothing.
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+pub(crate) fn opens_in_a_browser(place: &Place, page: &Path, words: &str) {
     let starts = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
     let Some(browser) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(starts) else {
         println!("skipped: no chromium on the PATH (apt-get install chromium)");
         return;
     };
-    let place = Place::new();
-    let ran = Going::start(place.run(None, &fixed(30, 5))).end();
-    assert!(matches!(ran.code, Some(0 | 4 | 9)), "{ran:?}");
-    let run = place.record();
     let mut command = Command::new(browser);
     command
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"])
         // Whatever the page asked for outside would fail, and show up in the log.
         .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking"])
         .arg(format!("--user-data-dir={}", place.root().join("profile").display()))
-        .arg(format!("file://{}", run.dir.join("report.html").display()));
+        .arg(format!("file://{}", page.display()));
     let shown = Going::start(command).end();
     let complaints: Vec<&str> = shown.err.lines().filter(|l| l.contains("CONSOLE")).collect();
     assert_eq!(complaints, Vec::<&str>::new());
-    assert!(shown.out.contains(&run.verdict().unwrap().sentence));
+    assert!(shown.out.contains(words), "{words} is not shown");
     assert!(shown.out.matches("<svg").count() >= 2 && shown.out.contains("</html>"));
 }

@@ -3,37 +3,38 @@
 use barograph_model::Strategy;
 
 use super::*;
-use crate::testing::KIND;
+use crate::testing::Kind;
 
-const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None };
+const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
 
 fn checked(machine: Machine, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
-    check(&plan, &KIND, machine)
+    check(&plan, &Kind::default(), machine)
 }
 
 /// Fewest and most users of the search, and why not more.
-fn bounds(machine: Machine, sets: &[&str]) -> (u32, u32, MostUsers) {
+fn bounds(machine: Machine, sets: &[&str]) -> (u32, u32, Most) {
     let checked = checked(machine, sets).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
-    (bounds.min_users, bounds.max_users, checked.most_users)
+    (bounds.min, bounds.max, checked.most)
 }
 
 #[test]
 fn bounds_left_open_follow_the_data_the_plan_or_the_open_files() {
-    assert_eq!(bounds(ROOMY, &[]), (60, 60, MostUsers::Data));
-    assert_eq!(bounds(ROOMY, &["load.max_users=40"]), (40, 40, MostUsers::Plan));
-    assert_eq!(bounds(ROOMY, &["load.min_users=7", "load.max_users=60"]), (7, 60, MostUsers::Data));
+    assert_eq!(bounds(ROOMY, &[]), (60, 60, Most::Data));
+    assert_eq!(bounds(ROOMY, &["load.max_users=40"]), (40, 40, Most::Plan));
+    assert_eq!(bounds(ROOMY, &["load.min_users=7", "load.max_users=60"]), (7, 60, Most::Data));
     let few = Machine { open_files: 700, ..ROOMY };
-    assert_eq!(bounds(few, &[]), (50, 50, MostUsers::OpenFiles { limit: 700 }));
-    assert_eq!(bounds(few, &["load.min_users=7"]), (7, 50, MostUsers::OpenFiles { limit: 700 }));
+    assert_eq!(bounds(few, &[]), (50, 50, Most::OpenFiles { limit: 700 }));
+    assert_eq!(bounds(few, &["load.min_users=7"]), (7, 50, Most::OpenFiles { limit: 700 }));
 }
 
 #[test]
 fn what_was_decided_stands_under_the_plan() {
     let resolved = checked(ROOMY, &[]).unwrap().plan.resolved;
-    let tail = "\n# decided on this machine\n# load.min_users = 60\n# load.max_users = 60\n# driver.connections = \"keep\"\n";
+    let tail = "\n# decided on this machine\n# profile = \"official2\"\n# load.min_users = 60\n# load.max_users = 60\n\
+                # driver.connections = \"keep\"\n# driver.workers = 1\n";
     assert!(resolved.ends_with(tail), "{resolved}");
 }
 
@@ -57,4 +58,120 @@ fn a_time_out_shorter_than_the_waits_of_the_application_is_told() {
 #[test]
 fn a_window_needs_as_many_intervals_as_the_test_for_steadiness() {
     assert_eq!(barograph_spec::FEWEST_INTERVALS as usize, barograph_stats::steady::FEWEST_VALUES);
+}
+
+/// Workers and notes of a plan for users that load what is there already.
+fn driven(cores: usize, open_files: u64, sets: &[&str]) -> (usize, Vec<String>) {
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let plan = barograph_spec::read("p.toml", "[target]\nurl = \"http://127.0.0.1:9/\"\n", &sets).unwrap();
+    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let checked = check(&plan, &kind, Machine { open_files, free_bytes: None, cores }).unwrap();
+    (checked.plan.driver.workers, checked.notes)
+}
+
+#[test]
+fn workers_are_half_the_cores_or_as_many_as_the_connections_need() {
+    let users = ["load.strategy=fixed", "load.users=10000"];
+    assert_eq!(driven(8, 50_000, &users), (4, vec![]));
+    assert_eq!(driven(1, 50_000, &users), (1, vec![]));
+    // 40,000 connections, 9,500 to a table.
+    let note = "5 workers drive the load instead of 1: the connections of 10,000 users need 40,000 open files, and each \
+        worker has a table of 10,000";
+    assert_eq!(driven(2, 10_000, &users), (5, vec![note.to_owned()]));
+    assert_eq!(driven(2, 10_000, &["load.unit=rate", "load.most_users=10000"]).0, 5);
+    assert_eq!(
+        driven(2, 10_000, &["driver.workers=7", "load.strategy=fixed", "load.users=10000"]),
+        (7, vec![])
+    );
+}
+
+#[test]
+fn too_few_workers_for_the_connections_are_refused() {
+    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let few = Machine { open_files: 700, free_bytes: None, cores: 2 };
+    let refused = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+        check(&barograph_spec::read("p.toml", "", &sets).unwrap(), &kind, few).unwrap_err().to_string()
+    };
+    let there = "target.url=http://127.0.0.1:9/";
+    assert_eq!(
+        refused(&[there, "driver.workers=2", "load.strategy=fixed", "load.users=101"]),
+        "--set: `load.users` = 101\n  allowed: at most 100: each of 2 workers here may open 700 files\n  to do:   raise the \
+         limit to 702 (ulimit -n; it needs root), or lower the number of users"
+    );
+    let rate = refused(&[there, "driver.workers=1", "load.unit=rate", "load.most_users=51"]);
+    assert!(
+        rate.starts_with("--set: `load.most_users` = 51\n  allowed: at most 50: a process here may open 700"),
+        "{rate}"
+    );
+}
+
+#[test]
+fn an_application_of_ours_has_one_table_of_open_files() {
+    let few = Machine { open_files: 700, ..ROOMY };
+    let checked = checked(few, &["load.strategy=fixed", "load.users=50"]).unwrap();
+    assert_eq!((checked.plan.driver.workers, checked.most_users), (1, 50));
+    let Err(refused) =
+        super::tests::checked(few, &["load.strategy=fixed", "load.users=51", "driver.workers=9"])
+    else {
+        panic!("the application cannot hold more, whatever the driver can")
+    };
+    assert!(refused.to_string().contains("at most 50: a process here may open 700 files"), "{refused}");
+}
+
+#[test]
+fn a_search_without_a_bound_has_one_of_its_own() {
+    let sets = ["target.url=http://127.0.0.1:9/".to_owned(), "load.unit=rate".to_owned()];
+    let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
+    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let checked = check(&plan, &kind, ROOMY).unwrap();
+    let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
+    assert_eq!((bounds.min, bounds.max, checked.most), (10, 1_000_000, Most::LeftOpen));
+    assert!(checked.plan.resolved.contains("# load.max_rate = 1000000\n# load.most_users = 2375\n"));
+}
+
+#[test]
+fn an_open_loop_has_no_more_users_than_the_data_admit() {
+    let refused = checked(ROOMY, &["load.unit=rate", "load.most_users=61"]).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("--set: `load.most_users` = 61\n  allowed: at most 60, which is what data"),
+        "{refused}"
+    );
+    assert!(checked(ROOMY, &["load.unit=rate", "load.most_users=60"]).is_ok());
+}
+
+#[test]
+fn users_of_an_open_loop_follow_rate_limits_and_room() {
+    let users = |there: bool, open_files: u64, sets: &[&str]| {
+        let mut sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+        sets.push("load.unit=rate".to_owned());
+        sets.extend(there.then(|| "target.url=http://127.0.0.1:9/".to_owned()));
+        let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
+        let kind = Kind { deploys_nothing: there, ..Kind::default() };
+        let checked = check(&plan, &kind, Machine { open_files, ..ROOMY }).unwrap();
+        assert_eq!(checked.plan.open.unwrap().most_users, checked.open.as_ref().unwrap().most_users);
+        checked.open.unwrap().most_users
+    };
+    // Twice the limit of 2 s.
+    assert_eq!(users(true, 1_000_000, &["load.strategy=fixed", "load.rate=2000"]), 8_000);
+    assert_eq!(users(true, 1_000_000, &["load.strategy=fixed", "load.rate=2"]), 1_000);
+    assert_eq!(users(true, 1_000_000, &[]), 100_000);
+    assert_eq!(users(true, 1_000_000, &["load.most_users=7"]), 7);
+    // One table of open files, four connections for each.
+    assert_eq!(users(true, 10_500, &[]), 2_500);
+    assert_eq!(users(true, 10_500, &["driver.workers=3"]), 7_500);
+    assert_eq!(users(false, 1_000_000, &[]), 60, "the data admit no more");
+}
+
+#[test]
+fn an_open_loop_has_no_worker_without_a_user() {
+    let rate = |users: &'static str| ["load.unit=rate", users];
+    assert_eq!(driven(8, 50_000, &rate("load.most_users=3")), (3, vec![]));
+    assert_eq!(driven(8, 50_000, &rate("load.most_users=4")), (4, vec![]));
+    assert_eq!(driven(8, 50_000, &["load.strategy=fixed", "load.users=3"]), (4, vec![]), "a closed loop may");
+    let refused = checked(ROOMY, &["load.unit=rate", "load.most_users=3", "driver.workers=4"]).unwrap_err();
+    let expected = "--set: `driver.workers` = 4\n  allowed: at most 3, the number of load.most_users: a worker without a \
+        user can start nothing\n  to do:   lower it, or raise load.most_users";
+    assert_eq!(refused.to_string(), expected);
+    assert!(checked(ROOMY, &["load.unit=rate", "load.most_users=3", "driver.workers=3"]).is_ok());
 }

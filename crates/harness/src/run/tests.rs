@@ -5,8 +5,11 @@ use std::path::Path;
 use barograph_record::{PhaseOutcome, Run as Kept};
 
 use super::*;
+
+mod loads;
+
 use crate::check::{Machine, check};
-use crate::testing::{Dark, Here, KIND, Kind};
+use crate::testing::{Dark, Here, Kind};
 
 /// One user for a second, judged in ten intervals.
 const SHORT: [&str; 8] = [
@@ -24,14 +27,28 @@ fn id() -> RunId {
     "20301120-184500-0001".parse().unwrap()
 }
 
-fn run_here(root: &Path, platform: &Here, kind: &'static Kind) -> Result<Finished, HarnessError> {
-    let mut sets: Vec<String> = SHORT.iter().map(|s| (*s).to_owned()).collect();
+fn run_here(root: &Path, platform: &Here, kind: Kind) -> Result<Finished, HarnessError> {
+    run_with(root, platform, kind, (&[], &mut Dark::default()))
+}
+
+/// With further keys, and a screen.
+fn run_with(
+    root: &Path,
+    platform: &Here,
+    kind: Kind,
+    (more, screen): (&[&str], &mut Dark),
+) -> Result<Finished, HarnessError> {
+    let mut sets: Vec<String> = SHORT.iter().chain(more).map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.display()));
+    if more.contains(&"load.unit=rate") {
+        sets.retain(|set| set != "load.users=1");
+    }
     let plan = barograph_spec::read("test", "", &sets).unwrap();
-    let checked = check(&plan, kind, Machine { open_files: 10_000, free_bytes: None }).unwrap();
+    let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+    let checked = check(&plan, &kind, machine).unwrap();
     let (_keep, stop) = Stop::new();
     let world = World {
-        kind,
+        kind: Arc::new(kind),
         platform,
         stop,
         id: id(),
@@ -39,10 +56,9 @@ fn run_here(root: &Path, platform: &Here, kind: &'static Kind) -> Result<Finishe
         tool: "test".to_owned(),
         command: "test".to_owned(),
         disclosure: serde_json::json!({}),
-        cores: 2,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(run(checked, &world, &mut Dark))
+    runtime.block_on(run(checked, &world, screen))
 }
 
 fn here() -> Here {
@@ -58,7 +74,7 @@ fn last_phase(kept: &Kept) -> (String, Option<PhaseOutcome>, Option<String>) {
 #[test]
 fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
-    let finished = run_here(root.path(), &here(), &KIND).unwrap();
+    let finished = run_here(root.path(), &here(), Kind::default()).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     assert_eq!(kept.verdict().unwrap().exit_code, finished.exit.code());
@@ -74,7 +90,7 @@ fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
 fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
     let root = tempfile::tempdir().unwrap();
     let platform = Here { stuck: Some("somebody sits in it"), ..here() };
-    let finished = run_here(root.path(), &platform, &KIND).unwrap();
+    let finished = run_here(root.path(), &platform, Kind::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::PlatformFault);
     let state = finished.dir.join("state");
     let named = format!("folder {}: somebody sits in it", state.display());
@@ -95,7 +111,7 @@ fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
 fn an_earlier_failure_stays_the_error_of_the_run() {
     let root = tempfile::tempdir().unwrap();
     let platform = Here { address: None, stuck: Some("somebody sits in it") };
-    let finished = run_here(root.path(), &platform, &KIND).unwrap();
+    let finished = run_here(root.path(), &platform, Kind::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     assert_eq!(finished.error.unwrap().to_string(), "unit `serve` is ready, but announced no address");
     let kept = Kept::open(&finished.dir).unwrap();
@@ -112,9 +128,9 @@ fn an_earlier_failure_stays_the_error_of_the_run() {
 
 #[test]
 fn a_run_on_data_that_are_not_right_is_not_valid_and_does_not_say_it_held() {
-    static WRONG: Kind = Kind { findings: &["two auctions sold one item"] };
+    let wrong = Kind { findings: &["two auctions sold one item"], ..Kind::default() };
     let root = tempfile::tempdir().unwrap();
-    let finished = run_here(root.path(), &here(), &WRONG).unwrap();
+    let finished = run_here(root.path(), &here(), wrong).unwrap();
     assert_eq!(finished.exit, ExitCode::NotValid);
     let verdict = finished.verdict.unwrap();
     assert_eq!(
@@ -143,7 +159,7 @@ fn a_failure_before_the_first_phase_is_in_the_record() {
 fn without_a_record_there_is_only_an_error() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir(root.path().join(id().as_str())).unwrap();
-    let error = run_here(root.path(), &here(), &KIND).unwrap_err();
+    let error = run_here(root.path(), &here(), Kind::default()).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::CannotWrite);
     assert_eq!(std::fs::read_dir(root.path().join(id().as_str())).unwrap().count(), 0);
 }

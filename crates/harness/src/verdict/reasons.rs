@@ -1,12 +1,11 @@
 //! Why a trial did not pass, or cannot be believed, in words.
 
+use barograph_model::words::{count, millis};
 use barograph_record::{KeptOp, KeptResult, Trial};
 
-use crate::words::count;
-
-/// The failed trial with the fewest users.
+/// The failed trial with the lowest level.
 pub(super) fn lowest_failure<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
-    trials.iter().filter(|t| t.result == KeptResult::Fail).min_by_key(|t| t.users).copied()
+    trials.iter().filter(|t| t.result == KeptResult::Fail).min_by_key(|t| t.level).copied()
 }
 
 /// Names of the validity checks of a trial that did not hold.
@@ -33,10 +32,10 @@ fn op_reasons(op: &KeptOp) -> Vec<String> {
     }
     if let Some(limit) = op.limit_ms.filter(|_| !op.time_ok) {
         reasons.push(format!(
-            "{} took {} ms at the judged quantile, allowed are {} ms",
+            "{} took {} at the judged quantile, allowed are {}",
             op.op,
-            count(op.judged_ms.round() as u64),
-            count(limit.round() as u64)
+            time(op.judged_ms),
+            time(limit)
         ));
     }
     if !op.mix_ok {
@@ -55,4 +54,9 @@ fn op_reasons(op: &KeptOp) -> Vec<String> {
             .push(format!("{} failed in {failed:.2} % of its operations, allowed are {allowed:.2} %", op.op));
     }
     reasons
+}
+
+/// Milliseconds; long ones with their thousands apart.
+fn time(ms: f64) -> String {
+    if ms >= 100.0 { format!("{} ms", count(ms.round() as u64)) } else { millis(ms) }
 }

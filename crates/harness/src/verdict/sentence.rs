@@ -1,11 +1,15 @@
 //! The answer in one sentence, which must not say more than was measured.
 
-use barograph_record::{KeptResult, Trial};
+use barograph_model::words::{listed, offered};
+use barograph_model::{LoadUnit, Offered};
+use barograph_record::{KeptResult, Purpose, Trial};
 use barograph_stats::search::{Answer, BoundedBy};
 
 use super::reasons::{disbelieved_by, lowest_failure, reasons_of};
-use crate::MostUsers;
-use crate::words::{listed, users};
+use crate::check::Most;
+
+/// Broken rules that a sentence names; the verdict lists all of them.
+const NAMED: usize = 2;
 
 /// What the data checks after the run say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +24,14 @@ pub(super) enum DataAfter {
 
 /// What a sentence is about.
 pub(super) struct Case<'a> {
-    /// The application and the profile, with its article.
-    pub(super) application: &'a str,
+    /// Who holds the load: `this machine`, `the target`.
+    pub(super) holder: &'a str,
+    /// What the load is of, or where: `of the auction application (official2)`, `at http://127.0.0.1:8080`.
+    pub(super) object: &'a str,
+    pub(super) unit: LoadUnit,
     pub(super) trials: &'a [&'a Trial],
     pub(super) data: DataAfter,
-    pub(super) most: MostUsers,
+    pub(super) most: Most,
 }
 
 impl Case<'_> {
@@ -36,27 +43,59 @@ impl Case<'_> {
             DataAfter::Unknown => Some("could not be checked after the run"),
         }
     }
+
+    fn load(&self, level: u32) -> String {
+        offered(Offered { unit: self.unit, level })
+    }
+
+    /// The holder at the beginning of a sentence.
+    fn subject(&self) -> String {
+        let mut letters = self.holder.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    }
+
+    /// That nobody knows.
+    fn unknown(&self) -> String {
+        format!("It is not known how many {} {} {} holds", self.unit.name(), self.object, self.holder)
+    }
 }
 
-/// The sentence on a fixed load, whose answer rests on `trial`.
-pub(super) fn of_fixed(case: &Case<'_>, trial: &Trial) -> String {
+/// The sentence on the windows of a fixed load or of a path, whose answer rests on `trial`.
+pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> String {
     let judgement = match (case.data_trouble(), trial.result) {
         (Some(trouble), _) => format!("cannot be judged, because the data {trouble}"),
         (None, KeptResult::Pass) => "kept every rule".to_owned(),
-        (None, KeptResult::Fail) => format!("did not keep the rules: {}", reasons_of(trial).join("; ")),
+        (None, KeptResult::Fail) => format!("did not keep the rules: {}", worst(reasons_of(trial))),
         (None, KeptResult::Invalid) => format!("cannot be judged, because {}", not_held(trial)),
     };
-    format!("{} of {} {judgement}.", users(trial.users), case.application)
+    match (trial.purpose, trial.result) {
+        (Purpose::Path, KeptResult::Pass) => {
+            let most = case.trials.iter().map(|t| t.level).max().unwrap_or(trial.level);
+            let windows = case.trials.len();
+            format!("A path of {windows} holds up to {} {} {judgement}.", case.load(most), case.object)
+        }
+        (Purpose::Path, _) => {
+            let windows = case.trials.len();
+            format!("{} {} {judgement} (hold {} of {windows}).", case.load(trial.level), case.object, trial.n)
+        }
+        _ => format!("{} {} {judgement}.", case.load(trial.level), case.object),
+    }
+}
+
+/// The first of the reasons, which come worst first, and how many there are besides.
+fn worst(mut reasons: Vec<String>) -> String {
+    let more = reasons.len().saturating_sub(NAMED);
+    reasons.truncate(NAMED);
+    let named = reasons.join("; ");
+    if more == 0 { named } else { format!("{named}; and {more} more") }
 }
 
 /// The sentence on a search.
 pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> String {
-    let application = case.application;
     if let Some(trouble) = case.data_trouble() {
-        let kept = answer.capacity.map_or_else(String::new, |n| format!("; {} kept every rule", users(n)));
-        return format!(
-            "It is not known how many users of {application} this machine holds, because the data {trouble}{kept}."
-        );
+        let kept =
+            answer.capacity.map_or_else(String::new, |n| format!("; {} kept every rule", case.load(n)));
+        return format!("{}, because the data {trouble}{kept}.", case.unknown());
     }
     match answer.capacity {
         Some(capacity) => {
@@ -65,34 +104,41 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> String {
             } else {
                 ("held", "passed once and not confirmed by a second window")
             };
-            let held = users(capacity);
-            format!("This machine {verb} {held} of {application}, {how}{}.", limit(case, answer))
+            let (subject, held) = (case.subject(), case.load(capacity));
+            format!("{subject} {verb} {held} {}, {how}{}.", case.object, limit(case, answer))
         }
         None => without_a_pass(case, answer),
     }
 }
 
 fn without_a_pass(case: &Case<'_>, answer: &Answer) -> String {
-    let application = case.application;
     let Some(failure) = lowest_failure(case.trials) else {
         let why = case.trials.last().map_or_else(String::new, |t| format!(": {}", disbelief(t)));
-        return format!("It is not known how many users of {application} this machine holds{why}.");
+        return format!("{}{why}.", case.unknown());
     };
+    let none = format!("No number of {} {} that was tried passed", case.unit.name(), case.object);
     match answer.bounded_by {
         BoundedBy::Minimum => format!(
-            "This machine does not hold {} of {application}, the fewest worth a trial{}.",
-            users(failure.users),
-            gave_way(case, Place::AtThisNumber)
+            "{} does not hold {} {}, the {} worth a trial{}.",
+            case.subject(),
+            case.load(failure.level),
+            case.object,
+            fewest(case.unit),
+            gave_way(case, Place::AtThisLevel)
         ),
-        BoundedBy::Disbelief => format!(
-            "No number of users of {application} that was tried passed{}{}.",
-            gave_way(case, Place::Named),
-            lowest_disbelieved(case, 0)
-        ),
-        BoundedBy::Maximum | BoundedBy::Fail | BoundedBy::Budget => format!(
-            "No number of users of {application} that was tried passed{}.",
-            gave_way(case, Place::Named)
-        ),
+        BoundedBy::Disbelief => {
+            format!("{none}{}{}.", gave_way(case, Place::Named), lowest_disbelieved(case, 0))
+        }
+        BoundedBy::Maximum | BoundedBy::Fail | BoundedBy::Budget => {
+            format!("{none}{}.", gave_way(case, Place::Named))
+        }
+    }
+}
+
+fn fewest(unit: LoadUnit) -> &'static str {
+    match unit {
+        LoadUnit::Users => "fewest",
+        LoadUnit::PerSecond => "lowest rate",
     }
 }
 
@@ -113,26 +159,26 @@ fn limit(case: &Case<'_>, answer: &Answer) -> String {
 #[derive(Clone, Copy)]
 enum Place {
     Named,
-    AtThisNumber,
+    AtThisLevel,
 }
 
 /// What failed in the lowest trial that failed. The report lists all of it.
 fn gave_way(case: &Case<'_>, place: Place) -> String {
-    let first = lowest_failure(case.trials).and_then(|t| Some((t.users, reasons_of(t).into_iter().next()?)));
+    let first = lowest_failure(case.trials).and_then(|t| Some((t.level, reasons_of(t).into_iter().next()?)));
     first.map_or_else(String::new, |(n, why)| match place {
-        Place::Named => format!("; at {}, {why}", users(n)),
-        Place::AtThisNumber => format!(": {why}"),
+        Place::Named => format!("; at {}, {why}", case.load(n)),
+        Place::AtThisLevel => format!(": {why}"),
     })
 }
 
 /// The lowest level above `above` that could not be believed.
 fn lowest_disbelieved(case: &Case<'_>, above: u32) -> String {
-    let invalid = case.trials.iter().filter(|t| t.result == KeptResult::Invalid && t.users > above);
-    invalid.min_by_key(|t| t.users).map_or_else(String::new, |trial| format!("; {}", disbelief(trial)))
+    let invalid = case.trials.iter().filter(|t| t.result == KeptResult::Invalid && t.level > above);
+    invalid.min_by_key(|t| t.level).map_or_else(String::new, |trial| format!("; {}", disbelief(trial)))
 }
 
 fn disbelief(trial: &Trial) -> String {
-    format!("{} could not be judged, because {}", users(trial.users), not_held(trial))
+    format!("{} could not be judged, because {}", offered(trial.offered()), not_held(trial))
 }
 
 fn not_held(trial: &Trial) -> String {
@@ -144,10 +190,10 @@ fn not_held(trial: &Trial) -> String {
 /// What bounds the answer, for the summary of a search.
 pub(super) fn bound_words(case: &Case<'_>, bound: BoundedBy) -> String {
     match bound {
-        BoundedBy::Maximum => format!("the most users allowed: {}", case.most.because()),
+        BoundedBy::Maximum => format!("the most {} allowed: {}", case.unit.name(), case.most.because()),
         BoundedBy::Fail => "a higher level that failed".to_owned(),
         BoundedBy::Disbelief => "a level that could not be believed".to_owned(),
         BoundedBy::Budget => "the number of trials".to_owned(),
-        BoundedBy::Minimum => "the fewest users worth a trial".to_owned(),
+        BoundedBy::Minimum => format!("the fewest {} worth a trial", case.unit.name()),
     }
 }

@@ -1,11 +1,15 @@
 //! The headline sentence of every way a search or a fixed load can end.
 
-use barograph_record::{KeptCheck, KeptOp, KeptWindow, Purpose};
+use barograph_model::LoadUnit;
+use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose};
 
 use super::*;
-use crate::MostUsers;
+use crate::Most;
 
-const APPLICATION: &str = "the auction application (official2)";
+fn case<'a>(trials: &'a [&'a Trial], data: DataAfter, most: Most) -> Case<'a> {
+    let object = "of the auction application (official2)";
+    Case { holder: "this machine", object, unit: LoadUnit::Users, trials, data, most }
+}
 
 fn op(judged_ms: f64) -> KeptOp {
     KeptOp {
@@ -18,8 +22,13 @@ fn op(judged_ms: f64) -> KeptOp {
         p50_ms: 1.0,
         p90_ms: 2.0,
         p99_ms: judged_ms,
+        p999_ms: judged_ms,
         max_ms: judged_ms,
+        service_p50_ms: 1.0,
+        service_p90_ms: 2.0,
         service_p99_ms: judged_ms,
+        service_p999_ms: judged_ms,
+        service_max_ms: judged_ms,
         judged_ms,
         limit_ms: Some(2_000.0),
         over_limit: 0.0,
@@ -31,8 +40,8 @@ fn op(judged_ms: f64) -> KeptOp {
     }
 }
 
-/// A trial with `users`; `broken` are the names of checks that did not hold.
-fn trial(users: u32, judged_ms: f64, broken: &[&str]) -> Trial {
+/// A trial at a level; `broken` are the names of checks that did not hold.
+fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
     let check = |name: &&str| KeptCheck {
         name: (*name).to_owned(),
         found: "much".to_owned(),
@@ -46,18 +55,32 @@ fn trial(users: u32, judged_ms: f64, broken: &[&str]) -> Trial {
         (true, false) => KeptResult::Fail,
     };
     let window = KeptWindow {
-        users,
+        users: level,
         from_s: 0.0,
         to_s: 45.0,
         throughput: 1.0,
         goodput: 1.0,
         requests_s: 1.0,
+        starts_s: 1.0,
+        late: 0,
+        dropped: 0,
+        skipped: 0,
+        lag_p50_ms: 0.1,
+        lag_p99_ms: 0.1,
         passed,
         valid,
         ops: vec![op(judged_ms)],
         checks: broken.iter().map(check).collect(),
     };
-    Trial { n: users, purpose: Purpose::Search, users, result, window }
+    Trial {
+        n: level,
+        purpose: Purpose::Search,
+        unit: KeptUnit::Users,
+        level,
+        result,
+        window,
+        resources: Resources::default(),
+    }
 }
 
 fn answer(capacity: Option<u32>, bounded_by: BoundedBy) -> Answer {
@@ -66,8 +89,8 @@ fn answer(capacity: Option<u32>, bounded_by: BoundedBy) -> Answer {
 
 fn verdict_on(trials: &[Trial], answer: Answer, data: DataAfter) -> Verdict {
     let trials: Vec<&Trial> = trials.iter().collect();
-    let most = MostUsers::OpenFiles { limit: 20_000 };
-    of_search(&Case { application: APPLICATION, trials: &trials, data, most }, &answer)
+    let most = Most::OpenFiles { limit: 20_000 };
+    of_search(&case(&trials, data, most), &answer)
 }
 
 fn sentence(trials: &[Trial], answer: Answer) -> String {
@@ -173,8 +196,7 @@ fn on_data_that_are_not_right_no_number_is_said_to_hold() {
 fn a_fixed_load_rests_on_its_worst_window() {
     let verdict = |trials: &[Trial]| {
         let trials: Vec<&Trial> = trials.iter().collect();
-        let most = MostUsers::Plan;
-        of_fixed(&Case { application: APPLICATION, trials: &trials, data: DataAfter::Right, most })
+        of_windows(&case(&trials, DataAfter::Right, Most::Plan))
     };
     let good = verdict(&[trial(1_000, 5.0, &[])]);
     assert_eq!(good.sentence, "1,000 users of the auction application (official2) kept every rule.");
@@ -193,4 +215,96 @@ fn a_fixed_load_rests_on_its_worst_window() {
          hold: clock."
     );
     assert!(unknown.passed && !unknown.valid);
+}
+
+/// With trials at rates, on a target that was there already.
+fn at_rates(trials: &[Trial], purpose: Purpose, answer: Option<Answer>) -> String {
+    let trials: Vec<Trial> =
+        trials.iter().map(|t| Trial { unit: KeptUnit::StartsPerSecond, purpose, ..t.clone() }).collect();
+    let trials: Vec<&Trial> = trials.iter().collect();
+    let case = Case {
+        holder: "the target",
+        object: "at http://127.0.0.1:8080/",
+        unit: LoadUnit::PerSecond,
+        trials: &trials,
+        data: DataAfter::Right,
+        most: Most::LeftOpen,
+    };
+    match answer {
+        Some(answer) => of_search(&case, &answer).sentence,
+        None => of_windows(&case).sentence,
+    }
+}
+
+#[test]
+fn a_rate_is_said_in_starts_per_second_and_of_the_target() {
+    let trials = [trial(12_300, 900.0, &[]), trial(13_000, 2_345.0, &[])];
+    let search = |answer| at_rates(&trials, Purpose::Search, Some(answer));
+    assert_eq!(
+        search(answer(Some(12_300), BoundedBy::Fail)),
+        "The target holds 12,300 starts/s at http://127.0.0.1:8080/, confirmed by a second window; at 13,000 starts/s, \
+         Login took 2,345 ms at the judged quantile, allowed are 2,000 ms."
+    );
+    assert!(search(answer(Some(12_300), BoundedBy::Maximum)).ends_with(
+        "; more was not tried, because the plan sets no maximum and a search looks no further by itself."
+    ));
+    assert!(search(answer(None, BoundedBy::Minimum)).starts_with(
+        "The target does not hold 13,000 starts/s at http://127.0.0.1:8080/, the lowest rate worth a trial: Login"
+    ));
+    assert_eq!(
+        at_rates(
+            &[trial(5, 1.0, &["driver bound"])],
+            Purpose::Search,
+            Some(answer(None, BoundedBy::Disbelief))
+        ),
+        "It is not known how many starts/s at http://127.0.0.1:8080/ the target holds: 5 starts/s could not be judged, \
+         because this check of the measurement did not hold: driver bound."
+    );
+}
+
+#[test]
+fn a_path_rests_on_its_worst_hold() {
+    let path = |trials: &[Trial]| {
+        let numbered = trials.iter().zip(1..).map(|(t, n)| Trial { n, ..t.clone() });
+        at_rates(&numbered.collect::<Vec<_>>(), Purpose::Path, None)
+    };
+    let good = [trial(500, 9.0, &[]), trial(2_000, 9.0, &[]), trial(500, 9.0, &[])];
+    assert_eq!(
+        path(&good),
+        "A path of 3 holds up to 2,000 starts/s at http://127.0.0.1:8080/ kept every rule."
+    );
+    assert_eq!(
+        path(&[good[0].clone(), trial(2_000, 3_000.0, &[])]),
+        "2,000 starts/s at http://127.0.0.1:8080/ did not keep the rules: Login took 3,000 ms at the judged quantile, \
+         allowed are 2,000 ms (hold 2 of 2)."
+    );
+}
+
+#[test]
+fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
+    let mut bad = trial(1_000, 2_001.0, &[]);
+    for (name, judged_ms) in [("Slow", 9_000.0), ("Slower", 12_345.0), ("Late", 2_100.0)] {
+        bad.window.ops.push(KeptOp { op: name.to_owned(), ..op(judged_ms) });
+    }
+    let trials = [&bad];
+    let verdict = of_windows(&case(&trials, DataAfter::Right, Most::Plan));
+    assert_eq!(
+        verdict.sentence,
+        "1,000 users of the auction application (official2) did not keep the rules: Slower took 12,345 ms at the judged \
+         quantile, allowed are 2,000 ms; Slow took 9,000 ms at the judged quantile, allowed are 2,000 ms; and 2 more."
+    );
+    assert_eq!(verdict.reasons.len(), 4, "the verdict lists them all");
+}
+
+#[test]
+fn short_times_keep_their_digits() {
+    let mut quick = trial(1_000, 5.0, &[]);
+    (quick.window.ops[0].judged_ms, quick.window.ops[0].limit_ms) = (0.254, Some(0.25));
+    (quick.window.ops[0].time_ok, quick.result) = (false, KeptResult::Fail);
+    let trials = [&quick];
+    let sentence = of_windows(&case(&trials, DataAfter::Right, Most::Plan)).sentence;
+    assert!(
+        sentence.ends_with("Login took 0.254 ms at the judged quantile, allowed are 0.25 ms."),
+        "{sentence}"
+    );
 }

@@ -1,6 +1,7 @@
 //! Reports of made-up runs: whole, killed, empty and damaged.
 
 mod browser;
+mod open_loop;
 mod synthetic;
 
 use std::fs;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use barograph_model::{Check, Nanos, OpVerdict, Outcome, Phase, WindowVerdict};
+use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
 use barograph_record::{
-    Count, Entry, Expected, Figure, Fill, Header, KeptDerived, LoadStarted, Note, ProbeRow, Purpose,
-    RecordError, Resources, Rule, RunWriter, SearchSummary, Trial, VERSION, Verdict,
+    Count, Entry, Expected, Figure, Fill, Header, KeptDerived, KeptUnit, LoadStarted, Note, ProbeRow,
+    Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Trial, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -129,8 +129,13 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
             p50_ms: ms(&op.response, 0.5),
             p90_ms: ms(&op.response, 0.9),
             p99_ms: judged_ms,
+            p999_ms: ms(&op.response, 0.999),
             max_ms: ms(&op.response, 1.0),
+            service_p50_ms: ms(&op.service, 0.5),
+            service_p90_ms: ms(&op.service, 0.9),
             service_p99_ms: ms(&op.service, 0.99),
+            service_p999_ms: ms(&op.service, 0.999),
+            service_max_ms: ms(&op.service, 1.0),
             judged_ms,
             limit_ms: limit,
             over_limit: 0.0,
@@ -157,12 +162,19 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
     ];
     let seconds = (to - from) as f64;
     WindowVerdict {
+        offered: Offered { unit: LoadUnit::Users, level: users },
         users,
         from_s: from as f64,
         to_s: to as f64,
         throughput: total as f64 / seconds,
         goodput: total as f64 / seconds * 0.9996,
         requests_s: total as f64 * 1.93 / seconds,
+        starts_s: total as f64 / seconds,
+        late: 0,
+        dropped: 0,
+        skipped: 0,
+        lag_p50_ms: ms(&joined.lag, 0.5),
+        lag_p99_ms: ms(&joined.lag, 0.99),
         ops: ops.collect(),
         checks,
     }
@@ -209,6 +221,7 @@ fn expected() -> Expected {
         about: format!("the user does {op}"),
         quantile: 0.99,
         limit_ms,
+        judged: Some(mix > 0.0),
         mix: mix / 100.0,
         mix_tolerance: if mix > 5.0 { 0.1 } else { 0.2 },
         failures: 0.005,
@@ -216,7 +229,9 @@ fn expected() -> Expected {
     Expected {
         workload: "auction".to_owned(),
         profile: "official2".to_owned(),
-        derived: KeptDerived { ops_per_user_s: 0.3014, requests_per_op: 1.94, session_s: 141.0 },
+        unit: KeptUnit::Users,
+        target: None,
+        derived: Some(KeptDerived { ops_per_user_s: 0.3014, requests_per_op: 1.94, session_s: 141.0 }),
         session_op: Some("Login".to_owned()),
         rules: OPS.into_iter().map(rule).collect(),
     }
@@ -258,6 +273,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         text: "trial 4 is repeated: the driver was late in it".to_owned(),
     }))?;
     writer.append(&Entry::Verdict(Box::new(Verdict {
+        unit: KeptUnit::Users,
         capacity: Some(12_500),
         trial: Some(8),
         passed: true,
@@ -276,6 +292,8 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             app_rss_bytes: Some(572_000_000),
             driver_rss_bytes: Some(193_000_000),
             driver_bytes_per_user: Some(8_312.0),
+            driver_cpu_us_per_request: Some(81.2),
+            driver_connections: Some(24_980),
         },
         search: Some(SearchSummary {
             highest_pass: Some(12_500),

@@ -1,10 +1,12 @@
-//! The reasons to believe a window or not: driver, Little's law, steadiness, clock, users.
+//! The reasons to believe a window or not: the driver's own (in `driver`), Little's law, steadiness, clock.
 //!
 //! Every check words what it found and what is allowed, because a person who reads "not valid" needs the figure.
 
-use barograph_model::{Check, Nanos, QosRule};
+use barograph_model::Check;
+use barograph_model::words::millis;
 
 use super::WindowInput;
+use super::driver::{self, tightest_limit};
 use crate::Part;
 use crate::steady::{DRIFT_ALLOWED, Drift, FEWEST_VALUES, drift};
 
@@ -17,53 +19,29 @@ const LITTLE_TOLERANCE: f64 = 0.10;
 /// a step or a suspended machine shows more.
 const CLOCK_JUMP_ALLOWED_S: f64 = 0.1;
 
-/// Users at the end of each interval may differ from the number asked for by this part.
-const USERS_TOLERANCE: f64 = 0.01;
-
 /// A drift of response time below this part of the tightest limit cannot move a verdict, even where it is large
 /// against a mean of a few milliseconds.
 const FLOOR_OF_LIMIT: f64 = 0.05;
 
 pub(super) fn all(input: &WindowInput<'_>, passed: bool) -> Vec<Check> {
-    vec![
-        start_lag(input),
-        busiest_worker(input),
+    let mut checks = driver::all(input);
+    checks.extend([
         little(input),
         steady_throughput(input, passed),
         steady_response(input, passed),
         clock(input),
-        users(input),
-    ]
-}
-
-/// The tightest response-time limit among judged operations; without any there is nothing start lag could spoil.
-fn tightest_limit(rules: &[QosRule]) -> Option<Nanos> {
-    rules.iter().filter(|rule| rule.judged()).filter_map(|rule| rule.limit).min()
-}
-
-fn start_lag(input: &WindowInput<'_>) -> Check {
-    let found_ms = input.joined.lag.value_at_quantile(0.99) as f64 / 1e3;
-    let name = "driver start lag".to_owned();
-    let found = format!("p99 {found_ms:.1} ms");
-    match tightest_limit(&input.profile.rules) {
-        Some(limit) => {
-            let allowed_ms = limit.as_secs_f64() * 1e3 * input.driver.lag_of_limit.get();
-            Check { name, found, allowed: format!("at most {allowed_ms:.0} ms"), ok: found_ms <= allowed_ms }
-        }
-        None => Check { name, found, allowed: "any: no response time is judged".to_owned(), ok: true },
-    }
-}
-
-fn busiest_worker(input: &WindowInput<'_>) -> Check {
-    let seconds = input.joined.seconds();
-    let busy = if seconds > 0.0 { input.joined.busiest_worker_cpu_s / seconds } else { 0.0 };
-    let allowed = input.driver.busiest_worker.get();
-    Check {
-        name: "busiest driver worker".to_owned(),
-        found: format!("{:.0} % of a core", busy * 100.0),
-        allowed: format!("at most {:.0} %", allowed * 100.0),
-        ok: busy <= allowed,
-    }
+    ]);
+    // A load that nobody changed is no news.
+    checks.extend((input.level_changes > 0).then(|| Check {
+        name: "constant load".to_owned(),
+        found: match input.level_changes {
+            1 => "1 change by a control command".to_owned(),
+            n => format!("{n} changes by control commands"),
+        },
+        allowed: "none in a measured window".to_owned(),
+        ok: false,
+    }));
+    checks
 }
 
 fn little(input: &WindowInput<'_>) -> Check {
@@ -130,7 +108,7 @@ fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
     };
     let floor = limit.as_secs_f64() * FLOOR_OF_LIMIT;
     let (found, ok) = worded(drift(&values), &Allowed { floor, passed, better: Better::Lower });
-    let allowed = format!("{}, or at most {:.0} ms", allowed_drift(), floor * 1e3);
+    let allowed = format!("{}, or at most {}", allowed_drift(), millis(floor * 1e3));
     Check { name, found, allowed, ok }
 }
 
@@ -179,18 +157,5 @@ fn clock(input: &WindowInput<'_>) -> Check {
         found: format!("wall clock {:+.3} s against monotonic clock", input.clock_jump_s),
         allowed: format!("less than {CLOCK_JUMP_ALLOWED_S} s apart"),
         ok: input.clock_jump_s.abs() < CLOCK_JUMP_ALLOWED_S,
-    }
-}
-
-fn users(input: &WindowInput<'_>) -> Check {
-    let least = input.parts.iter().map(|part| part.users).min().unwrap_or(0);
-    let most = input.parts.iter().map(|part| part.users).max().unwrap_or(0);
-    let slack = f64::from(input.users) * USERS_TOLERANCE;
-    let ok = [least, most].iter().all(|found| (f64::from(*found) - f64::from(input.users)).abs() <= slack);
-    Check {
-        name: "users present".to_owned(),
-        found: if least == most { format!("{least}") } else { format!("{least} to {most}") },
-        allowed: format!("{} within {:.0} %", input.users, USERS_TOLERANCE * 100.0),
-        ok,
     }
 }

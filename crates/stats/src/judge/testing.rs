@@ -1,7 +1,8 @@
 //! A made-up clean window for tests, into which faults are planted.
 
 use barograph_model::{
-    Derived, Nanos, OpId, OpSpec, Outcome, Profile, QosRule, Share, TrialResult, WindowVerdict,
+    LoadUnit, Nanos, Offered, OpId, OpSpec, OpenLoop, Outcome, Profile, QosRule, Share, TrialResult,
+    WindowVerdict,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,7 +15,9 @@ use crate::interval::Interval;
 pub(crate) struct Window {
     pub(crate) parts: Vec<Interval>,
     pub(crate) profile: Profile,
-    pub(crate) users: u32,
+    pub(crate) offered: Offered,
+    pub(crate) open: Option<OpenLoop>,
+    pub(crate) level_changes: u32,
     pub(crate) clock_jump_s: f64,
 }
 
@@ -34,14 +37,21 @@ impl Window {
             op: OpId(op),
             quantile: Share::percent(99.0),
             limit,
+            judged: mix > 0.0,
             mix: Share::percent(mix),
             mix_tolerance: Share::percent(10.0),
             failures: Share::percent(0.5),
         };
         let two_s = Some(Nanos::from_secs(2));
         let rules = vec![rule(0, 60.0, two_s), rule(1, 40.0, None), rule(2, 0.0, two_s)];
-        let derived = Derived { ops_per_user_s: 0.1, requests_per_op: 1.0, session_s: 100.0 };
-        Window { parts, profile: Profile { name: "test", rules, derived }, users: 1000, clock_jump_s: 0.0 }
+        Window {
+            parts,
+            profile: Profile { name: "test", rules, derived: None },
+            offered: Offered { unit: LoadUnit::Users, level: 1000 },
+            open: None,
+            level_changes: 0,
+            clock_jump_s: 0.0,
+        }
     }
 
     pub(crate) fn judge(&self) -> WindowVerdict {
@@ -52,7 +62,9 @@ impl Window {
             parts: &parts,
             profile: &self.profile,
             ops: &OPS,
-            users: self.users,
+            offered: self.offered,
+            open: self.open.as_ref(),
+            level_changes: self.level_changes,
             driver: DriverLimits::default(),
             clock_jump_s: self.clock_jump_s,
         })

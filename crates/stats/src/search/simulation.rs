@@ -8,7 +8,7 @@ use barograph_model::{SearchBounds, Share, TrialResult};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Search, Step};
+use super::{RampEnd, Search, Step};
 
 struct Target {
     softness: f64,
@@ -33,22 +33,18 @@ fn simulate(target: &Target, max_trials: u32) -> Found {
     for seed in 0..SEEDS {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let truth = 8_000.0 + 16_000.0 * rng.random::<f64>();
-        let mut search = Search::new(SearchBounds {
-            min_users: 500,
-            max_users: 30_000,
-            resolution: Share::percent(5.0),
-            max_trials,
-        });
-        search.ramp_ended((truth * (0.95 + 0.25 * rng.random::<f64>())) as u32, true);
+        let mut search =
+            Search::new(SearchBounds { min: 500, max: 30_000, resolution: Share::percent(5.0), max_trials });
+        search.ramp_ended((truth * (0.95 + 0.25 * rng.random::<f64>())) as u32, RampEnd::GaveWay);
         let answer = loop {
             match search.next() {
                 Step::Done(answer) => break answer,
-                Step::Trial { users, .. } => {
-                    let edge = (f64::from(users) - truth) / (target.softness * truth);
+                Step::Trial { level, .. } => {
+                    let edge = (f64::from(level) - truth) / (target.softness * truth);
                     let passes = (1.0 - target.spurious) / (1.0 + edge.exp());
                     let result =
                         if rng.random::<f64>() < passes { TrialResult::Pass } else { TrialResult::Fail };
-                    search.tell(users, result);
+                    search.tell(level, result);
                 }
             }
         };

@@ -3,11 +3,11 @@
 use barograph_model::{SearchBounds, Share, TrialResult};
 use proptest::prelude::*;
 
-use super::{Answer, BoundedBy, Purpose, Search, Step};
+use super::{Answer, BoundedBy, Purpose, RampEnd, Search, Step};
 use TrialResult::{Fail, Invalid, Pass};
 
 fn bounds(max_trials: u32) -> SearchBounds {
-    SearchBounds { min_users: 100, max_users: 30_000, resolution: Share::percent(3.0), max_trials }
+    SearchBounds { min: 100, max: 30_000, resolution: Share::percent(3.0), max_trials }
 }
 
 /// Runs a search against a target that passes up to `capacity`; returns the levels tried and the answer.
@@ -16,9 +16,9 @@ fn run(mut search: Search, capacity: u32) -> (Vec<u32>, Answer) {
     loop {
         match search.next() {
             Step::Done(answer) => return (tried, answer),
-            Step::Trial { users, .. } => {
-                tried.push(users);
-                search.tell(users, if users <= capacity { Pass } else { Fail });
+            Step::Trial { level, .. } => {
+                tried.push(level);
+                search.tell(level, if level <= capacity { Pass } else { Fail });
             }
         }
     }
@@ -26,7 +26,7 @@ fn run(mut search: Search, capacity: u32) -> (Vec<u32>, Answer) {
 
 fn wants(search: &Search) -> (u32, Purpose) {
     match search.next() {
-        Step::Trial { users, purpose } => (users, purpose),
+        Step::Trial { level, purpose } => (level, purpose),
         Step::Done(answer) => panic!("done too early: {answer:?}"),
     }
 }
@@ -34,7 +34,7 @@ fn wants(search: &Search) -> (u32, Purpose) {
 #[test]
 fn a_ramp_that_failed_begins_a_tenth_below_and_brackets() {
     let mut search = Search::new(bounds(10));
-    search.ramp_ended(20_000, true);
+    search.ramp_ended(20_000, RampEnd::GaveWay);
     let (tried, answer) = run(search, 21_100);
     assert_eq!(tried, [18_000, 19_800, 23_800, 21_800, 20_800, 21_400, 20_800]);
     assert_eq!(
@@ -51,9 +51,9 @@ fn a_ramp_that_failed_begins_a_tenth_below_and_brackets() {
 }
 
 #[test]
-fn a_ramp_that_reached_the_most_users_begins_there() {
+fn a_ramp_that_reached_the_highest_level_begins_there() {
     let mut search = Search::new(bounds(6));
-    search.ramp_ended(30_000, false);
+    search.ramp_ended(30_000, RampEnd::Reached);
     let (tried, answer) = run(search, 40_000);
     assert_eq!(tried, [30_000, 30_000]);
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_ramp_that_reached_the_most_users_begins_there() {
 #[test]
 fn failing_at_the_minimum_ends_without_a_capacity() {
     let mut search = Search::new(bounds(30));
-    search.ramp_ended(1_000, true);
+    search.ramp_ended(1_000, RampEnd::GaveWay);
     let (tried, answer) = run(search, 0);
     assert_eq!(tried.last(), Some(&100));
     assert_eq!((answer.capacity, answer.bounded_by, answer.confirmed), (None, BoundedBy::Minimum, false));
@@ -74,7 +74,7 @@ fn failing_at_the_minimum_ends_without_a_capacity() {
 #[test]
 fn a_small_budget_keeps_its_last_trial_to_confirm() {
     let mut search = Search::new(bounds(3));
-    search.ramp_ended(10_000, true);
+    search.ramp_ended(10_000, RampEnd::GaveWay);
     let (tried, answer) = run(search, 20_000);
     assert_eq!(tried, [9_000, 9_900, 9_900]);
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_small_budget_keeps_its_last_trial_to_confirm() {
 #[test]
 fn a_failed_confirmation_steps_down_and_confirms_again() {
     let mut search = Search::new(bounds(5));
-    search.ramp_ended(30_000, false);
+    search.ramp_ended(30_000, RampEnd::Reached);
     search.tell(30_000, Pass);
     assert_eq!(wants(&search), (30_000, Purpose::Confirm));
     search.tell(30_000, Fail);
@@ -111,7 +111,7 @@ fn a_failed_confirmation_steps_down_and_confirms_again() {
 #[test]
 fn a_budget_of_four_confirms_and_goes_on() {
     let mut search = Search::new(bounds(4));
-    search.ramp_ended(10_000, true);
+    search.ramp_ended(10_000, RampEnd::GaveWay);
     let (tried, answer) = run(search, 10_500);
     assert_eq!(tried, [9_000, 9_900, 9_900, 10_900]);
     assert_eq!(
@@ -123,7 +123,7 @@ fn a_budget_of_four_confirms_and_goes_on() {
 #[test]
 fn a_level_that_passed_once_is_not_confirmed_even_above_one_that_passed_twice() {
     let mut search = Search::new(bounds(4));
-    search.ramp_ended(10_000, true);
+    search.ramp_ended(10_000, RampEnd::GaveWay);
     let (tried, answer) = run(search, 20_000);
     assert_eq!(tried, [9_000, 9_900, 9_900, 10_900]);
     assert_eq!((answer.capacity, answer.confirmed), (Some(10_900), false));
@@ -132,7 +132,7 @@ fn a_level_that_passed_once_is_not_confirmed_even_above_one_that_passed_twice() 
 #[test]
 fn a_level_repeated_because_it_was_not_believed_goes_down_one_step_only() {
     let mut search = Search::new(bounds(8));
-    search.ramp_ended(20_000, true);
+    search.ramp_ended(20_000, RampEnd::GaveWay);
     search.tell(18_000, Invalid);
     search.tell(18_000, Invalid);
     assert_eq!(wants(&search), (15_300, Purpose::Search));
@@ -144,7 +144,7 @@ fn a_level_repeated_because_it_was_not_believed_goes_down_one_step_only() {
 #[test]
 fn without_trials_left_the_next_lower_pass_stands_unconfirmed() {
     let mut search = Search::new(bounds(3));
-    search.ramp_ended(10_000, true);
+    search.ramp_ended(10_000, RampEnd::GaveWay);
     search.tell(9_000, Pass);
     search.tell(9_900, Pass);
     search.tell(9_900, Fail);
@@ -156,7 +156,7 @@ fn without_trials_left_the_next_lower_pass_stands_unconfirmed() {
 #[test]
 fn an_invalid_trial_is_repeated_once_and_then_bounds() {
     let mut search = Search::new(bounds(8));
-    search.ramp_ended(10_000, true);
+    search.ramp_ended(10_000, RampEnd::GaveWay);
     search.tell(9_000, Pass);
     search.tell(9_900, Invalid);
     assert_eq!(wants(&search), (9_900, Purpose::Search));
@@ -174,7 +174,7 @@ fn an_invalid_trial_is_repeated_once_and_then_bounds() {
 #[test]
 fn a_confirmation_that_cannot_be_believed_leaves_the_capacity_unconfirmed() {
     let mut search = Search::new(bounds(2));
-    search.ramp_ended(30_000, false);
+    search.ramp_ended(30_000, RampEnd::Reached);
     search.tell(30_000, Pass);
     search.tell(30_000, Invalid);
     let Step::Done(answer) = search.next() else { panic!("not done") };
@@ -183,7 +183,7 @@ fn a_confirmation_that_cannot_be_believed_leaves_the_capacity_unconfirmed() {
 
 #[test]
 fn strange_bounds_still_end() {
-    let strange = SearchBounds { min_users: 0, max_users: 0, resolution: Share::ZERO, max_trials: 50 };
+    let strange = SearchBounds { min: 0, max: 0, resolution: Share::ZERO, max_trials: 50 };
     let (tried, answer) = run(Search::new(strange), 7);
     assert_eq!((tried, answer.capacity), (vec![1, 1], Some(1)));
     let none = SearchBounds { max_trials: 0, ..strange };
@@ -202,39 +202,40 @@ proptest! {
         (resolution, ramp, ramp_failed) in (0.001f64..0.2, 0u32..60_000, any::<bool>()),
     ) {
         let (max, resolution) = (min + extra, Share::new(resolution).unwrap());
-        let mut search = Search::new(SearchBounds { min_users: min, max_users: max, resolution, max_trials });
-        search.ramp_ended(ramp, ramp_failed);
+        let mut search = Search::new(SearchBounds { min, max, resolution, max_trials });
+        let how = if ramp_failed { RampEnd::GaveWay } else { RampEnd::Reached };
+        search.ramp_ended(ramp, how);
         let mut twin = search.clone();
         let mut used = 0;
         let answer = loop {
             prop_assert_eq!(search.next(), twin.next(), "the same results lead to the same steps");
-            let (users, purpose) = match search.next() {
+            let (level, purpose) = match search.next() {
                 Step::Done(answer) => break answer,
-                Step::Trial { users, purpose } => (users, purpose),
+                Step::Trial { level, purpose } => (level, purpose),
             };
-            prop_assert!((min..=max).contains(&users), "{users} is outside {min} to {max}");
+            prop_assert!((min..=max).contains(&level), "{level} is outside {min} to {max}");
             let before = search.answer();
-            let repeats = search.trials().last().is_some_and(|t| t.result == Invalid && t.users == users);
+            let repeats = search.trials().last().is_some_and(|t| t.result == Invalid && t.level == level);
             if let Some(fail) = before.lowest_fail {
-                prop_assert!(users < fail, "{users} was tried, {fail} had failed");
+                prop_assert!(level < fail, "{level} was tried, {fail} had failed");
             }
             if purpose == Purpose::Search && !repeats {
-                prop_assert!(before.highest_pass.is_none_or(|pass| users > pass), "{users} is below a pass");
+                prop_assert!(before.highest_pass.is_none_or(|pass| level > pass), "{level} is below a pass");
             }
             prop_assert!(purpose == Purpose::Confirm || used + 1 < max_trials, "the last trial confirms");
             let result = results[used as usize % results.len()];
-            search.tell(users, result);
-            twin.tell(users, result);
+            search.tell(level, result);
+            twin.tell(level, result);
             used += 1;
             prop_assert!(used <= max_trials);
         };
         prop_assert_eq!(answer.trials, used);
         if let Some(capacity) = answer.capacity {
-            let passed = search.trials().iter().filter(|t| t.users == capacity && t.result == Pass).count();
+            let passed = search.trials().iter().filter(|t| t.level == capacity && t.result == Pass).count();
             prop_assert_eq!(answer.confirmed, passed >= 2);
             prop_assert!((min..=max).contains(&capacity));
             prop_assert!(answer.lowest_fail.is_none_or(|fail| capacity < fail));
-            prop_assert!(search.trials().iter().any(|t| t.users == capacity && t.result == Pass));
+            prop_assert!(search.trials().iter().any(|t| t.level == capacity && t.result == Pass));
         } else {
             prop_assert!(!answer.confirmed);
         }
@@ -246,7 +247,7 @@ proptest! {
     #[test]
     fn a_sharp_edge_is_found_within_the_resolution(capacity in 500u32..29_000, ramp in 400u32..30_000) {
         let mut search = Search::new(bounds(40));
-        search.ramp_ended(ramp, true);
+        search.ramp_ended(ramp, RampEnd::GaveWay);
         let (_, answer) = run(search, capacity);
         let found = f64::from(answer.capacity.unwrap());
         prop_assert!(answer.confirmed && found <= f64::from(capacity));

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use barograph_auction::live::{Bidding, Event, Listing, LiveAuction, Offer, Purses};
-use barograph_auction_api::{AuctionId, BidState, ItemId, UserId as Account};
+use barograph_auction_api::{AuctionId, BidState, ItemId, TOKEN_HEADER, UserId as Account};
 use barograph_engine::{Stream, Timer, stream};
-use barograph_http::{Answer, Fault, Method, Request};
+use barograph_http::{Answer, Fault, Request};
 use barograph_model::{Nanos, UserId};
 use barograph_workload_auction::{Line, Transport};
 use futures::channel::oneshot;
@@ -40,7 +40,7 @@ struct Inner {
 /// A request as it arrived.
 struct Asked {
     user: UserId,
-    method: Method,
+    method: String,
     path: String,
     token: Option<String>,
     body: Vec<u8>,
@@ -172,34 +172,34 @@ impl Application {
         let Asked { user, method, path, body, .. } = asked;
         let parts: Vec<&str> = path.split(['/', '?', '&', '=']).skip(2).collect();
         let id = |n: usize| parts[n].parse::<i64>().unwrap();
-        match (method, &parts[..]) {
-            (Method::Post, ["login"]) => self.login(user, &body),
-            (Method::Get, ["logout"]) => {
+        match (method.as_str(), &parts[..]) {
+            ("POST", ["login"]) => self.login(user, &body),
+            ("GET", ["logout"]) => {
                 self.0.tokens.borrow_mut().remove(&user);
                 Answer::made(204, Vec::new())
             }
-            (Method::Get, ["live", "auction", "page", page, ..]) => self.page(page.parse().unwrap()),
-            (Method::Post, ["live", "auction"] | ["item"]) => json(201, "{}"),
-            (Method::Post, ["bid"]) => self.place(&body),
-            (Method::Get, ["bid", "auction", _, "item", _, "count", "0"]) => {
+            ("GET", ["live", "auction", "page", page, ..]) => self.page(page.parse().unwrap()),
+            ("POST", ["live", "auction"] | ["item"]) => json(201, "{}"),
+            ("POST", ["bid"]) => self.place(&body),
+            ("GET", ["bid", "auction", _, "item", _, "count", "0"]) => {
                 json(200, &bid(id(2), &self.current(id(2))))
             }
-            (Method::Get, ["bid", "auction", _, "item", _, "count", count]) => {
+            ("GET", ["bid", "auction", _, "item", _, "count", count]) => {
                 self.poll(id(2), id(4), count.parse().unwrap()).await
             }
-            (Method::Get, ["item", "current", "auction", _]) => json(200, &item(self.current(id(3)).item.0)),
-            (Method::Get, ["item", "auction", ..]) => {
+            ("GET", ["item", "current", "auction", _]) => json(200, &item(self.current(id(3)).item.0)),
+            ("GET", ["item", "auction", ..]) => {
                 let items: Vec<String> = (0..5).map(|n| item(id(2) * 100 + n)).collect();
                 json(200, &format!(r#"{{"items":[{}],"totalRecords":{ITEMS}}}"#, items.join(",")))
             }
-            (Method::Get, ["item", "user", ..]) => {
+            ("GET", ["item", "user", ..]) => {
                 let bought: Vec<String> =
                     (0..5).map(|n| format!(r#"{{"itemId":{n},"images":[{}]}}"#, image(n))).collect();
                 json(200, &format!(r#"{{"items":[{}],"totalRecords":5}}"#, bought.join(",")))
             }
-            (Method::Get, ["item", _, "image", ..]) => Answer::made(200, vec![0xff, 0xd8, 0xff]),
-            (Method::Get, ["item", _]) => json(200, &item(id(1))),
-            (Method::Get, _) => json(200, "{}"),
+            ("GET", ["item", _, "image", ..]) => Answer::made(200, vec![0xff, 0xd8, 0xff]),
+            ("GET", ["item", _]) => json(200, &item(id(1))),
+            ("GET", _) => json(200, "{}"),
             other => panic!("the workload asks for something it should not: {other:?}"),
         }
     }
@@ -276,10 +276,14 @@ impl Line for UserLine {
     fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
         let asked = Asked {
             user: self.user,
-            method: request.method,
+            method: request.method.name().to_owned(),
             path: request.path.to_string(),
-            token: request.header.map(|(_, token)| token.to_owned()),
-            body: request.json.unwrap_or_default().to_vec(),
+            token: request
+                .headers
+                .iter()
+                .find(|(name, _)| *name == TOKEN_HEADER)
+                .map(|(_, token)| (*token).to_owned()),
+            body: request.body.unwrap_or_default().to_vec(),
         };
         async move { Ok(self.app.answer(asked).await) }
     }

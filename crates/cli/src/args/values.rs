@@ -1,0 +1,186 @@
+//! Values as they are typed: spans of time, shares, limits, connections.
+
+use std::str::FromStr;
+
+use barograph_model::{Nanos, Share};
+
+/// A limit on a quantile of response time, as in `p99<250ms`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limit {
+    /// The quantile as a share.
+    pub(crate) quantile: Share,
+    /// The quantile as typed, in per cent.
+    pub(crate) percent: f64,
+    /// Response time within which it must lie.
+    pub(crate) limit: Nanos,
+}
+
+/// Which connections users have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionsArg {
+    /// Each user keeps its own.
+    PerUser,
+    /// So many for each worker, shared by its users.
+    Pool(u32),
+    /// A new one for each request.
+    New,
+}
+
+/// `10s`, `250ms`, `1m30s`, `1.5h`; a number alone means seconds.
+pub(crate) fn span(text: &str) -> Result<Nanos, String> {
+    const ALLOWED: &str = "a time is written 10s, 250ms, 1m30s or 2h; a number alone means seconds";
+    let wrong = || ALLOWED.to_owned();
+    if let Ok(seconds) = text.parse::<f64>() {
+        return nanos(seconds, 1e9).ok_or_else(wrong);
+    }
+    let mut left = text;
+    let mut sum = Nanos::ZERO;
+    while !left.is_empty() {
+        let digits = left.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+        let (number, rest) = left.split_at(digits);
+        let unit = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (unit, rest) = rest.split_at(unit);
+        let factor = match unit.trim() {
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "m" | "min" => 60e9,
+            "h" => 3_600e9,
+            _ => return Err(wrong()),
+        };
+        let part = number.parse().ok().and_then(|n| nanos(n, factor)).ok_or_else(wrong)?;
+        sum = Nanos(sum.0.checked_add(part.0).ok_or_else(wrong)?);
+        left = rest;
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(sum) }
+}
+
+/// A time in whole seconds: plans count them so.
+pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
+    let time = span(text)?;
+    if time.0.is_multiple_of(1_000_000_000) {
+        Ok(time)
+    } else {
+        Err("whole seconds are allowed, as in 2s".to_owned())
+    }
+}
+
+/// A time in whole seconds, at least one.
+pub(crate) fn whole_seconds(text: &str) -> Result<Nanos, String> {
+    let time = seconds(text)?;
+    if time == Nanos::ZERO { Err("at least 1s is needed".to_owned()) } else { Ok(time) }
+}
+
+/// At most a year: more is a slip of the finger.
+fn nanos(number: f64, factor: f64) -> Option<Nanos> {
+    const YEAR: f64 = 366.0 * 86_400e9;
+    let nanos = number * factor;
+    (nanos.is_finite() && (0.0..=YEAR).contains(&nanos)).then(|| Nanos(nanos.round() as u64))
+}
+
+/// `1%`, `0.1 %`.
+pub(crate) fn share(text: &str) -> Result<Share, String> {
+    let wrong = || "a share is written as a percentage from 0% to 100%, as in 1% or 0.1%".to_owned();
+    let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;
+    let percent: f64 = number.trim().parse().map_err(|_| wrong())?;
+    Share::new(percent / 100.0).map_err(|_| wrong())
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "a limit is written p99<250ms: a quantile from p1 to p99.999 and a time".to_owned();
+        let (quantile, limit) = text.split_once("<=").or_else(|| text.split_once('<')).ok_or_else(wrong)?;
+        let percent: f64 =
+            quantile.trim().strip_prefix('p').and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
+        if !(1.0..100.0).contains(&percent) {
+            return Err(wrong());
+        }
+        let quantile = Share::new(percent / 100.0).map_err(|_| wrong())?;
+        let limit = span(limit.trim()).map_err(|_| wrong())?;
+        if limit == Nanos::ZERO { Err(wrong()) } else { Ok(Limit { quantile, percent, limit }) }
+    }
+}
+
+impl FromStr for ConnectionsArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            "connections are per-user, pool:N (the users of a worker share N) or new (one per request)"
+                .to_owned()
+        };
+        match text {
+            "per-user" => Ok(ConnectionsArg::PerUser),
+            "new" => Ok(ConnectionsArg::New),
+            _ => {
+                let number = text.strip_prefix("pool:").and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+                number.map(ConnectionsArg::Pool).ok_or_else(wrong)
+            }
+        }
+    }
+}
+
+/// `Name: value`.
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
+    let wrong = || "a header is written `Name: value`, as in -H 'Accept: text/html'".to_owned();
+    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+    let (name, value) = (name.trim(), value.trim());
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let clean = name.bytes().all(token) && value.bytes().all(|b| b == b'\t' || (b >= b' ' && b != 0x7f));
+    if name.is_empty() || !clean {
+        return Err(wrong());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_people_type_them() {
+        let millis = |text: &str| span(text).map(|n| n.0 / 1_000_000);
+        let good = [
+            ("10s", 10_000),
+            ("250ms", 250),
+            ("1m30s", 90_000),
+            ("1.5h", 5_400_000),
+            ("3", 3_000),
+            ("0s", 0),
+        ];
+        for (text, expected) in good {
+            assert_eq!(millis(text), Ok(expected), "{text}");
+        }
+        assert_eq!(span("20us"), Ok(Nanos(20_000)));
+        assert_eq!((seconds("0s"), whole_seconds("1m")), (Ok(Nanos::ZERO), Ok(Nanos::from_secs(60))));
+        assert!(seconds("1500ms").is_err() && whole_seconds("0s").is_err());
+        for text in ["", "s", "10x", "-5s", "1m-3s", "nan", "inf", "1e30", "10 apples", "1..5s"] {
+            assert!(span(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_and_shares() {
+        let limit: Limit = "p99.9 < 250 ms".parse().unwrap();
+        assert_eq!((limit.percent, limit.limit), (99.9, Nanos::from_millis(250)));
+        assert!((limit.quantile.get() - 0.999).abs() < 1e-12);
+        assert_eq!("p50<=1s".parse::<Limit>().unwrap().limit, Nanos::from_secs(1));
+        for text in ["p99", "99<1s", "p0<1s", "p100<1s", "p99<", "p99<0s", "p99>1s", "avg<1s"] {
+            assert!(text.parse::<Limit>().is_err(), "{text}");
+        }
+        assert_eq!(share("1 %"), Ok(Share::percent(1.0)));
+        assert!(["1", "%", "-1%", "101%", "x%"].iter().all(|text| share(text).is_err()));
+    }
+
+    #[test]
+    fn connections_and_headers() {
+        use ConnectionsArg::{New, PerUser, Pool};
+        let parsed = ["per-user", "pool:8", "new"].map(|text| text.parse::<ConnectionsArg>().unwrap());
+        assert_eq!(parsed, [PerUser, Pool(8), New]);
+        assert!(["pool:0", "pool", "pool:x", ""].iter().all(|t| t.parse::<ConnectionsArg>().is_err()));
+        assert_eq!(header("Accept:  a:b "), Ok(("Accept".to_owned(), "a:b".to_owned())));
+        assert!([": x", "Accept", "a b: c", "a: b\r\nc: d", "ä: x"].iter().all(|t| header(t).is_err()));
+    }
+}

@@ -1,0 +1,317 @@
+//! Workloads that are made of a scenario file, as the harness wants a kind of workload.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use barograph_engine::Runnable;
+use barograph_harness::{Checked, HarnessError, LoadJob, WorkloadKind};
+use barograph_http::{Options, Policy, Protocol, Target, Tls, Verify};
+use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
+use barograph_scenario::{Connections as Sharing, Exchange, Protocol as Speaking, Scenario};
+use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_workload_scenario::{Options as How, Reason, Reasons, ScenarioError};
+use serde::Serialize;
+
+use super::reach;
+use crate::commands::run::time_of_day;
+use crate::words::count;
+
+/// Raised with every change of how scenarios are executed that can move results.
+const VERSION: u32 = 1;
+
+/// A scenario that was read and checked.
+pub(crate) struct ScenarioKind {
+    scenario: Arc<Scenario>,
+    ops: Vec<OpSpec>,
+    /// The name of the scenario's only profile: that of its file.
+    profile: &'static str,
+    /// Where it says its target is.
+    target: Option<String>,
+    reasons: Arc<Mutex<Reasons>>,
+}
+
+impl ScenarioKind {
+    pub(crate) fn new(scenario: Scenario) -> Self {
+        let stem = Path::new(&scenario.name).file_stem().map_or("scenario".into(), |s| s.to_string_lossy());
+        ScenarioKind {
+            ops: scenario.op_specs(),
+            profile: barograph_scenario::leak(&stem),
+            target: scenario.target.url.as_ref().map(|url| {
+                let scheme = if url.tls { "https" } else { "http" };
+                format!("{scheme}://{}{}", url.authority(), url.base)
+            }),
+            scenario: Arc::new(scenario),
+            reasons: Reasons::shared(),
+        }
+    }
+
+    pub(crate) fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// What failed operations saw, in lines for people: the first few reasons of each.
+    pub(crate) fn failures(&self) -> Vec<Failures> {
+        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |i: usize| OpId(u8::try_from(i).expect("operations are numbered in eight bits"));
+        let ops = self.ops.iter().enumerate();
+        ops.flat_map(|(i, op)| reasons.of(of(i)).iter().map(|reason| Failures::new(op.name, reason)))
+            .collect()
+    }
+
+    /// Requests that a user may have in progress at the same time: those of its widest group, in each of its activities.
+    fn side_by_side(&self) -> u32 {
+        let repeated = |exchange: &Exchange| exchange.for_each.as_ref().map_or(1, |each| each.at_most);
+        let groups = self.scenario.operations.iter().flat_map(|op| &op.groups);
+        let widest = groups.map(|group| group.iter().map(repeated).fold(0, u32::saturating_add)).max();
+        let started = self.scenario.operations.iter().filter_map(|op| op.beside.start.as_ref());
+        let activities = started.map(|start| start.at_most).fold(1, u32::saturating_add);
+        widest.unwrap_or(1).max(1).saturating_mul(activities)
+    }
+
+    /// What only shows when the scenario is made ready for its target.
+    fn refused(&self, why: &ScenarioError) -> HarnessError {
+        HarnessError::Refused(Refused(vec![Refusal {
+            place: self.scenario.name.clone(),
+            key: String::new(),
+            value: format!("{why}{}", because(why)),
+            allowed: "requests that can be sent, and scripts that have the functions they are asked for"
+                .to_owned(),
+            remedy: "correct the scenario; docs/scenario.md describes it".to_owned(),
+        }]))
+    }
+}
+
+/// One way in which an operation failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Failures {
+    pub(crate) operation: &'static str,
+    pub(crate) outcome: &'static str,
+    pub(crate) why: String,
+    pub(crate) count: u64,
+    /// The beginning of the first such answer.
+    pub(crate) answer: String,
+}
+
+impl Failures {
+    fn new(operation: &'static str, reason: &Reason) -> Self {
+        Failures {
+            operation,
+            outcome: reason.outcome.name(),
+            why: reason.why.clone(),
+            count: reason.count,
+            answer: reason.first.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// In a line.
+    pub(crate) fn line(&self) -> String {
+        let answer =
+            if self.answer.is_empty() { String::new() } else { format!("; it began: {}", self.answer) };
+        format!("{} {}: {} ({} times{answer})", self.operation, self.outcome, self.why, count(self.count))
+    }
+}
+
+/// The causes of an error, behind colons.
+fn because(why: &dyn Error) -> String {
+    let mut text = String::new();
+    let mut next = why.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+impl WorkloadKind for ScenarioKind {
+    fn name(&self) -> &'static str {
+        "scenario"
+    }
+
+    fn version(&self) -> u32 {
+        VERSION
+    }
+
+    fn ops(&self) -> &[OpSpec] {
+        &self.ops
+    }
+
+    fn profiles(&self) -> Vec<&str> {
+        vec![self.profile]
+    }
+
+    fn profile(&self, name: &str) -> Option<Profile> {
+        let rules = || self.scenario.rules.clone();
+        (name == self.profile).then(|| Profile { name: self.profile, rules: rules(), derived: None })
+    }
+
+    fn behaviours(&self, profile: &str) -> Option<Behaviours> {
+        (profile == self.profile).then(|| self.scenario.behaviours.clone())
+    }
+
+    fn target(&self) -> Option<&str> {
+        self.target.as_deref()
+    }
+
+    fn connections(&self, users: u32, _: Connections) -> u64 {
+        let streams = self.scenario.streams.len() as u64;
+        match self.scenario.target.connections {
+            Sharing::PerUser(most) => u64::from(users) * (u64::from(most.min(self.side_by_side())) + streams),
+            Sharing::Pool(most) => u64::from(most) + u64::from(users) * streams,
+            Sharing::New => u64::from(users) * (u64::from(self.side_by_side()) + streams),
+        }
+    }
+
+    fn longest_wait(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+        let unreachable =
+            |why: Box<dyn Error + Send + Sync>| HarnessError::Unreachable { url: job.url.to_owned(), why };
+        let target =
+            Target::parse(job.url, &options(&self.scenario)).map_err(|why| unreachable(why.into()))?;
+        let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
+        reach::once(&resolved, self.scenario.target.connect_timeout.into()).map_err(unreachable)?;
+        let how = How { clock: time_of_day, reasons: Arc::clone(&self.reasons) };
+        let ready = barograph_workload_scenario::runnable(Arc::clone(&self.scenario), resolved, how);
+        ready.map_err(|why| self.refused(&why))
+    }
+}
+
+/// How a scenario's target is spoken to.
+fn options(scenario: &Scenario) -> Options {
+    let target = &scenario.target;
+    Options {
+        protocol: match target.protocol {
+            Speaking::Auto => Protocol::Auto,
+            Speaking::Http1 => Protocol::Http1,
+            Speaking::Http2 => Protocol::Http2,
+        },
+        tls: Tls {
+            authorities: target.tls.authorities.clone(),
+            verify: if target.tls.trust_anyone { Verify::Nothing } else { Verify::Peer },
+            server_name: target.tls.server_name.clone(),
+        },
+        unix_socket: target.unix_socket.clone(),
+        sources: target.source_addresses.clone(),
+        policy: match target.connections {
+            Sharing::PerUser(most) => Policy::PerUser(most),
+            Sharing::Pool(most) => Policy::Shared(most),
+            Sharing::New => Policy::New,
+        },
+        ..Options::default()
+    }
+}
+
+/// Reads the scenario that a plan names. A path in the plan's file is looked for beside it, one of `--set` here.
+pub(super) fn of_plan(plan: &Plan) -> Result<ScenarioKind, Refused> {
+    let refused = |value: String, allowed: String| {
+        Refused(vec![Refusal {
+            place: plan.place("scenario").to_owned(),
+            key: "scenario".to_owned(),
+            value,
+            allowed,
+            remedy: "name a scenario file; `barograph list scenarios` shows those in scenarios/, `barograph new scenario` \
+                     writes one"
+                .to_owned(),
+        }])
+    };
+    let Some(file) = &plan.scenario else {
+        return Err(refused(
+            "nothing".to_owned(),
+            "a scenario file, which workload = \"scenario\" needs".to_owned(),
+        ));
+    };
+    let path = beside(plan, file);
+    let text = std::fs::read_to_string(&path).map_err(|why| {
+        refused(
+            format!("{:?}", file.display().to_string()),
+            format!("a file that can be read, looked for at {} ({why})", path.display()),
+        )
+    })?;
+    read(&path.display().to_string(), &text).map(ScenarioKind::new)
+}
+
+/// Where a file of the plan is.
+fn beside(plan: &Plan, file: &Path) -> PathBuf {
+    let folder = if plan.place("scenario") == "--set" { None } else { Path::new(&plan.name).parent() };
+    folder.map_or_else(|| file.to_owned(), |folder| folder.join(file))
+}
+
+/// Reads and checks a scenario with the files it names.
+pub(crate) fn read(name: &str, text: &str) -> Result<Scenario, Refused> {
+    barograph_scenario::read(name, text, &|path: &Path| std::fs::read(path))
+}
+
+/// Refuses what a plan asks for and its scenario does not allow.
+pub(crate) fn allows(scenario: &Scenario, checked: &Checked) -> Result<(), Refused> {
+    let wrong = [too_many_users(scenario, checked), closing(&checked.plan)];
+    let wrong: Vec<Refusal> = wrong.into_iter().flatten().collect();
+    if wrong.is_empty() { Ok(()) } else { Err(Refused(wrong)) }
+}
+
+/// Some data are picked once per user and shared with nobody.
+fn too_many_users(scenario: &Scenario, checked: &Checked) -> Option<Refusal> {
+    let most = scenario.most_users()?;
+    let plan = &checked.plan;
+    let (key, users) = match (&checked.open, &plan.strategy) {
+        (Some(open), _) => ("load.most_users", open.most_users),
+        (None, Strategy::Fixed { level, .. }) => ("load.users", *level),
+        (None, Strategy::Search(bounds)) => ("load.max_users", bounds.max),
+        (None, Strategy::Path(path)) => ("load.path", path.steps.iter().map(|s| s.level).max().unwrap_or(0)),
+    };
+    (users > most).then(|| Refusal {
+        place: plan.place(key).to_owned(),
+        key: key.to_owned(),
+        value: users.to_string(),
+        allowed: format!("at most {most}: so many rows has the shortest file that is picked once per user"),
+        remedy: "set it, add rows to the file, or pick in another way (`pick` under [data])".to_owned(),
+    })
+}
+
+/// How users share connections stands in the scenario.
+fn closing(plan: &Plan) -> Option<Refusal> {
+    let key = "driver.connections";
+    let asked = plan.places.contains_key(key) && plan.driver.connections == Connections::Close;
+    asked.then(|| Refusal {
+        place: plan.place(key).to_owned(),
+        key: key.to_owned(),
+        value: "\"close\"".to_owned(),
+        allowed: "auto or keep: a scenario says itself how users share connections".to_owned(),
+        remedy: "set `connections` under [target] in the scenario: user, pool or new".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(target: &str) -> ScenarioKind {
+        let text = format!(
+            "[target]\n{target}\n[operations.Page]\nstart = {{ behaviour = \"poll\", at_most = 2 }}\n\
+             [[operations.Page.exchanges]]\npath = \"/\"\n[[operations.Page.exchanges]]\nparallel = true\npath = \"/a\"\n\
+             [[operations.Page.exchanges]]\nparallel = true\npath = \"/b\"\n\
+             [operations.Poll]\n[[operations.Poll.exchanges]]\npath = \"/poll\"\n\
+             [behaviours.main]\nfirst = \"Page\"\n[behaviours.poll]\nfirst = \"Poll\"\n"
+        );
+        ScenarioKind::new(read("folder/mine.toml", &text).unwrap())
+    }
+
+    #[test]
+    fn connections_follow_from_what_users_do_side_by_side() {
+        let of = |target: &str| kind(target).connections(100, Connections::Keep);
+        assert_eq!(of(""), 600, "two side by side in each of three activities");
+        assert_eq!(of("per_user = 4"), 400);
+        assert_eq!(of("connections = \"pool\"\npool = 7"), 7);
+        assert_eq!(of("connections = \"new\""), 600);
+    }
+
+    #[test]
+    fn a_kind_is_called_after_its_file_and_knows_its_target() {
+        let kind = kind("url = \"https://[::1]:8443/base/\"");
+        assert_eq!((kind.profiles(), kind.target()), (vec!["mine"], Some("https://[::1]:8443/base")));
+        assert!(kind.profile("mine").is_some() && kind.profile("other").is_none());
+    }
+}

@@ -1,0 +1,162 @@
+//! `barograph http`: one URL under load, for people who come from wrk, oha or hey.
+//!
+//! The arguments become a scenario of one operation and a plan; from there on everything is as in `barograph run`: the
+//! same engine, judging, search, record and report.
+
+mod plan;
+mod request;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use barograph_harness::control::{Command, ask};
+use barograph_harness::{Checked, HarnessError, Progress, Screen};
+use barograph_model::Phase;
+use barograph_record::{ExitCode, Run};
+use tempfile::TempDir;
+
+use super::run::{Start, warn_of_debug_builds};
+use super::{Done, Failed};
+use crate::args::HttpArgs;
+use crate::catalog::{Found, ScenarioKind};
+use crate::live::{self, Display, Levers};
+use crate::terminal::{self, Terminal};
+use crate::{machine, words};
+use request::SEARCH_LIMIT;
+use summary::Summary;
+
+/// Loads one URL.
+pub(crate) fn http(args: &HttpArgs) -> Done {
+    let asked = request::asked(args).map_err(|why| Failed::new(ExitCode::Refused, why))?;
+    let title = asked.title;
+    let (runs, _removed_at_the_end) = records(args)?;
+    let text = plan::text(args, &asked.base, &runs.display().to_string());
+    let plan = barograph_spec::read("barograph http", &text, &[]).map_err(HarnessError::Refused)?;
+    let found = Found::from(ScenarioKind::new(asked.scenario));
+    let machine = machine::facts(&runs);
+    let checked =
+        barograph_harness::check(&plan, found.kind.as_ref(), machine).map_err(HarnessError::Refused)?;
+    if !args.quiet {
+        announce(args, &title, &checked);
+    }
+    let start = Start::now();
+    let dir = runs.join(start.id.as_str());
+    let mut screen = screen(args, title.clone(), &checked, (&dir, &start));
+    let finished = start.carry_out(checked, &found, screen.as_mut());
+    // Gives the terminal back before anything else is said.
+    drop(screen);
+    let finished = finished?;
+    if let Some(why) = finished.error {
+        return Err(Failed::new(finished.exit, why));
+    }
+    conclude(args, &finished.dir, (&title, &found))?;
+    Ok(finished.exit)
+}
+
+/// The folder of records: the one that was named, or one that goes with the program.
+fn records(args: &HttpArgs) -> Result<(PathBuf, Option<TempDir>), Failed> {
+    if let Some(folder) = &args.keep_record {
+        return Ok((folder.clone(), None));
+    }
+    let folder = tempfile::Builder::new().prefix("barograph-http-").tempdir();
+    let folder = folder
+        .context("make a folder for the record")
+        .map_err(|why| Failed::new(ExitCode::CannotWrite, why))?;
+    Ok((folder.path().to_owned(), Some(folder)))
+}
+
+fn announce(args: &HttpArgs, title: &str, checked: &Checked) {
+    warn_of_debug_builds();
+    let window = words::span(checked.plan.durations.window.0);
+    let load = |users: &str| match args.rate {
+        Some(rate) => format!("{} starts/s", words::count(rate.into())),
+        None => users.to_owned(),
+    };
+    if args.search {
+        let limit = args.qos.unwrap_or(SEARCH_LIMIT);
+        let by_default = if args.qos.is_none() { ", as no --qos names another" } else { "" };
+        terminal::say(&format!(
+            "searching the most {} of {title} with p{} < {} and failures < {}{by_default}",
+            if args.rate.is_some() { "starts/s" } else { "users" },
+            limit.percent,
+            words::span(limit.limit.0),
+            words::percent(args.errors.get()),
+        ));
+    } else {
+        let users = match checked.plan.strategy {
+            barograph_model::Strategy::Fixed { level, .. } => format!("{} users", words::count(level.into())),
+            _ => String::new(),
+        };
+        terminal::say(&format!("{title}: {}, measured for {window}", load(&users)));
+    }
+    for note in &checked.notes {
+        terminal::say(&format!("note      {note}"));
+    }
+}
+
+/// Shows nothing.
+struct Dark;
+
+impl Screen for Dark {
+    fn phase(&mut self, _: Phase, _: &str) {}
+    fn progress(&mut self, _: &Progress) {}
+    fn say(&mut self, _: &str) {}
+}
+
+/// Figures and keys where somebody looks, plain lines elsewhere, nothing when quiet.
+fn screen(
+    args: &HttpArgs,
+    title: String,
+    checked: &Checked,
+    (dir, start): (&Path, &Start),
+) -> Box<dyn Screen> {
+    if args.quiet {
+        return Box::new(Dark);
+    }
+    if !live::is_possible() {
+        return Box::new(Terminal::new());
+    }
+    let (dir, stop) = (dir.to_owned(), start.stop.clone());
+    let levers = Levers {
+        ask: Arc::new(move |command: &Command| {
+            let reply = ask(&dir, command).map_err(|why| format!("{:#}", anyhow!(why)))?;
+            if reply.ok { Ok(()) } else { Err(reply.error.unwrap_or_default()) }
+        }),
+        interrupt: Box::new(move || stop.stop()),
+    };
+    match Display::open(title, checked.plan.unit, levers) {
+        Ok(display) => Box::new(display),
+        // A terminal that cannot be taken over can still be written to.
+        Err(_) => Box::new(Terminal::new()),
+    }
+}
+
+/// Prints the result and writes the report.
+fn conclude(args: &HttpArgs, dir: &Path, (title, found): (&str, &Found)) -> Result<(), Failed> {
+    let cannot = |why: anyhow::Error| Failed::new(ExitCode::CannotWrite, why);
+    let run = Run::open(dir)?;
+    let failures = found.scenario.iter().flat_map(|kind| kind.failures()).collect();
+    let summary = Summary::of(&run, title, failures).ok_or_else(|| {
+        Failed::new(ExitCode::Bug, anyhow!("find a measured window in the record `{}`", dir.display()))
+    })?;
+    if args.json {
+        let json =
+            serde_json::to_string_pretty(&summary).context("write the result as JSON").map_err(cannot)?;
+        terminal::result(&json);
+    } else {
+        terminal::result(&summary.text());
+    }
+    if let Some(file) = &args.report {
+        let page = barograph_report::render_html(&run).map_err(|why| Failed::new(ExitCode::Bug, why))?;
+        std::fs::write(file, page)
+            .with_context(|| format!("write the report `{}`", file.display()))
+            .map_err(cannot)?;
+        terminal::say(&format!("report  {}", file.display()));
+    }
+    if args.keep_record.is_some() {
+        terminal::say(&format!("record  {}", dir.display()));
+    }
+    Ok(())
+}

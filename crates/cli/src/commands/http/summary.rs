@@ -1,0 +1,372 @@
+//! The figures of a finished `barograph http`, from its record, as JSON and as a table.
+
+use std::collections::BTreeMap;
+
+use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
+use serde::Serialize;
+
+use crate::catalog::Failures;
+use crate::words::{NONE, bytes, count, figure, percent, time, wrapped};
+
+/// Sentences are wrapped here: no terminal in use is narrower than most people like to read.
+const WIDTH: usize = 100;
+
+const MIB: f64 = 1_048_576.0;
+
+/// Below so many users, what a run needs anyway is most of the memory that it added per user.
+const USERS_FOR_A_SHARE: u32 = 1_000;
+
+/// Stands below the name of a row.
+const BEGIN: &str = "                ";
+
+/// What is printed at the end. Its keys are a promise: they keep their meaning, later versions may add others.
+/// Figures are of the deciding measured window; what was not measured is null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Summary {
+    /// Method and address.
+    pub(crate) request: String,
+    /// `users` or `starts/s`.
+    pub(crate) unit: &'static str,
+    /// The load asked for, in `unit`.
+    pub(crate) level: u32,
+    /// Users active at the end of the window.
+    pub(crate) users: u32,
+    /// Length of the window.
+    pub(crate) seconds: f64,
+    /// Requests sent.
+    pub(crate) requests: u64,
+    pub(crate) requests_per_s: f64,
+    /// Operations that ended well and within the limit.
+    pub(crate) goodput_per_s: f64,
+    /// Operations started per second.
+    pub(crate) achieved_rate: f64,
+    #[serde(flatten)]
+    pub(crate) response: Times,
+    pub(crate) service: Times,
+    /// Failed operations.
+    pub(crate) errors: u64,
+    /// Their share of all that ended, 0 to 1.
+    pub(crate) error_share: f64,
+    /// How many ended how.
+    pub(crate) outcomes: BTreeMap<String, u64>,
+    /// Why, with the first few reasons; of the whole load, warm-up included.
+    pub(crate) failures: Vec<Failures>,
+    /// Arrivals that waited for a free user.
+    pub(crate) late: u64,
+    /// Arrivals that never started.
+    pub(crate) dropped: u64,
+    /// Beats left out.
+    pub(crate) skipped: u64,
+    pub(crate) lag_p50_ms: f64,
+    pub(crate) lag_p99_ms: f64,
+    /// CPU time of this whole program per request, user and system, in microseconds.
+    pub(crate) cpu_us_per_request: Option<f64>,
+    /// Cores this program used.
+    pub(crate) driver_cores: Option<f64>,
+    /// Memory of this program at the end of the window.
+    pub(crate) rss_mib: Option<f64>,
+    /// Memory added per user.
+    pub(crate) bytes_per_user: Option<f64>,
+    /// Connections open at the end of the window.
+    pub(crate) connections: Option<u64>,
+    /// Every rule held.
+    pub(crate) passed: bool,
+    /// The measurement can be believed.
+    pub(crate) valid: bool,
+    /// The answer in a sentence.
+    pub(crate) verdict: String,
+    /// Why it did not pass or cannot be believed.
+    pub(crate) reasons: Vec<String>,
+    /// Only after a search.
+    pub(crate) search: Option<Found>,
+    /// The level was changed while the window was measured, so its figures are of more than one load.
+    pub(crate) level_changed: bool,
+}
+
+/// Quantiles in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Times {
+    pub(crate) p50_ms: f64,
+    pub(crate) p90_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) p999_ms: f64,
+    pub(crate) max_ms: f64,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Found {
+    /// The highest level that passed and was believed.
+    pub(crate) highest: Option<u32>,
+    pub(crate) lowest_fail: Option<u32>,
+    pub(crate) bounded_by: String,
+    pub(crate) trials: u32,
+    pub(crate) confirmed: bool,
+}
+
+impl Times {
+    fn response(op: &KeptOp) -> Self {
+        Times {
+            p50_ms: op.p50_ms,
+            p90_ms: op.p90_ms,
+            p99_ms: op.p99_ms,
+            p999_ms: op.p999_ms,
+            max_ms: op.max_ms,
+        }
+    }
+
+    fn service(op: &KeptOp) -> Self {
+        Times {
+            p50_ms: op.service_p50_ms,
+            p90_ms: op.service_p90_ms,
+            p99_ms: op.service_p99_ms,
+            p999_ms: op.service_p999_ms,
+            max_ms: op.service_max_ms,
+        }
+    }
+}
+
+impl Summary {
+    /// Of a record; `None` when its run came to no verdict or measured nothing. `request` is what was loaded.
+    pub(crate) fn of(run: &Run, request: &str, failures: Vec<Failures>) -> Option<Self> {
+        // A search whose every trial failed rests on none; the last one says most.
+        let trial = run.deciding_trial().or_else(|| run.trials().last())?;
+        let window = &trial.window;
+        let middle = |row: &&IntervalRow| {
+            let middle = f64::midpoint(row.from_s, row.to_s);
+            window.from_s <= middle && middle < window.to_s
+        };
+        let rows: Vec<&IntervalRow> = run.intervals().filter(middle).collect();
+        let changed =
+            run.controls().any(|c| c.at_s < window.to_s && window.from_s < c.at_s + c.over_s.max(1e-9));
+        let mut summary = Self::of_window(trial, &rows, run.verdict()?, request)?;
+        summary.failures = failures;
+        summary.level_changed = changed;
+        Some(summary)
+    }
+
+    fn of_window(trial: &Trial, rows: &[&IntervalRow], verdict: &Verdict, request: &str) -> Option<Self> {
+        let window = &trial.window;
+        let op = window.ops.first()?;
+        let mut outcomes = BTreeMap::new();
+        for outcome in rows.iter().flat_map(|row| &row.ops).flat_map(|op| &op.outcomes) {
+            *outcomes.entry(outcome.name.clone()).or_insert(0) += outcome.count;
+        }
+        let used = &trial.resources;
+        Some(Summary {
+            request: request.to_owned(),
+            unit: trial.unit.name(),
+            level: trial.level,
+            users: window.users,
+            seconds: window.seconds(),
+            requests: rows.iter().flat_map(|row| &row.ops).map(|op| op.requests).sum(),
+            requests_per_s: window.requests_s,
+            goodput_per_s: window.goodput,
+            achieved_rate: window.starts_s,
+            response: Times::response(op),
+            service: Times::service(op),
+            errors: op.failed,
+            error_share: op.failed as f64 / (op.count.max(1)) as f64,
+            outcomes,
+            failures: Vec::new(),
+            late: window.late,
+            dropped: window.dropped,
+            skipped: window.skipped,
+            lag_p50_ms: window.lag_p50_ms,
+            lag_p99_ms: window.lag_p99_ms,
+            cpu_us_per_request: used.driver_cpu_us_per_request,
+            driver_cores: used.driver_cores,
+            rss_mib: used.driver_rss_bytes.map(|b| b as f64 / MIB),
+            bytes_per_user: used.driver_bytes_per_user,
+            connections: used.driver_connections,
+            passed: verdict.passed,
+            valid: verdict.valid,
+            verdict: verdict.sentence.clone(),
+            reasons: verdict.reasons.clone(),
+            search: verdict.search.as_ref().map(|search| Found {
+                highest: verdict.capacity,
+                lowest_fail: search.lowest_fail,
+                bounded_by: search.bounded_by.clone(),
+                trials: search.trials,
+                confirmed: search.confirmed,
+            }),
+            level_changed: false,
+        })
+    }
+
+    /// As a table for people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{}\n\n", self.request);
+        let head = ["p50", "p90", "p99", "p99.9", "max"].map(|name| format!("{name:>10}")).concat();
+        text.push_str(&format!("{:<16}{head}\n", ""));
+        for (name, times) in [("response time", &self.response), ("service time", &self.service)] {
+            let t = [times.p50_ms, times.p90_ms, times.p99_ms, times.p999_ms, times.max_ms];
+            let columns = t.map(|ms| format!("{:>10}", time(ms))).concat();
+            text.push_str(&format!("{name:<16}{columns}\n"));
+        }
+        text.push('\n');
+        for (name, figures) in [
+            ("requests", self.requests_line()),
+            ("failed", self.failed_line()),
+            ("load", self.load_line()),
+            ("driver", self.driver_line()),
+        ] {
+            text.push_str(&format!("{name:<16}{}\n", figures.join("   ")));
+        }
+        for failures in &self.failures {
+            let line = wrapped(&failures.line(), WIDTH - BEGIN.len(), BEGIN);
+            text.push_str(&format!("{BEGIN}{line}\n"));
+        }
+        let passed = if self.passed { "passed" } else { "not passed" };
+        let valid = if self.valid { "valid" } else { "not valid: the figures above cannot be believed" };
+        text.push_str(&format!("{:<16}{passed}, {valid}\n", "verdict"));
+        if self.level_changed {
+            text.push_str(&format!("{:<16}the load was changed by hand while this was measured\n", ""));
+        }
+        text.push_str(&format!("\n{}", wrapped(&self.verdict, WIDTH, "")));
+        for reason in &self.reasons {
+            text.push_str(&format!("\n  {}", wrapped(reason, WIDTH - 2, "    ")));
+        }
+        text
+    }
+
+    fn requests_line(&self) -> Vec<String> {
+        vec![
+            format!("{}/s", figure(self.requests_per_s)),
+            format!("{} in {} s", count(self.requests), figure(self.seconds)),
+            format!("good and in time {}/s", figure(self.goodput_per_s)),
+        ]
+    }
+
+    fn failed_line(&self) -> Vec<String> {
+        let mut parts = vec![format!("{} ({})", count(self.errors), percent(self.error_share))];
+        let kinds = self
+            .outcomes
+            .iter()
+            .filter(|(name, n)| !matches!(name.as_str(), "good" | "cancelled") && **n > 0);
+        parts.extend(kinds.map(|(name, n)| format!("{name} {}", count(*n))));
+        parts
+    }
+
+    fn load_line(&self) -> Vec<String> {
+        let mut parts = vec![format!("{} {}", count(self.level.into()), self.unit)];
+        if self.unit == "users" {
+            if self.skipped > 0 {
+                parts.push(format!("beats skipped {}", count(self.skipped)));
+            }
+        } else {
+            parts.push(format!("started {}/s", figure(self.achieved_rate)));
+            parts.push(format!("late {}", count(self.late)));
+            parts.push(format!("dropped {}", count(self.dropped)));
+        }
+        // Users who ask again at once never wait for their start.
+        let lag = if self.lag_p99_ms > 0.0 { time(self.lag_p99_ms) } else { NONE.to_owned() };
+        parts.push(format!("start lag p99 {lag}"));
+        parts
+    }
+
+    fn driver_line(&self) -> Vec<String> {
+        let maybe = |x: Option<f64>, word: fn(f64) -> String| x.map_or_else(|| NONE.to_owned(), word);
+        let mut parts = vec![
+            format!("{} µs CPU per request", maybe(self.cpu_us_per_request, figure)),
+            format!("{} cores", maybe(self.driver_cores, figure)),
+            format!("{} memory", maybe(self.rss_mib.map(|m| m * MIB), bytes)),
+        ];
+        if self.users >= USERS_FOR_A_SHARE {
+            parts.push(format!("{} per user", maybe(self.bytes_per_user.map(|b| b.max(0.0)), bytes)));
+        }
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial() -> Trial {
+        let text = r#"{"n":1,"purpose":"fixed","unit":"starts_per_second","level":5000,"result":"pass","window":{
+            "users":12,"from_s":1.0,"to_s":11.0,"throughput":4990.0,"goodput":4980.0,"requests_s":4999.0,
+            "starts_s":4999.5,"late":3,"dropped":0,"skipped":0,"lag_p50_ms":0.01,"lag_p99_ms":0.06,
+            "passed":true,"valid":true,"checks":[],"ops":[{"op":"Get","count":49990,"failed":90,"mix":1,
+            "mix_required":0,"mix_tolerance":0,"p50_ms":0.21,"p90_ms":0.4,"p99_ms":1.234,"p999_ms":12.5,"max_ms":2040.0,
+            "service_p50_ms":0.2,"service_p90_ms":0.39,"service_p99_ms":1.2,"service_p999_ms":12.0,
+            "service_max_ms":900.0,"judged_ms":1.234,"limit_ms":null,"over_limit":0,"failures_allowed":0.01,
+            "judged":true,"time_ok":true,"mix_ok":true,"failures_ok":true}]},
+            "resources":{"driver_cores":0.061,"driver_cpu_us_per_request":12.34,"driver_rss_bytes":12582912,
+            "driver_bytes_per_user":null,"driver_connections":12}}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn row(from_s: f64, good: u64, refused: u64) -> IntervalRow {
+        let text = format!(
+            r#"{{"from_s":{from_s},"to_s":{},"users":12,"starts":5000,"lag_p50_ms":0,"lag_p99_ms":0,"in_flight":1,
+            "worker_cpu":0,"busiest_worker":0,"ops":[{{"op":"Get","count":{},"failed":{refused},"p50_ms":0,"p99_ms":0,
+            "max_ms":0,"over_limit":0,"requests":{},"outcomes":[{{"name":"good","count":{good}}},
+            {{"name":"refused","count":{refused}}}]}}]}}"#,
+            from_s + 1.0,
+            good + refused,
+            good + refused
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn verdict() -> Verdict {
+        let text = r#"{"unit":"starts_per_second","capacity":null,"trial":1,"passed":true,"valid":true,
+            "sentence":"5,000 starts/s were carried.","exit_code":0,"reasons":[],"resources":{},"search":null}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn summary() -> Summary {
+        let rows = [row(1.0, 4_900, 45), row(2.0, 5_000, 45)];
+        let rows: Vec<&IntervalRow> = rows.iter().collect();
+        Summary::of_window(&trial(), &rows, &verdict(), "GET http://127.0.0.1/").unwrap()
+    }
+
+    #[test]
+    fn the_table_has_every_figure_with_its_unit() {
+        let expected = "\
+GET http://127.0.0.1/
+
+                       p50       p90       p99     p99.9       max
+response time       210 µs    400 µs   1.23 ms   12.5 ms    2.04 s
+service time        200 µs    390 µs   1.20 ms   12.0 ms    900 ms
+
+requests        4,999/s   9,990 in 10.0 s   good and in time 4,980/s
+failed          90 (0.180 %)   refused 90
+load            5,000 starts/s   started 5,000/s   late 3   dropped 0   start lag p99 60 µs
+driver          12.3 µs CPU per request   0.061 cores   12.0 MiB memory
+verdict         passed, valid
+
+5,000 starts/s were carried.";
+        assert_eq!(summary().text(), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_believed_is_said_before_the_reasons() {
+        let mut summary = summary();
+        (summary.valid, summary.passed, summary.level_changed) = (false, false, true);
+        summary.reasons = vec!["the driver was the limit".to_owned()];
+        let text = summary.text();
+        assert!(
+            text.contains("verdict         not passed, not valid: the figures above cannot be believed\n")
+        );
+        assert!(text.contains("the load was changed by hand while this was measured\n"));
+        assert!(text.ends_with("5,000 starts/s were carried.\n  the driver was the limit"));
+    }
+
+    /// The keys are promised in docs/http-command.md.
+    #[test]
+    fn the_keys_of_the_json_are_stable() {
+        let json = serde_json::to_value(summary()).unwrap();
+        let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped error_share \
+            errors failures goodput_per_s lag_p50_ms lag_p99_ms late level level_changed max_ms outcomes p50_ms p90_ms p999_ms \
+            p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped unit users \
+            valid verdict";
+        assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(json["rss_mib"], 12.0);
+        assert_eq!(json["service"]["p999_ms"], 12.0);
+        assert_eq!(json["outcomes"]["refused"], 90);
+        assert!(json["bytes_per_user"].is_null());
+    }
+}

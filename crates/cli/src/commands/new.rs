@@ -1,0 +1,63 @@
+//! `barograph new`: a first scenario from what a service already has.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use barograph_import::{Assets, from_har, from_openapi, from_url};
+use barograph_record::ExitCode;
+
+use super::{Done, Failed};
+use crate::args::{New, NewArgs};
+use crate::{catalog, terminal};
+
+/// Writes a first scenario.
+pub(crate) fn new(args: &NewArgs) -> Done {
+    let New::Scenario = args.what;
+    let refused = |why: anyhow::Error| Failed::new(ExitCode::Refused, why);
+    let text = made(args).map_err(refused)?;
+    // What is written has passed the check of every other scenario.
+    let checked = catalog::read_scenario("the imported scenario", &text);
+    let scenario = checked.context("make a scenario of it").map_err(|why| Failed::new(ExitCode::Bug, why))?;
+    let Some(path) = &args.output else {
+        terminal::result(text.trim_end());
+        return Ok(ExitCode::Fine);
+    };
+    write_new(path, &text).map_err(refused)?;
+    terminal::say(&format!(
+        "{}: {} operations; read it, edit it, then `barograph run --set workload=scenario --set scenario={}`",
+        path.display(),
+        scenario.operations.len(),
+        path.display()
+    ));
+    Ok(ExitCode::Fine)
+}
+
+fn made(args: &NewArgs) -> anyhow::Result<String> {
+    let target = args.target.as_deref();
+    let from = &args.from;
+    match (&from.from_openapi, &from.from_har, &from.url) {
+        (Some(file), _, _) => from_openapi(&read(file)?, target).with_context(|| cannot_use(file)),
+        (_, Some(file), _) => {
+            let assets = if args.assets { Assets::Keep } else { Assets::LeaveOut };
+            from_har(&read(file)?, assets, target).with_context(|| cannot_use(file))
+        }
+        (_, _, Some(url)) => Ok(from_url(url)?),
+        _ => Err(anyhow!("find what to make a scenario from: --from-openapi, --from-har or --url")),
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))
+}
+
+fn cannot_use(file: &Path) -> String {
+    format!("make a scenario from `{}`", file.display())
+}
+
+/// Never over a file that somebody may have edited.
+fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
+    use std::io::Write;
+    let file = std::fs::File::options().write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("write `{}`; an existing file is never overwritten", path.display()))
+}

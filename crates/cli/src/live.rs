@@ -1,0 +1,284 @@
+//! The live screen of a run: figures as they come, keys that stop the load or change its level.
+//!
+//! The harness tells a [`Display`] what happens, which takes no longer than adding histograms. A thread of its own draws
+//! at most ten times a second and only what is new, and reads the keys; the driver's workers never wait for either.
+
+mod draw;
+mod moment;
+
+use std::io::{IsTerminal, Stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use barograph_harness::control::Command;
+use barograph_harness::{Live, Progress, Screen};
+use barograph_model::{LoadUnit, Phase};
+use barograph_stats::Interval;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+use crate::terminal;
+use moment::Moment;
+
+/// Keys are looked for, and new figures drawn, this often.
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// A change of the level by key takes so long: a step shows most, but not so short that it is a burst.
+const CHANGE_OVER_S: f64 = 0.5;
+
+/// Sends a command to the load and gives the answer in words.
+pub(crate) type Ask = Arc<dyn Fn(&Command) -> Result<(), String> + Send + Sync>;
+
+/// What the keys can do.
+pub(crate) struct Levers {
+    /// Reaches the load.
+    pub(crate) ask: Ask,
+    /// Ends the run at once, as Ctrl-C does where the screen does not take it.
+    pub(crate) interrupt: Box<dyn Fn() + Send>,
+}
+
+/// The screen of a run, on a terminal.
+pub(crate) struct Display {
+    shared: Arc<Shared>,
+    drawer: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    moment: Mutex<Moment>,
+    is_new: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl Shared {
+    fn moment(&self) -> MutexGuard<'_, Moment> {
+        // A drawer that died leaves figures that are still right.
+        self.moment.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Moment)) {
+        change(&mut self.moment());
+        self.is_new.store(true, Ordering::Release);
+    }
+}
+
+/// Is there somebody to look at a screen and to press keys?
+pub(crate) fn is_possible() -> bool {
+    std::io::stderr().is_terminal() && std::io::stdin().is_terminal()
+}
+
+impl Display {
+    /// Takes the terminal over until [`Self::finish`].
+    pub(crate) fn open(title: String, unit: LoadUnit, levers: Levers) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            moment: Mutex::new(Moment::new(title, unit)),
+            is_new: AtomicBool::new(true),
+            ended: AtomicBool::new(false),
+        });
+        let taken = Taken::take()?;
+        let theirs = Arc::clone(&shared);
+        let drawer = std::thread::Builder::new()
+            .name("screen".to_owned())
+            .spawn(move || Drawer { shared: theirs, levers, taken, asked: None, wished: None }.work())?;
+        Ok(Display { shared, drawer: Some(drawer) })
+    }
+
+    /// Gives the terminal back, and says the lines that stay there.
+    pub(crate) fn finish(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        if let Some(drawer) = self.drawer.take() {
+            // What the drawer died of is no reason to lose the result.
+            let _ = drawer.join();
+            self.shared.moment().lines.iter().for_each(|line| terminal::say(line));
+        }
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Screen for Display {
+    fn phase(&mut self, phase: Phase, about: &str) {
+        self.shared.change(|moment| moment.begin(phase, about));
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.shared.change(|moment| moment.remaining = progress.remaining);
+    }
+
+    fn say(&mut self, line: &str) {
+        self.shared.change(|moment| moment.say(line));
+    }
+
+    fn interval(&mut self, interval: &Interval, live: &Live) {
+        self.shared.change(|moment| {
+            moment.remaining = live.remaining;
+            moment.add(interval, live.offered.level);
+        });
+    }
+}
+
+/// The terminal while it is ours. Dropping it gives it back, also when the drawer dies.
+struct Taken(Terminal<CrosstermBackend<Stderr>>);
+
+impl Taken {
+    fn take() -> std::io::Result<Self> {
+        enable_raw_mode()?;
+        let terminal = execute!(std::io::stderr(), EnterAlternateScreen)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(std::io::stderr())));
+        terminal.map(Taken).inspect_err(|_| give_back())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        // The cursor was hidden by the first drawing.
+        let _ = self.0.show_cursor();
+        give_back();
+    }
+}
+
+fn give_back() {
+    // A terminal that has gone away needs nothing back.
+    let _ = disable_raw_mode();
+    let _ = execute!(std::io::stderr(), LeaveAlternateScreen);
+}
+
+/// What a key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Stop,
+    Interrupt,
+    More,
+    Fewer,
+}
+
+fn wish(key: &KeyEvent) -> Option<Wish> {
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    match key.code {
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Wish::Interrupt),
+        KeyCode::Char('q') => Some(Wish::Stop),
+        KeyCode::Char('+' | '=') | KeyCode::Up => Some(Wish::More),
+        KeyCode::Char('-') | KeyCode::Down => Some(Wish::Fewer),
+        _ => None,
+    }
+}
+
+/// A tenth more or fewer, at least one, never none.
+fn changed(level: u32, wish: Wish) -> u32 {
+    let step = (level / 10).max(1);
+    match wish {
+        Wish::More => level.saturating_add(step),
+        _ => level.saturating_sub(step).max(1),
+    }
+}
+
+/// The thread that draws and reads keys.
+struct Drawer {
+    shared: Arc<Shared>,
+    levers: Levers,
+    taken: Taken,
+    /// A command on its way: an answer may take until the next interval.
+    asked: Option<JoinHandle<Result<(), String>>>,
+    /// What was wished for meanwhile; a stop is never forgotten for a change of the level.
+    wished: Option<Wish>,
+}
+
+impl Drawer {
+    fn work(mut self) {
+        while !self.shared.ended.load(Ordering::Acquire) {
+            if self.shared.is_new.swap(false, Ordering::AcqRel) {
+                let moment = self.shared.moment().clone();
+                if self.taken.0.draw(|frame| draw::draw(frame, &moment)).is_err() {
+                    return;
+                }
+            }
+            // This is also the pause between two drawings.
+            match event::poll(REDRAW).and_then(|is_there| is_there.then(event::read).transpose()) {
+                Ok(Some(Event::Key(key))) => wish(&key).into_iter().for_each(|wish| self.obey(wish)),
+                Ok(Some(Event::Resize(..))) => self.shared.is_new.store(true, Ordering::Release),
+                Ok(_) => {}
+                Err(_) => return,
+            }
+            self.hear();
+        }
+    }
+
+    fn obey(&mut self, wish: Wish) {
+        if wish == Wish::Interrupt {
+            self.shared.change(|moment| moment.stopping = true);
+            return (self.levers.interrupt)();
+        }
+        if self.asked.is_some() {
+            self.wished = self.wished.filter(|earlier| *earlier == Wish::Stop).or(Some(wish));
+            return;
+        }
+        let command = match wish {
+            Wish::Stop => Command::Stop,
+            wish => {
+                let level = changed(self.shared.moment().level, wish);
+                Command::Level { level, unit: None, over_s: CHANGE_OVER_S }
+            }
+        };
+        let ask = Arc::clone(&self.levers.ask);
+        self.shared.change(|moment| match command {
+            Command::Level { level, .. } => moment.level = level,
+            _ => moment.stopping = true,
+        });
+        self.asked = std::thread::Builder::new().name("ask".to_owned()).spawn(move || ask(&command)).ok();
+    }
+
+    /// Shows why a command was not done, and goes on with what was wished for meanwhile.
+    fn hear(&mut self) {
+        let Some(asked) = self.asked.take_if(|asked| asked.is_finished()) else { return };
+        if let Ok(Err(why)) = asked.join() {
+            self.shared.change(|moment| {
+                moment.stopping = false;
+                moment.say(&why);
+            });
+        }
+        if let Some(wish) = self.wished.take() {
+            self.obey(wish);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_mean_what_the_screen_says() {
+        let plain = |code| KeyEvent::new(code, KeyModifiers::NONE);
+        let keys = [
+            (plain(KeyCode::Char('q')), Some(Wish::Stop)),
+            (plain(KeyCode::Char('+')), Some(Wish::More)),
+            (plain(KeyCode::Char('=')), Some(Wish::More)),
+            (plain(KeyCode::Down), Some(Wish::Fewer)),
+            (plain(KeyCode::Char('c')), None),
+            (KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Wish::Interrupt)),
+            (KeyEvent::new_with_kind(KeyCode::Char('q'), KeyModifiers::NONE, KeyEventKind::Release), None),
+        ];
+        for (key, expected) in keys {
+            assert_eq!(wish(&key), expected, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn a_level_changes_by_a_tenth_and_never_to_nothing() {
+        let more: Vec<u32> = [1, 5, 50, 5_000, u32::MAX].map(|level| changed(level, Wish::More)).into();
+        assert_eq!(more, [2, 6, 55, 5_500, u32::MAX]);
+        assert_eq!([1, 5, 50, 5_000].map(|level| changed(level, Wish::Fewer)), [1, 4, 45, 4_500]);
+    }
+}

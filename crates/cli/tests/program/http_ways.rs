@@ -1,0 +1,106 @@
+//! The ways in which `barograph http` reaches a target: TLS, HTTP/2, sockets of files, bodies, pools; and a real nginx.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use barograph_testkit::{Authority, Door, Site, Speaks};
+use serde_json::Value;
+
+use crate::going::{Going, until};
+use crate::http::{http, result, site};
+use crate::place::Place;
+
+/// A short measurement of `url` with these words more.
+fn measured(place: &Place, url: &str, words: &[&str]) -> Value {
+    let all: Vec<&str> = [url, "-d", "1s", "-c", "4", "--json", "-q"].iter().chain(words).copied().collect();
+    let ended = http(place, &all);
+    let result = result(&ended, 0);
+    assert!(result["errors"] == 0 && result["requests"].as_u64().unwrap() > 10, "{ended:?}");
+    result
+}
+
+#[test]
+fn certificates_are_verified_unless_somebody_says_otherwise() {
+    let place = Place::without_data();
+    let authority = Authority::new().unwrap();
+    let site = Site::start(Door::v4().tls(authority.server().unwrap()), Speaks::Http1).unwrap();
+    let url = site.url("/hello");
+    let refused = http(&place, &[&url, "-d", "1s"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(3), ""), "{refused:?}");
+    assert!(refused.err.contains("signed by nobody this driver trusts"), "{}", refused.err);
+    fs::write(place.root().join("ca.pem"), authority.ca_pem()).unwrap();
+    measured(&place, &url, &["--ca", "ca.pem"]);
+    measured(&place, &url, &["--insecure"]);
+    let both = http(&place, &[&url, "--ca", "ca.pem", "--insecure"]);
+    assert_eq!(both.code, Some(2), "{both:?}");
+}
+
+#[test]
+fn a_certificate_past_its_last_day_and_a_port_that_speaks_no_tls_say_so() {
+    let place = Place::without_data();
+    let authority = Authority::new().unwrap();
+    fs::write(place.root().join("ca.pem"), authority.ca_pem()).unwrap();
+    let expired = Site::start(Door::v4().tls(authority.expired().unwrap()), Speaks::Http1).unwrap();
+    let ended = http(&place, &[&expired.url("/hello"), "--ca", "ca.pem"]);
+    assert!(ended.code == Some(3) && ended.err.contains("its certificate has expired"), "{ended:?}");
+    let plain = site();
+    let ended = http(&place, &[&plain.url("/hello").replace("http://", "https://"), "--ca", "ca.pem"]);
+    assert!(ended.code == Some(3) && ended.err.contains("is not TLS"), "{ended:?}");
+}
+
+#[test]
+fn http2_sockets_of_files_and_pools_work() {
+    let place = Place::without_data();
+    let two = Site::start(Door::v4(), Speaks::Http2).unwrap();
+    measured(&place, &two.url("/hello"), &["--http2"]);
+    let unix = Site::start(Door::unix(), Speaks::Http1).unwrap();
+    let path = unix.address().path().to_owned();
+    measured(&place, "http://localhost/hello", &["--unix-socket", path.to_str().unwrap()]);
+    let pooled = site();
+    measured(&place, &pooled.url("/hello"), &["--connections", "pool:2", "--workers", "1"]);
+    assert!(pooled.connections() <= 3, "two, and one to see whether it is there: {}", pooled.connections());
+    let new = site();
+    let result = measured(&place, &new.url("/hello"), &["--connections", "new"]);
+    assert!(new.connections() >= result["requests"].as_u64().unwrap());
+}
+
+#[test]
+fn bodies_and_headers_are_sent() {
+    let (place, site) = (Place::without_data(), site());
+    fs::write(place.root().join("body.json"), "{\"a\": [1, 2]}").unwrap();
+    measured(&place, &site.url("/echo"), &["--json-body", "@body.json", "-H", "X-Any: thing"]);
+    let wrong = http(&place, &[&site.url("/echo"), "--json-body", "{oops", "-d", "1s"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("read the body as JSON"), "{wrong:?}");
+    let none = http(&place, &[&site.url("/echo"), "--data", "@none", "-d", "1s"]);
+    assert!(none.code == Some(2) && none.err.contains("read the body from `none` as text"), "{none:?}");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+fn nginx_is_measured_with_a_report_that_opens_in_a_browser() {
+    if Command::new("nginx").arg("-v").stderr(Stdio::null()).status().is_err() {
+        println!("skipped: no nginx on the PATH (apt-get install nginx)");
+        return;
+    }
+    let place = Place::without_data();
+    let socket = place.root().join("nginx.sock");
+    let root = place.root().display();
+    let configuration = format!(
+        "daemon off; worker_processes 1; pid {root}/pid; error_log stderr;\nevents {{}}\nhttp {{ access_log off; \
+         client_body_temp_path {root}/b; proxy_temp_path {root}/p; fastcgi_temp_path {root}/f; uwsgi_temp_path {root}/u; \
+         scgi_temp_path {root}/s;\nserver {{ listen unix:{}; location / {{ return 200 'hello'; }} }} }}\n",
+        socket.display()
+    );
+    fs::write(place.root().join("nginx.conf"), configuration).unwrap();
+    let mut command = Command::new("nginx");
+    command.arg("-p").arg(place.root()).arg("-c").arg(place.root().join("nginx.conf"));
+    let _nginx = Going::start(command);
+    until("nginx listens", || std::os::unix::net::UnixStream::connect(&socket).ok());
+    let socket = socket.display().to_string();
+    let words = ["--unix-socket", &socket, "--report", "page.html", "--qos", "p99<10s"];
+    let result = measured(&place, "http://localhost/", &words);
+    let page = place.root().join("page.html");
+    let verdict = result["verdict"].as_str().unwrap();
+    assert!(fs::read_to_string(&page).unwrap().contains(verdict));
+    crate::report::opens_in_a_browser(&place, &page, verdict);
+}

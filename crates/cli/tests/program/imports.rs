@@ -1,0 +1,113 @@
+//! `barograph new scenario`: what it writes passes `barograph check`, and nothing is overwritten.
+
+use std::fs;
+use std::path::Path;
+
+use barograph_record::Run;
+
+use crate::commands::{filled, serve};
+use crate::going::{Ended, Going, until};
+use crate::place::Place;
+
+fn new(place: &Place, words: &[&str]) -> Ended {
+    let words: Vec<&str> = ["new", "scenario"].iter().chain(words).copied().collect();
+    Going::start(place.program(&words)).end()
+}
+
+fn repository(path: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string()
+}
+
+#[test]
+fn every_source_gives_a_scenario_that_can_be_checked() {
+    let place = Place::without_data();
+    let sources = [
+        ("--from-openapi", repository("docs/openapi/auction.json"), "PostLogin"),
+        ("--from-har", repository("crates/import/tests/har/shop.har"), "PostApiCartsLines"),
+        ("--url", "http://127.0.0.1:8080/x".to_owned(), "Get"),
+    ];
+    for (way, source, operation) in &sources {
+        let file = format!("{}.toml", operation);
+        let made = new(&place, &[way, source, "-o", &file]);
+        assert_eq!((made.code, made.out.as_str()), (Some(0), ""), "{made:?}");
+        assert!(made.err.starts_with(&file) && made.err.contains("read it, edit it"), "{}", made.err);
+        let scenario = format!("scenario={file}");
+        let words = ["check", "--set", "workload=scenario", "--set", &scenario];
+        fs::write(place.root().join("plan.toml"), "load.strategy = \"fixed\"\n").unwrap();
+        let words: Vec<&str> = ["check", "plan.toml"].iter().chain(&words[1..]).copied().collect();
+        let checked = Going::start(place.program(&words)).end();
+        assert_eq!(checked.code, Some(0), "{checked:?}");
+        assert!(checked.out.contains(&format!("operation {operation}")), "{}", checked.out);
+        assert!(checked.out.contains("behaviour main             begins with "), "{}", checked.out);
+    }
+    let again = new(&place, &["--url", "http://127.0.0.1/", "-o", "Get.toml"]);
+    assert!(
+        again.code == Some(2) && again.err.contains("an existing file is never overwritten"),
+        "{again:?}"
+    );
+    let printed = new(&place, &["--url", "http://127.0.0.1/"]);
+    assert!(printed.code == Some(0) && printed.out.contains("[operations.Get]"), "{printed:?}");
+}
+
+#[test]
+fn sources_that_are_none_are_refused() {
+    let place = Place::without_data();
+    let none = new(&place, &[]);
+    assert!(none.code == Some(2) && none.err.contains("--from-openapi"), "{none:?}");
+    let absent = new(&place, &["--from-har", "none.har"]);
+    let expected = "barograph: read `none.har`\n  because: No such file or directory (os error 2)\n";
+    assert_eq!((absent.code, absent.err.as_str()), (Some(2), expected));
+    fs::write(place.root().join("x.json"), "{}").unwrap();
+    let other = new(&place, &["--from-openapi", "x.json"]);
+    let expected = "barograph: make a scenario from `x.json`\n  because: find `openapi: 3...` in the document; it says \
+        nothing of it\n";
+    assert_eq!((other.code, other.err.as_str()), (Some(2), expected));
+}
+
+/// What the importer cannot know are accounts and names nobody has yet. With those put in, every call of the auction
+/// succeeds, on ids that come from its own answers.
+#[test]
+fn the_auctions_document_runs_against_the_auction() {
+    let place = Place::new();
+    let ready = place.root().join("ready");
+    let mut command = serve(&place, &filled());
+    command.stdout(fs::File::create(&ready).unwrap());
+    let application = Going::start_quiet(command);
+    let line = until("readiness", || fs::read_to_string(&ready).ok().filter(|l| l.ends_with('\n')));
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let target = format!("http://{}", line["address"].as_str().unwrap());
+    let document = repository("docs/openapi/auction.json");
+    let made = new(&place, &["--from-openapi", &document, "--target", &target, "-o", "made.toml"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let edited = fs::read_to_string(place.root().join("made.toml"))
+        .unwrap()
+        .replace("name = \"name\"", "name = \"{accounts}\"")
+        .replace("password = \"password\"", "password = \"barograph\"")
+        .replace(
+            "lastName = \"lastName\", name = \"{accounts}\"",
+            "lastName = \"lastName\", name = \"{fresh}\"",
+        )
+        .replacen("name = \"{fresh}\"", "name = \"{fresh}@auction.example\"", 1)
+        .replace("name = \"{fresh}\"", "name = \"{accounts}\"")
+        .replace("mean = \"1 s\", max = \"10 s\"", "mean = \"20 ms\", max = \"1 s\"")
+        + "\n[data.accounts]\nfile = \"accounts.txt\"\npick = \"unique\"\n[values.fresh]\nkind = \"uuid\"\n";
+    fs::write(place.root().join("edited.toml"), edited).unwrap();
+    let accounts: String = (1..=3).map(|id| format!("user{id:07}@auction.example\n")).collect();
+    fs::write(place.root().join("accounts.txt"), accounts).unwrap();
+    let plan = "workload = \"scenario\"\nscenario = \"edited.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 3\nramp_s = 0\n\
+        warm_up_s = 0\nwindow_s = 6\ndrain_s = 2\n[driver]\ninterval_ms = 500\n";
+    fs::write(place.root().join("plan.toml"), plan).unwrap();
+    let ran = Going::start(place.program(&["run", "plan.toml"])).end();
+    assert!(matches!(ran.code, Some(0 | 9)), "{ran:?}");
+    let run = Run::open(place.records().last().unwrap()).unwrap();
+    let ops = &run.trials().next().unwrap().window.ops;
+    let failed: Vec<_> = ops.iter().filter(|op| op.failed > 0 || op.count == 0).map(|op| &op.op).collect();
+    assert!(ops.len() == 24 && failed.is_empty(), "{failed:?}\n{}", ran.out);
+    drop(application);
+}

@@ -1,0 +1,170 @@
+//! The whole program against a target whose stalls are known: what it prints is what the stalls imply, exactly.
+//!
+//! Answers take 20 ms; one that is due in the last second of every five goes out at the end of that second. A window of
+//! two periods sees every phase alike, so the exact distribution is that of starts at all phases.
+
+use std::fs;
+use std::time::Duration;
+
+use barograph_record::Run;
+use barograph_testkit::{Delay, Stalls, TimedServer, Timing};
+
+use crate::going::Going;
+use crate::http::{http, result};
+use crate::place::Place;
+
+const DELAY: Duration = Duration::from_millis(20);
+const STALLS: Stalls = Stalls { every: Duration::from_secs(5), lasts: Duration::from_secs(1) };
+
+fn server() -> TimedServer {
+    TimedServer::start(Timing::constant(DELAY).stalling(STALLS)).unwrap()
+}
+
+/// What was found for a quantile, and how late the driver says it began.
+struct Found {
+    quantile: f64,
+    ms: f64,
+    lag_ms: f64,
+}
+
+/// Within 1 % of the exact value and the millisecond that both programs need on a busy machine; beyond that only as far as
+/// the driver itself says that it was late.
+fn agrees(what: &str, found: &Found, exact: &[Duration]) {
+    let expected =
+        barograph_testkit::exact(exact.iter().copied(), found.quantile).unwrap().as_secs_f64() * 1e3;
+    let allowed = expected * 0.01 + 1.0 + found.lag_ms;
+    assert!(
+        (found.ms - expected).abs() <= allowed,
+        "{what} p{}: {} ms, exactly {expected} ms, allowed {allowed} ms",
+        found.quantile * 100.0,
+        found.ms
+    );
+}
+
+/// Start phases over one period, a millisecond apart.
+fn phases() -> impl Iterator<Item = Duration> {
+    (0..5_000).map(Duration::from_millis)
+}
+
+#[test]
+fn an_open_loop_tells_every_wait_of_a_stall() {
+    let (place, server) = (Place::without_data(), server());
+    let words = ["--rate", "200", "-d", "10s", "--json", "-q"];
+    let ended = http(&place, &[&[server.url("/").as_str()], &words[..]].concat());
+    let result = result(&ended, 0);
+    let exact: Vec<Duration> = phases().map(|start| STALLS.response_at(start, DELAY)).collect();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let lag_ms = number(&result["lag_p99_ms"]);
+    for (key, quantile) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99), ("p999_ms", 0.999)] {
+        let response = Found { quantile, ms: number(&result[key]), lag_ms };
+        agrees("response time", &response, &exact);
+        // With a user for every arrival nobody waits for one: service time shows the stall too.
+        let service = Found { quantile, ms: number(&result["service"][key]), lag_ms };
+        agrees("service time", &service, &exact);
+    }
+    let rate = number(&result["achieved_rate"]);
+    assert!((199.0..=201.0).contains(&rate), "{rate} starts/s");
+}
+
+/// Response and service times of one user on a beat of 200 ms that makes up for what it missed, over all phases.
+fn on_a_beat() -> (Vec<Duration>, Vec<Duration>) {
+    let beat = Duration::from_millis(200);
+    let (mut response, mut service) = (Vec::new(), Vec::new());
+    for phase in (0..200).map(Duration::from_millis) {
+        let mut free = Duration::ZERO;
+        // The first period warms up; the second is counted.
+        for n in 0..50u32 {
+            let due = phase + beat * n;
+            let start = due.max(free);
+            free = start + STALLS.response_at(start, DELAY);
+            if (25..50).contains(&n) {
+                response.push(free - due);
+                service.push(free - start);
+            }
+        }
+    }
+    (response, service)
+}
+
+const SCENARIO: &str = r#"
+[target]
+url = "http://127.0.0.1:1"
+
+[operations.Get]
+qos = { failures = "1 %" }
+
+[[operations.Get.exchanges]]
+path = "/"
+
+[behaviours.main]
+first = "Get"
+pace = { beat = "200 ms", missed = "catch_up" }
+next.Get = "Get"
+"#;
+
+#[test]
+fn a_closed_loop_on_a_beat_tells_what_users_waited_and_not_only_what_the_target_took() {
+    let (place, server) = (Place::without_data(), server());
+    let plan = place.root().join("plan.toml");
+    fs::write(place.root().join("beat.toml"), SCENARIO).unwrap();
+    // 41 users become active in one second, so that their beats lie at phases of their own.
+    let text = format!(
+        "workload = \"scenario\"\nscenario = \"beat.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 41\nramp_s = 1\n\
+         warm_up_s = 4\nwindow_s = 10\ndrain_s = 1\n[target]\nurl = \"{}\"\n",
+        server.url("")
+    );
+    fs::write(&plan, text).unwrap();
+    let runs = place.root().join("runs");
+    let set = format!("runs={}", runs.display());
+    let ended = Going::start(place.program(&["run", plan.to_str().unwrap(), "--set", &set])).end();
+    assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
+    let folder = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    let run = Run::open(&folder).unwrap();
+    let trial = run.trials().next().unwrap();
+    let op = &trial.window.ops[0];
+    let lag_ms = trial.window.lag_p99_ms;
+    let (response, service) = on_a_beat();
+    for (quantile, ms) in [(0.5, op.p50_ms), (0.9, op.p90_ms), (0.99, op.p99_ms), (0.999, op.p999_ms)] {
+        agrees("response time", &Found { quantile, ms, lag_ms }, &response);
+    }
+    agrees("service time", &Found { quantile: 0.9, ms: op.service_p90_ms, lag_ms }, &service);
+    assert!(op.p90_ms > 5.0 * op.service_p90_ms, "a closed loop hides the stall from its service times");
+}
+
+/// Quantiles are those of what the server did, to the histogram's last digit and the way there and back.
+fn agrees_with_what_was_served(delay: Delay) {
+    let place = Place::without_data();
+    let server = TimedServer::start(Timing::of(delay, 7)).unwrap();
+    let words = ["-c", "20", "-d", "3s", "--warm-up", "0s", "--json", "-q"];
+    let ended = http(&place, &[&[server.url("/").as_str()], &words[..]].concat());
+    let result = result(&ended, 0);
+    let served: Vec<Duration> = server.answers().iter().map(|a| a.sent - a.arrived).collect();
+    assert!(served.len() > 1_000, "{} answers", served.len());
+    for (key, q) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99)] {
+        let found = result["service"][key].as_f64().unwrap();
+        // The program leaves out what ended after its window, so its quantile may be one of the neighbours.
+        let near = |q: f64| barograph_testkit::exact(served.iter().copied(), q).unwrap().as_secs_f64() * 1e3;
+        let (low, high) = (near(q - 0.004), near((q + 0.004).min(1.0)));
+        assert!(
+            found >= low * 0.999 && found <= high * 1.001 + 1.0,
+            "{key} is {found} ms, the server's own is {low} to {high} ms"
+        );
+    }
+}
+
+#[test]
+fn constant_delays_are_found() {
+    agrees_with_what_was_served(Delay::Constant(Duration::from_millis(12)));
+}
+
+#[test]
+fn two_kinds_of_delays_are_found() {
+    let (quick, slow) = (Duration::from_millis(4), Duration::from_millis(60));
+    agrees_with_what_was_served(Delay::Bimodal { quick, slow, slow_share: 0.05 });
+}
+
+#[test]
+fn a_heavy_tail_is_found() {
+    let (least, most) = (Duration::from_millis(2), Duration::from_millis(400));
+    agrees_with_what_was_served(Delay::Pareto { least, most, shape: 1.3 });
+}

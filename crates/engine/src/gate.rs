@@ -1,0 +1,91 @@
+//! Where arrivals of an open loop and free users of a worker meet.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use barograph_model::{Nanos, OpenLoop, StartOf};
+
+use crate::activity::Seat;
+use crate::core::{Core, Signal, SlotKey};
+
+/// Room for waiting arrivals that is made at the start, so that a stall is not when memory is asked for.
+const ROOM_AT_ONCE: usize = 65_536;
+
+/// One worker's share of an open loop.
+pub(crate) struct Gate<U> {
+    pub(crate) start_of: StartOf,
+    /// Users of this worker at the most.
+    pub(crate) most_users: u32,
+    most_waiting: usize,
+    /// The one that became free last is called first: no more users become active than are needed.
+    free: RefCell<Vec<Free<U>>>,
+    waiting: RefCell<VecDeque<Nanos>>,
+}
+
+struct Free<U> {
+    seat: Rc<Seat<U>>,
+    slot: SlotKey,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Met {
+    /// A free user was called.
+    Called,
+    /// No user is free, and there may be one more.
+    NoneFree,
+    /// It waits for a user.
+    Late,
+    /// There was no room to wait.
+    Dropped,
+}
+
+impl<U> Gate<U> {
+    /// The share of worker number `index` of `workers`.
+    pub(crate) fn new(open: &OpenLoop, index: usize, workers: usize) -> Self {
+        let share = |all: u32| (all as usize + workers - 1 - index) / workers;
+        let most_waiting = share(open.most_waiting);
+        Gate {
+            start_of: open.start_of,
+            most_users: share(open.most_users) as u32,
+            most_waiting,
+            free: RefCell::default(),
+            waiting: RefCell::new(VecDeque::with_capacity(most_waiting.min(ROOM_AT_ONCE))),
+        }
+    }
+
+    /// An arrival due at `at`; `users` are active on this worker.
+    pub(crate) fn arrive(&self, core: &Core, at: Nanos, users: u32) -> Met {
+        if let Some(free) = self.free.borrow_mut().pop() {
+            free.seat.call.set(Some(at));
+            core.signal(free.slot, Signal::Due);
+            return Met::Called;
+        }
+        if users < self.most_users {
+            return Met::NoneFree;
+        }
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.len() >= self.most_waiting {
+            return Met::Dropped;
+        }
+        waiting.push_back(at);
+        Met::Late
+    }
+
+    /// The arrival that has waited longest, for a user that became free.
+    pub(crate) fn take_waiting(&self) -> Option<Nanos> {
+        self.waiting.borrow_mut().pop_front()
+    }
+
+    /// A user has nothing to do until it is called.
+    pub(crate) fn set_free(&self, seat: &Rc<Seat<U>>, slot: SlotKey) {
+        self.free.borrow_mut().push(Free { seat: Rc::clone(seat), slot });
+    }
+
+    /// Nobody comes any more, and nobody is called.
+    pub(crate) fn close(&self) {
+        self.free.borrow_mut().clear();
+        self.waiting.borrow_mut().clear();
+    }
+}

@@ -1,0 +1,77 @@
+//! Users that never have to wait: the worker still closes its intervals, hears its commands and ends.
+
+use std::sync::Arc;
+
+use barograph_engine::{Settings, Turn, User, Workload, runnable};
+use barograph_model::{
+    Arrivals, Behaviour, Behaviours, ChooserId, Nanos, Next, OpId, OpenLoop, Outcome, Pace, StartOf, UserId,
+};
+
+struct Nothing;
+
+impl Workload for Nothing {
+    type User = Nothing;
+    fn user(&self, _: UserId) -> Nothing {
+        Nothing
+    }
+}
+
+impl User for Nothing {
+    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
+        turn.sent();
+        Outcome::Good
+    }
+    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+        0
+    }
+    fn end_session(&self) {}
+}
+
+/// Operations and intervals of a load until the second interval is there and the load has been stopped.
+fn load(open: Option<OpenLoop>, level: u32) -> (u64, usize) {
+    let main =
+        Behaviour { name: "main", first: OpId(0), next: vec![Some(Next::Op(OpId(0)))], pace: Pace::AtOnce };
+    let settings = Settings {
+        workers: 1,
+        seed: 1,
+        behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
+        limits: vec![None],
+        interval: Nanos::from_millis(100),
+        timeout: Nanos::from_secs(10),
+        open,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let mut engine = runnable(|| Nothing).start(&settings).unwrap();
+        engine.ramp(level, Nanos::ZERO).await.unwrap();
+        let (mut operations, mut intervals) = (0, 0);
+        for _ in 0..2 {
+            operations += engine.next().await.unwrap().unwrap().ops[0].count();
+            intervals += 1;
+        }
+        engine.stop(Nanos::ZERO).await;
+        while let Some(interval) = engine.next().await.unwrap() {
+            operations += interval.ops[0].count();
+            intervals += 1;
+        }
+        (operations, intervals)
+    })
+}
+
+#[test]
+fn closed_loop_users_that_are_answered_at_once() {
+    let (operations, intervals) = load(None, 3);
+    assert!(operations > 1_000 && intervals >= 3, "{operations} operations in {intervals} intervals");
+}
+
+#[test]
+fn more_arrivals_than_a_worker_can_begin() {
+    let open = OpenLoop {
+        arrivals: Arrivals::Constant,
+        start_of: StartOf::Operation,
+        most_users: 10,
+        most_waiting: 100,
+    };
+    let (operations, intervals) = load(Some(open), 1_000_000_000);
+    assert!(operations > 1_000 && intervals >= 3, "{operations} operations in {intervals} intervals");
+}

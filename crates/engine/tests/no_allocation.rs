@@ -1,0 +1,132 @@
+//! In steady state the engine allocates nothing for an operation: counted, on the worker's own thread.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use barograph_engine::{Settings, Turn, User, Workload, runnable};
+use barograph_model::{
+    Arrivals, Behaviour, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, OpenLoop, Outcome, Pace,
+    Share, StartOf, UserId, Vector,
+};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+#[expect(unsafe_code, reason = "an allocator that counts has to be one")]
+// SAFETY: every call is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Operations before the count begins, and counted ones.
+const WARM: u64 = 5_000;
+const COUNTED: u64 = 20_000;
+
+struct Nothing {
+    tell: SyncSender<u64>,
+}
+
+struct Idle {
+    done: &'static std::thread::LocalKey<Cell<u64>>,
+    at_start: &'static std::thread::LocalKey<Cell<u64>>,
+    tell: SyncSender<u64>,
+}
+
+thread_local! {
+    static DONE: Cell<u64> = const { Cell::new(0) };
+    static AT_START: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Workload for Nothing {
+    type User = Idle;
+    fn user(&self, _: UserId) -> Idle {
+        Idle { done: &DONE, at_start: &AT_START, tell: self.tell.clone() }
+    }
+}
+
+impl User for Idle {
+    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
+        turn.sent();
+        let done = self.done.get() + 1;
+        self.done.set(done);
+        if done == WARM {
+            self.at_start.set(ALLOCATIONS.get());
+        } else if done == WARM + COUNTED {
+            self.tell.try_send(ALLOCATIONS.get() - self.at_start.get()).expect("told once");
+        }
+        Outcome::Good
+    }
+    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+        1
+    }
+    fn end_session(&self) {}
+}
+
+fn allocations(pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
+    let half = Share::percent(50.0);
+    let vector = Next::Vector(Vector::new(vec![(OpId(0), half), (OpId(1), half)]).unwrap());
+    let choose = Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(OpId(0)), vector] };
+    let next = vec![Some(choose), Some(Next::EndSession { first: OpId(0) })];
+    let main = Behaviour { name: "main", first: OpId(0), next, pace };
+    let settings = Settings {
+        workers: 1,
+        seed: 3,
+        behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
+        limits: vec![Some(Nanos::from_millis(1)), None],
+        // Closing an interval makes the next one; that is once a second and not part of an operation.
+        interval: Nanos::from_secs(600),
+        timeout: Nanos::from_secs(10),
+        open,
+    };
+    let (tell, told) = sync_channel(1);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let mut engine = runnable(move || Nothing { tell: tell.clone() }).start(&settings).unwrap();
+        engine.ramp(level, Nanos::ZERO).await.unwrap();
+        let counted = tokio::task::spawn_blocking(move || told.recv()).await.unwrap().unwrap();
+        engine.stop(Nanos::ZERO).await;
+        while engine.next().await.unwrap().is_some() {}
+        counted
+    })
+}
+
+#[test]
+fn a_closed_loop_allocates_nothing() {
+    let think = Distribution::Exponential { mean: Nanos::from_millis(1), max: Nanos::from_millis(20) };
+    assert_eq!(allocations(Pace::Think(think), None, 50), 0);
+}
+
+#[test]
+fn an_open_loop_allocates_nothing() {
+    let open = OpenLoop {
+        arrivals: Arrivals::Poisson,
+        start_of: StartOf::Operation,
+        // One, so that a stall of the machine makes arrivals wait and not new users active, which does allocate.
+        most_users: 1,
+        most_waiting: 60_000,
+    };
+    assert_eq!(allocations(Pace::AtOnce, Some(open), 50_000), 0);
+}

@@ -1,0 +1,258 @@
+//! Closed loops: users that wait for their answers.
+
+use barograph_model::{
+    Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, Outcome, Pace, Share, Vector,
+};
+use barograph_stats::Interval;
+
+use crate::target::*;
+
+#[test]
+fn constant_delay_gives_that_delay_and_no_lag() {
+    let (mut sim, _) = simulate(&settings(plain(cycle(100)), 1), |_, _| (ms(20), Outcome::Good));
+    sim.ramp(10, Nanos::ZERO);
+    let got = sim.run(ms(10_000));
+    let op = &got.ops[0];
+    // 10 users, a start every 100 ms from 0 to 10,000 inclusive; the 10 starts at 10,000 have not ended.
+    assert_eq!(got.starts, 10 * 101);
+    assert_eq!(op.count(), 10 * 100);
+    assert!(op.response.equivalent(op.response.min(), op.response.max()), "every answer took the same time");
+    assert_eq!(op.requests, 1_000);
+    close_to(quantile_ms(&op.response, 0.5), 20.0);
+    close_to(quantile_ms(&op.service, 0.99), 20.0);
+    assert_eq!(got.lag.max(), 0);
+    // Little's law, exactly: 10 users x 20 ms of every 100 ms.
+    close_to(got.in_flight_s / got.seconds(), 2.0);
+    close_to(op.service_sum_s, 20.0);
+}
+
+#[test]
+fn one_stall_is_charged_to_every_operation_that_was_due_in_it() {
+    // Whatever begins between 2.0 s and 3.0 s is answered at 3.0 s; otherwise 1 ms.
+    let stall = |now: Nanos, _| {
+        let delay = if (ms(2_000)..ms(3_000)).contains(&now) { ms(3_000) - now } else { ms(1) };
+        (delay, Outcome::Good)
+    };
+    let (mut sim, _) = simulate(&settings(plain(cycle(100)), 1), stall);
+    sim.ramp(1, Nanos::ZERO);
+    let got = sim.run(ms(10_000));
+    let op = &got.ops[0];
+    // The operation due at 2.0 s is answered at 3.0 s: 1 s. A closed loop then starts the next at once, and the
+    // cycle goes on from there, so exactly one operation saw the stall.
+    close_to(op.response.max() as f64 / 1e3, 1_000.0);
+    assert_eq!(op.over_limit, 1);
+    assert_eq!(op.count(), 91);
+    assert_eq!(got.lag.max(), 0);
+}
+
+#[test]
+fn slow_start_ends_where_it_ends() {
+    let (mut sim, _) = simulate(&settings(plain(cycle(1_000)), 1), |now, _| {
+        (if now < ms(5_000) { ms(600) } else { ms(10) }, Outcome::Good)
+    });
+    sim.ramp(4, Nanos::ZERO);
+    let slow = sim.run(ms(4_999));
+    let fast = sim.run(ms(5_000));
+    assert_eq!((slow.ops[0].count(), slow.ops[0].over_limit, slow.ops[0].good_in_time), (4 * 5, 4 * 5, 0));
+    assert_eq!((fast.ops[0].count(), fast.ops[0].over_limit), (4 * 5, 0));
+    assert_eq!(fast.ops[0].good_in_time, 4 * 5);
+}
+
+#[test]
+fn an_error_burst_is_counted_by_its_kind_and_nothing_else_changes() {
+    let (mut sim, _) = simulate(&settings(plain(cycle(100)), 1), |now, _| {
+        let burst = (ms(1_000)..ms(2_000)).contains(&now);
+        (ms(5), if burst { Outcome::Refused } else { Outcome::Good })
+    });
+    sim.ramp(2, Nanos::ZERO);
+    let got = sim.run(ms(3_050));
+    let op = &got.ops[0];
+    assert_eq!(op.outcomes[Outcome::Refused.index()], 2 * 10);
+    assert_eq!(op.outcomes[Outcome::Good.index()], 2 * 21);
+    assert_eq!(op.failed(), 20);
+}
+
+#[test]
+fn a_late_answer_starts_the_next_cycle_at_once() {
+    // Answers take 150 ms, the cycle is 100 ms: the user is never idle, 1 operation per 150 ms.
+    let (mut sim, _) = simulate(&settings(plain(cycle(100)), 1), |_, _| (ms(150), Outcome::Good));
+    sim.ramp(1, Nanos::ZERO);
+    let got = sim.run(ms(1_500));
+    assert_eq!(got.ops[0].count(), 10);
+    assert_eq!(got.lag.max(), 0);
+}
+
+#[test]
+fn think_time_counts_from_the_answer() {
+    let think = Pace::Think(Distribution::Constant(ms(80)));
+    let (mut sim, _) = simulate(&settings(plain(think), 1), |_, _| (ms(20), Outcome::Good));
+    sim.ramp(1, Nanos::ZERO);
+    assert_eq!(sim.run(ms(999)).ops[0].count(), 10);
+}
+
+#[test]
+fn without_an_answer_an_operation_times_out_and_the_user_goes_on() {
+    let (mut sim, _) = simulate(&settings(plain(cycle(1_000)), 1), |now, _| {
+        (if now < ms(1) { Nanos::from_secs(3_600) } else { ms(5) }, Outcome::Good)
+    });
+    sim.ramp(1, Nanos::ZERO);
+    let got = sim.run(ms(12_500));
+    let op = &got.ops[0];
+    assert_eq!(op.outcomes[Outcome::TimedOut.index()], 1);
+    close_to(op.response.max() as f64 / 1e3, 10_000.0);
+    assert_eq!(op.outcomes[Outcome::Good.index()], 3);
+}
+
+/// A main behaviour that starts a follower, which watches at once again and again.
+fn with_follower() -> Vec<Behaviour> {
+    let mut next = vec![Some(Next::Op(OTHER)), Some(Next::EndSession { first: WORK }), None];
+    let main = Behaviour { name: "main", first: WORK, next: next.clone(), pace: cycle(1_000) };
+    next[2] = Some(Next::Op(WATCH));
+    vec![main, Behaviour { name: "follow", first: WATCH, next, pace: Pace::AtOnce }]
+}
+
+#[test]
+fn a_follower_runs_beside_the_main_behaviour_until_the_user_stops() {
+    let (mut sim, _) = simulate(&settings(with_follower(), 1), |_, op| {
+        (if op == WATCH { ms(300) } else { ms(1) }, Outcome::Good)
+    });
+    sim.ramp(1, Nanos::ZERO);
+    // The follower starts at 1.001 s: watches end at 1.301, 1.601, 1.901.
+    let got = sim.run(ms(2_000));
+    assert_eq!(got.ops[WATCH.index()].count(), 3);
+    sim.ramp(0, Nanos::ZERO);
+    let end = sim.run(ms(5_000));
+    assert_eq!(end.ops[WATCH.index()].outcomes[Outcome::Cancelled.index()], 1);
+    assert_eq!(end.ops[WATCH.index()].count(), 0);
+    assert_eq!(sim.run(ms(5_000)).starts, 0);
+}
+
+#[test]
+fn an_expired_wait_starts_the_user_over_at_once() {
+    // Work, Other (starts the follower), Third, Work, ...; the follower's wait expires while the main behaviour waits
+    // for Third.
+    let third = OpId(3);
+    let mut next = vec![Some(Next::Op(OTHER)), Some(Next::Op(third)), None, Some(Next::Op(WORK))];
+    let main = Behaviour { name: "main", first: WORK, next: next.clone(), pace: cycle(1_000) };
+    next[2] = Some(Next::Op(WATCH));
+    let follow = Behaviour { name: "follow", first: WATCH, next, pace: Pace::AtOnce };
+    let mut settings = settings(vec![main, follow], 1);
+    settings.limits.push(None);
+    let (mut sim, log) =
+        simulate(
+            &settings,
+            |_, op| {
+                if op == WATCH { (ms(300), Outcome::Expired) } else { (ms(1), Outcome::Good) }
+            },
+        );
+    sim.ramp(1, Nanos::ZERO);
+    let got = sim.run(ms(3_500));
+    // The wait from 1.001 s to 1.301 s resets the user: at 2 s it begins again, the step it was about to take is not
+    // taken, and the follower that asked is gone.
+    let ops: Vec<u8> = log.borrow().iter().map(|(_, op)| *op).collect();
+    assert_eq!(ops, [WORK.0, OTHER.0, WATCH.0, WORK.0, OTHER.0, WATCH.0]);
+    assert_eq!(got.ops.iter().map(barograph_stats::OpStats::failed).sum::<u64>(), 0);
+}
+
+/// Vectors and choosers together.
+fn branching() -> Vec<Behaviour> {
+    let half = Share::percent(50.0);
+    let vector = Next::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
+    let choose = Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(WORK), vector.clone()] };
+    let pace =
+        Pace::Cycle(Distribution::TruncatedNormal { mean: ms(500), sd: ms(100), min: ms(250), max: ms(750) });
+    vec![Behaviour { name: "main", first: WORK, next: vec![Some(choose), None, Some(vector)], pace }]
+}
+
+fn choices_by_user(workers: usize) -> Vec<Vec<u8>> {
+    let (mut sim, log) = simulate(&settings(branching(), workers), |_, _| (ms(1), Outcome::Good));
+    sim.ramp(20, ms(1_000));
+    sim.run(ms(60_000));
+    let mut users = vec![Vec::new(); 20];
+    for (user, op) in log.borrow().iter() {
+        users[*user as usize].push(*op);
+    }
+    users
+}
+
+#[test]
+fn a_seed_repeats_every_choice_whatever_the_number_of_workers() {
+    let one = choices_by_user(1);
+    assert_eq!(one, choices_by_user(1));
+    assert_eq!(one, choices_by_user(3));
+    assert!(one[0].iter().all(|op| *op == WORK.0), "even users always take the first branch");
+    assert!(one[1].contains(&WATCH.0) && one[1].contains(&WORK.0));
+    assert_ne!(one[1], one[3]);
+}
+
+#[test]
+fn ramps_go_up_and_down_and_may_be_replaced() {
+    let (mut sim, _) = simulate(&settings(plain(cycle(100)), 2), |_, _| (ms(1), Outcome::Good));
+    sim.ramp(100, ms(10_000));
+    assert_eq!(sim.run(ms(5_050)).users, 51);
+    sim.ramp(30, Nanos::ZERO);
+    assert_eq!(sim.run(ms(100)).users, 30);
+    sim.ramp(100, Nanos::ZERO);
+    sim.run(ms(100));
+    sim.ramp(50, ms(10_000));
+    assert_eq!(sim.run(ms(1_000)).users, 94);
+    sim.ramp(60, Nanos::ZERO);
+    assert_eq!(sim.run(ms(100)).users, 60);
+    sim.ramp(30, Nanos::ZERO);
+    assert_eq!(sim.run(ms(100)).users, 30);
+    sim.ramp(40, ms(1_000));
+    assert_eq!(sim.run(ms(2_000)).users, 40);
+    sim.ramp(0, ms(1_000));
+    assert_eq!(sim.run(ms(2_000)).users, 0);
+}
+
+#[test]
+fn parts_of_a_run_add_up_to_the_whole() {
+    let make = || simulate(&settings(branching(), 2), |now, _| (Nanos(now.0 % 7_000_000), Outcome::Good)).0;
+    let (mut whole, mut parts) = (make(), make());
+    whole.ramp(5, Nanos::ZERO);
+    parts.ramp(5, Nanos::ZERO);
+    let all = whole.run(ms(30_000));
+    let pieces: Vec<Interval> = (0..30).map(|_| parts.run(ms(1_000))).collect();
+    let sum = Interval::joined(&pieces).unwrap();
+    for (a, b) in all.ops.iter().zip(&sum.ops) {
+        assert_eq!(a.outcomes, b.outcomes);
+        assert_eq!(a.response, b.response);
+    }
+    assert!((all.in_flight_s - sum.in_flight_s).abs() < 1e-6);
+}
+
+/// A user asked once every 100 ms; the operation due at 1,000 ms takes 350 ms.
+fn one_long_answer(now: Nanos, _: OpId) -> (Nanos, Outcome) {
+    (if now == ms(1_000) { ms(350) } else { ms(10) }, Outcome::Good)
+}
+
+#[test]
+fn beats_missed_are_made_up_for_and_counted_from_their_own_instant() {
+    let pace = Pace::Beat { every: ms(100), missed: Missed::CatchUp };
+    let (mut sim, _) = simulate(&settings(plain(pace), 1), one_long_answer);
+    sim.ramp(1, Nanos::ZERO);
+    let got = sim.run(ms(1_999));
+    let op = &got.ops[0];
+    // Twenty beats, all of them answered. Those of 1,100, 1,200 and 1,300 start late: 1,350, 1,360, 1,370.
+    assert_eq!((op.count(), got.skipped), (20, 0));
+    let mut slow: Vec<f64> =
+        op.response.iter_recorded().map(|v| v.value_iterated_to() as f64 / 1e3).collect();
+    slow.retain(|value| *value > 11.0);
+    for (found, expected) in slow.iter().zip([80.0, 170.0, 260.0, 350.0]) {
+        close_to(*found, expected);
+    }
+    assert_eq!(slow.len(), 4);
+    close_to(op.service.value_at_quantile(0.95) as f64 / 1e3, 10.0);
+    assert_eq!(got.lag.max(), 0, "the driver was not late: the user was busy");
+}
+
+#[test]
+fn beats_missed_are_left_out_and_counted() {
+    let pace = Pace::Beat { every: ms(100), missed: Missed::Skip };
+    let (mut sim, _) = simulate(&settings(plain(pace), 1), one_long_answer);
+    sim.ramp(1, Nanos::ZERO);
+    let got = sim.run(ms(1_999));
+    assert_eq!((got.ops[0].count(), got.skipped), (17, 3));
+    assert_eq!(got.ops[0].over_limit, 0);
+}

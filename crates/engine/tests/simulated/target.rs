@@ -1,0 +1,115 @@
+//! A target in simulated time whose answers are known, and users that ask it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use barograph_engine::sim::Simulation;
+use barograph_engine::{Settings, Timer, Turn, User, Workload};
+use barograph_model::{
+    Behaviour, BehaviourId, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, Outcome, Pace, UserId,
+};
+use barograph_stats::Histogram;
+
+pub(crate) const WORK: OpId = OpId(0);
+pub(crate) const OTHER: OpId = OpId(1);
+pub(crate) const WATCH: OpId = OpId(2);
+
+/// How long the target takes for an operation begun at an instant, and how it ends.
+pub(crate) type Script = Rc<dyn Fn(Nanos, OpId) -> (Nanos, Outcome)>;
+
+/// User and operation of everything started, in order.
+pub(crate) type Log = Rc<RefCell<Vec<(u32, u8)>>>;
+
+pub(crate) struct Target {
+    timer: Timer,
+    script: Script,
+    log: Log,
+}
+
+pub(crate) struct TestUser {
+    timer: Timer,
+    script: Script,
+    log: Log,
+    sessions: Cell<u32>,
+}
+
+impl Workload for Target {
+    type User = TestUser;
+    fn user(&self, _: UserId) -> TestUser {
+        let (timer, script, log) = (self.timer.clone(), Rc::clone(&self.script), Rc::clone(&self.log));
+        TestUser { timer, script, log, sessions: Cell::new(0) }
+    }
+}
+
+impl User for TestUser {
+    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
+        self.log.borrow_mut().push((turn.user.0, op.0));
+        turn.sent();
+        let (delay, outcome) = (self.script)(self.timer.now(), op);
+        self.timer.until(self.timer.now() + delay).await;
+        if op == OTHER {
+            turn.start(BehaviourId(1), 7);
+        }
+        if outcome == Outcome::Expired {
+            turn.reset();
+        }
+        outcome
+    }
+    fn choose(&self, _: ChooserId, turn: &mut Turn) -> usize {
+        turn.user.0 as usize % 2
+    }
+    fn end_session(&self) {
+        self.sessions.set(self.sessions.get() + 1);
+    }
+}
+
+pub(crate) fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+
+/// One operation over and over.
+pub(crate) fn plain(pace: Pace) -> Vec<Behaviour> {
+    vec![Behaviour { name: "main", first: WORK, next: vec![Some(Next::Op(WORK))], pace }]
+}
+
+pub(crate) fn settings(behaviours: Vec<Behaviour>, workers: usize) -> Settings {
+    Settings {
+        workers,
+        seed: 42,
+        behaviours: Arc::new(Behaviours::new(behaviours).unwrap()),
+        limits: vec![Some(ms(500)), None, None],
+        interval: ms(1_000),
+        timeout: ms(10_000),
+        open: None,
+    }
+}
+
+/// A simulation with a script, and the log of operations started.
+pub(crate) fn simulate(
+    settings: &Settings,
+    script: impl Fn(Nanos, OpId) -> (Nanos, Outcome) + 'static,
+) -> (Simulation<Target>, Log) {
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let script: Script = Rc::new(script);
+    let log2 = Rc::clone(&log);
+    let sim = Simulation::new(settings, move |timer| Target {
+        timer,
+        script: Rc::clone(&script),
+        log: Rc::clone(&log2),
+    });
+    (sim, log)
+}
+
+/// The value of a quantile in milliseconds, as exact as the histogram keeps it.
+pub(crate) fn quantile_ms(h: &Histogram, q: f64) -> f64 {
+    h.value_at_quantile(q) as f64 / 1e3
+}
+
+pub(crate) fn close_to(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= expected * 0.001 + 0.001, "found {found}, expected {expected}");
+}
+
+pub(crate) fn cycle(t: u64) -> Pace {
+    Pace::Cycle(Distribution::Constant(ms(t)))
+}

@@ -1,0 +1,186 @@
+//! Open files: how many connections there can be, and how many workers it takes to hold them.
+//!
+//! A limit of open files counts per table of them. A process that is deployed has one table; each worker of the driver
+//! has one of its own, so the driver can hold more connections by having more workers.
+
+use barograph_model::words::{count, users};
+use barograph_model::{LoadUnit, Strategy};
+use barograph_spec::Connections;
+
+use super::{Checking, Most, Target, Wrong};
+
+/// Files in a table beside the connections of users.
+const OTHER_FILES: u64 = 500;
+
+/// Workers at the most; the key `driver.workers` allows no more either.
+const MOST_WORKERS: usize = 256;
+
+impl Checking<'_> {
+    /// Connections that fit into one table of open files.
+    fn table(&self) -> u64 {
+        self.machine.open_files.saturating_sub(OTHER_FILES).max(1)
+    }
+
+    /// Connections that target and driver can hold.
+    fn capacity(&self) -> u64 {
+        self.capacity_of(match self.plan.driver.workers {
+            0 => MOST_WORKERS,
+            given => given,
+        })
+    }
+
+    fn capacity_of(&self, workers: usize) -> u64 {
+        let driver = self.table().saturating_mul(workers as u64);
+        if self.target == Target::Deployed { driver.min(self.table()) } else { driver }
+    }
+
+    /// The most users, up to `most`, whose connections fit.
+    fn fitting(&self, most: u32, kept: Connections) -> u32 {
+        self.fitting_into(self.capacity(), most, kept)
+    }
+
+    /// The same without more workers than there would be in any case, and with connections kept.
+    pub(super) fn fitting_as_asked(&self, most: u32) -> u32 {
+        let workers = match self.plan.driver.workers {
+            0 => self.half_the_cores(),
+            given => given,
+        };
+        let kept = match self.plan.driver.connections {
+            Connections::Close => Connections::Close,
+            Connections::Keep | Connections::Auto => Connections::Keep,
+        };
+        self.fitting_into(self.capacity_of(workers), most, kept).max(1)
+    }
+
+    fn half_the_cores(&self) -> usize {
+        (self.machine.cores / 2).max(1)
+    }
+
+    fn fitting_into(&self, capacity: u64, most: u32, kept: Connections) -> u32 {
+        let fits = |users: u32| self.kind.connections(users, kept) <= capacity;
+        if fits(most) {
+            return most;
+        }
+        let (mut low, mut high) = (0, most);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    /// Whose open files are too few.
+    fn holder(&self) -> String {
+        match self.capacity() / self.table() {
+            0 | 1 => "a process here".to_owned(),
+            n => format!("each of {n} workers here"),
+        }
+    }
+
+    /// Users there is room for, were the plan to ask for them.
+    pub(super) fn most_users(&self) -> u32 {
+        let admitted = self.data.as_ref().map_or(u32::MAX, |data| data.max_users);
+        self.fitting(admitted, self.plan.driver.connections)
+    }
+
+    /// Chooses what users do with idle connections by what the limit of open files allows. Where even closing them does
+    /// not fit, a search looks no further than what fits, and a fixed number is refused.
+    pub(super) fn connections(&mut self, most: u32) {
+        if self.plan.driver.connections == Connections::Auto {
+            let keep = self.fitting(most, Connections::Keep) >= most;
+            self.plan.driver.connections = if keep { Connections::Keep } else { Connections::Close };
+            if !keep {
+                let open_files = self.machine.open_files;
+                self.notes.push(format!(
+                    "a process here may open {open_files} files, too few for {} to keep idle connections; they close \
+                     them when an operation ends (driver.connections = close)",
+                    users(most)
+                ));
+            }
+        }
+        let fits = self.fitting(most, self.plan.driver.connections);
+        if fits < most {
+            self.fit(most, fits);
+        }
+    }
+
+    /// The connections of `most` users need more files than there may be; those of `fits` users do not.
+    fn fit(&mut self, most: u32, fits: u32) {
+        let (open_files, holder) = (self.machine.open_files, self.holder());
+        let per_table = self.capacity() / self.table();
+        let connections = self.kind.connections(most, self.plan.driver.connections);
+        let needed = connections.div_ceil(per_table.max(1)) + OTHER_FILES;
+        let remedy =
+            format!("raise the limit to {needed} (ulimit -n; it needs root), or lower the number of users");
+        let is_rate = self.plan.unit == LoadUnit::PerSecond;
+        let (key, wanted) = match &mut self.plan.strategy {
+            _ if is_rate => ("load.most_users", most),
+            Strategy::Search(bounds) if fits >= bounds.min.max(1) => {
+                // A round number, so that the search does not try to get the last dozen of users in.
+                let fits = if fits >= 1_000 { fits / 100 * 100 } else { fits }.max(bounds.min);
+                bounds.max = fits;
+                self.most = Most::OpenFiles { limit: self.machine.open_files };
+                self.notes.push(format!(
+                    "the connections of {} fit into the {open_files} files {holder} may open, so the search looks no further; \
+                     to look further: {remedy}",
+                    users(fits)
+                ));
+                return;
+            }
+            Strategy::Search(bounds) => ("load.min_users", bounds.min.max(1)),
+            Strategy::Fixed { level, .. } => ("load.users", *level),
+            Strategy::Path(_) => ("load.path", most),
+        };
+        let allowed = format!("at most {fits}: {holder} may open {open_files} files");
+        self.refuse(Wrong { key, value: wanted.to_string(), allowed, remedy });
+    }
+
+    /// How many workers drive the load, when the plan leaves it open: half the cores, since the other half is the
+    /// target's, and more where the connections of all users need more tables of open files. In an open loop each has a
+    /// user at least.
+    pub(super) fn workers(&mut self) {
+        if self.plan.driver.workers > 0 {
+            self.refuse_idle_workers();
+            return;
+        }
+        let most = match (&self.open, &self.plan.strategy) {
+            (Some(open), _) => open.most_users,
+            (None, Strategy::Fixed { level, .. }) => *level,
+            (None, Strategy::Search(bounds)) => bounds.max,
+            (None, Strategy::Path(path)) => path.steps.iter().map(|s| s.level).max().unwrap_or(0),
+        };
+        let connections = self.kind.connections(most, self.plan.driver.connections);
+        let needed = usize::try_from(connections.div_ceil(self.table())).unwrap_or(MOST_WORKERS);
+        let half = self.half_the_cores();
+        let useful = self.open.as_ref().map_or(MOST_WORKERS, |open| open.most_users.max(1) as usize);
+        self.plan.driver.workers = half.max(needed).min(useful).min(MOST_WORKERS);
+        if needed > half {
+            self.notes.push(format!(
+                "{} workers drive the load instead of {half}: the connections of {} need {} open files, and each worker \
+                 has a table of {}",
+                self.plan.driver.workers,
+                users(most),
+                count(connections),
+                count(self.machine.open_files)
+            ));
+        }
+    }
+
+    /// Arrivals of an open loop are dealt to all workers alike, and one without a user would have to drop its own.
+    fn refuse_idle_workers(&mut self) {
+        let (given, users) = match &self.open {
+            Some(open) => (self.plan.driver.workers, open.most_users),
+            None => return,
+        };
+        if given > users as usize {
+            self.refuse(Wrong {
+                key: "driver.workers",
+                value: given.to_string(),
+                allowed: format!(
+                    "at most {users}, the number of load.most_users: a worker without a user can start nothing"
+                ),
+                remedy: "lower it, or raise load.most_users".to_owned(),
+            });
+        }
+    }
+}

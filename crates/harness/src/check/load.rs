@@ -1,0 +1,197 @@
+//! The load of a plan: bounds that were left open, limits of the data, traces.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use barograph_model::words::count;
+use barograph_model::{Arrivals, LoadUnit, Nanos, OpenLoop, Refusal, Strategy};
+use barograph_spec::{ArrivalsPlan, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, FEWEST_INTERVALS};
+
+use super::{Checking, Most, Wrong};
+
+/// Users a search looks for at the most when neither plan nor data set a bound.
+const MOST_USERS_LEFT_OPEN: u32 = 100_000;
+
+/// Starts per second a search looks for at the most when the plan sets no bound.
+const MOST_RATE_LEFT_OPEN: u32 = 1_000_000;
+
+/// Users of an open loop that leaves their number open: at least so many, and no more than that.
+const MOST_USERS_AT_LEAST: f64 = 1_000.0;
+const MOST_USERS_NO_MORE: f64 = 100_000.0;
+
+/// So many times the tightest limit a target may take for each answer before users run out. Twice, so that it can be
+/// found too slow by service time alone; with fewer users nobody could tell whether it or the driver was the limit.
+const LIMITS_OF_ROOM: f64 = 2.0;
+
+/// Stands for the tightest limit where there is none: as long as a person waits without wondering.
+const UNLIMITED: Nanos = Nanos::from_secs(1);
+
+/// Longest trace file, bytes.
+const LONGEST_TRACE: u64 = 256 << 20;
+
+/// The name of a level in keys.
+pub(super) fn level_name(unit: LoadUnit) -> &'static str {
+    match unit {
+        LoadUnit::Users => "users",
+        LoadUnit::PerSecond => "rate",
+    }
+}
+
+impl Checking<'_> {
+    /// Makes the open loop of the plan, a trace read in. A window of no length becomes as long as the trace.
+    pub(super) fn open_loop(&mut self) {
+        let Some(open) = self.plan.open.clone() else { return };
+        let arrivals = match &open.arrivals {
+            ArrivalsPlan::Constant => Arrivals::Constant,
+            ArrivalsPlan::Poisson => Arrivals::Poisson,
+            ArrivalsPlan::Trace(file) => match read_trace(&self.plan.file_of("load.trace", file)) {
+                Ok(instants) => Arrivals::Trace(instants),
+                Err(mut wrong) => {
+                    if wrong.place.is_empty() {
+                        self.plan.place("load.trace").clone_into(&mut wrong.place);
+                    }
+                    self.refusals.push(wrong);
+                    return;
+                }
+            },
+        };
+        if let (Arrivals::Trace(instants), Nanos::ZERO) = (&arrivals, self.plan.durations.window) {
+            let length = instants.last().map_or(0.0, |last| last.as_secs_f64());
+            let least = self.plan.driver.interval.as_secs_f64() * f64::from(FEWEST_INTERVALS);
+            // A second more than the last instant, so that what it starts may end in the window.
+            self.plan.durations.window = Nanos::from_secs_f64((length.ceil() + 1.0).max(least.ceil()));
+        }
+        if let Arrivals::Trace(instants) = &arrivals {
+            self.mean_of(instants);
+        }
+        self.open = Some(OpenLoop {
+            arrivals,
+            start_of: open.start_of,
+            most_users: open.most_users,
+            most_waiting: open.most_waiting,
+        });
+    }
+
+    /// A trace has no level; its mean rate stands for one wherever a load is named.
+    fn mean_of(&mut self, instants: &[Nanos]) {
+        let length = instants.last().map_or(0.0, |last| last.as_secs_f64()).max(1.0);
+        let mean = (instants.len() as f64 / length).round().max(1.0) as u32;
+        if let Strategy::Fixed { level, .. } = &mut self.plan.strategy {
+            *level = mean;
+        }
+        self.notes.push(format!(
+            "the trace has {} starts in {length:.1} s; its mean of {mean} starts/s stands for the load where one is named",
+            count(instants.len() as u64)
+        ));
+    }
+
+    /// Resolves the most users of an open loop, when the highest rate is known: rate times response time are at work at
+    /// the same moment.
+    pub(super) fn open_users(&mut self) {
+        let Some(open) = self.open.as_ref().filter(|open| open.most_users == 0) else { return };
+        let rate = match (&open.arrivals, &self.plan.strategy) {
+            // Nobody knows its peak without playing it.
+            (Arrivals::Trace(_), _) => 0,
+            (_, Strategy::Fixed { level, .. }) => *level,
+            (_, Strategy::Search(bounds)) => bounds.max,
+            (_, Strategy::Path(path)) => path.steps.iter().map(|step| step.level).max().unwrap_or(0),
+        };
+        let rules = self.kind.profile(&self.plan.profile).map_or_else(Vec::new, |profile| profile.rules);
+        let limit = rules.iter().filter(|r| r.judged).filter_map(|r| r.limit).min().unwrap_or(UNLIMITED);
+        let wanted = f64::from(rate) * limit.as_secs_f64() * LIMITS_OF_ROOM;
+        let wanted = wanted.clamp(MOST_USERS_AT_LEAST, MOST_USERS_NO_MORE) as u32;
+        let admitted = self.data.as_ref().map_or(u32::MAX, |data| data.max_users);
+        let fits = self.fitting_as_asked(wanted.min(admitted));
+        if let (Some(open), Some(plan)) = (&mut self.open, &mut self.plan.open) {
+            (open.most_users, plan.most_users) = (fits, fits);
+        }
+    }
+
+    /// Refuses a number of users that the data do not admit.
+    fn refuse_users(&mut self, key: &'static str, users: u32) {
+        let Some(data) = &self.data else { return };
+        let allowed = format!("at most {}, which is what data of size {} admit", data.max_users, data.size);
+        self.refuse(Wrong {
+            key,
+            value: users.to_string(),
+            allowed,
+            remedy: "lower it, or choose a larger data.size (`barograph list sizes`)".to_owned(),
+        });
+    }
+
+    /// Puts the highest level into the plan where it was left open; says how many users there can be at the most.
+    pub(super) fn most_load(&mut self) -> u32 {
+        let unit = self.plan.unit;
+        let admitted = self.data.as_ref().map(|data| data.max_users);
+        let left_open = match (unit, admitted) {
+            (LoadUnit::Users, Some(admitted)) => (admitted, Most::Data),
+            (LoadUnit::Users, None) => (MOST_USERS_LEFT_OPEN, Most::LeftOpen),
+            (LoadUnit::PerSecond, _) => (MOST_RATE_LEFT_OPEN, Most::LeftOpen),
+        };
+        let (key, level) = match &mut self.plan.strategy {
+            Strategy::Fixed { level, .. } => ("load.users", *level),
+            Strategy::Path(path) => ("load.path", path.steps.iter().map(|s| s.level).max().unwrap_or(0)),
+            Strategy::Search(bounds) => {
+                if bounds.max == 0 {
+                    (bounds.max, self.most) = left_open;
+                }
+                ("load.max_users", bounds.max)
+            }
+        };
+        self.open_users();
+        // In an open loop the data admit so many users, whatever the rate.
+        let (key, users) = match (unit, &self.open) {
+            (LoadUnit::PerSecond, Some(open)) => ("load.most_users", open.most_users),
+            _ => (key, level),
+        };
+        if let Some(admitted) = admitted {
+            if users > admitted {
+                self.refuse_users(key, users);
+            }
+            if unit == LoadUnit::Users && users >= admitted {
+                self.most = Most::Data;
+            }
+        }
+        users
+    }
+
+    /// Resolves the lowest level worth a trial, when the highest is known.
+    pub(super) fn least_load(&mut self) {
+        let unit = self.plan.unit;
+        let admitted = self.data.as_ref().map(|data| data.max_users);
+        let Strategy::Search(bounds) = &mut self.plan.strategy else { return };
+        let asked = bounds.min;
+        if asked == 0 {
+            let default = match unit {
+                LoadUnit::Users => DEFAULT_MIN_USERS,
+                LoadUnit::PerSecond => DEFAULT_MIN_RATE,
+            };
+            bounds.min = default.min(bounds.max);
+        } else if unit == LoadUnit::Users && admitted.is_some_and(|admitted| asked > admitted) {
+            self.refuse_users("load.min_users", asked);
+        }
+    }
+}
+
+/// A refusal without a place is about the key of the plan, one with a place about a line of the file.
+fn read_trace(file: &Path) -> Result<Arc<[Nanos]>, Refusal> {
+    let name = file.display().to_string();
+    let unreadable = |allowed: String| Refusal {
+        place: String::new(),
+        key: "load.trace".to_owned(),
+        value: format!("{name:?}"),
+        allowed,
+        remedy: "name a file with an instant per line, in seconds from the start of the load".to_owned(),
+    };
+    let mut text = String::new();
+    let opened = std::fs::File::open(file);
+    let read = opened.and_then(|file| file.take(LONGEST_TRACE + 1).read_to_string(&mut text));
+    match read {
+        Err(why) => Err(unreadable(format!("a file of text that can be read ({why})"))),
+        Ok(length) if length as u64 > LONGEST_TRACE => {
+            Err(unreadable(format!("at most {} MiB of text", LONGEST_TRACE >> 20)))
+        }
+        Ok(_) => barograph_spec::trace(&name, &text).map(Into::into),
+    }
+}

@@ -1,0 +1,110 @@
+//! The run's side of control: a socket, and commands handed to whoever drives the load.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::{Command, Folder, LONGEST_LINE, Reply};
+
+/// Commands that wait for the load to look at them.
+const WAITING: usize = 8;
+
+/// Connections at the same time; more are closed at once.
+const CONNECTIONS: usize = 16;
+
+/// A connection that says nothing for this long is closed.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// A command, and where its answer goes.
+pub(crate) struct Asked {
+    pub(crate) command: Command,
+    reply: oneshot::Sender<Reply>,
+}
+
+impl Asked {
+    pub(crate) fn answer(self, reply: Reply) {
+        // Whoever asked may have gone.
+        let _ = self.reply.send(reply);
+    }
+}
+
+/// Listens until it is dropped.
+pub(crate) struct Listening {
+    commands: mpsc::Receiver<Asked>,
+    task: JoinHandle<()>,
+}
+
+impl Listening {
+    /// Listens on the socket in `folder`, which exists.
+    pub(crate) fn start(folder: &Path) -> std::io::Result<Self> {
+        let folder = Folder::open(folder)?;
+        let listener = UnixListener::bind(folder.socket())?;
+        let (send, commands) = mpsc::channel(WAITING);
+        Ok(Listening { commands, task: tokio::spawn(accept(listener, send)) })
+    }
+
+    /// The next command.
+    pub(crate) async fn next(&mut self) -> Asked {
+        match self.commands.recv().await {
+            Some(asked) => asked,
+            // The task has ended: nobody can ask any more.
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: UnixListener, commands: mpsc::Sender<Asked>) {
+    // Dropped with this task, and with it every connection.
+    let mut open = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        while open.try_join_next().is_some() {}
+        if open.len() < CONNECTIONS {
+            open.spawn(converse(stream, commands.clone()));
+        }
+    }
+}
+
+/// A line in, a line out, until the other side is done.
+async fn converse(stream: UnixStream, commands: mpsc::Sender<Asked>) {
+    let (read, mut write) = stream.into_split();
+    let mut read = BufReader::new(read);
+    loop {
+        let mut line = String::new();
+        let mut bounded = (&mut read).take(LONGEST_LINE as u64);
+        match tokio::time::timeout(IDLE, bounded.read_line(&mut line)).await {
+            Ok(Ok(length)) if length > 0 => {}
+            _ => return,
+        }
+        if line.trim().is_empty() && line.ends_with('\n') {
+            continue;
+        }
+        let reply = match Command::read(line.trim()) {
+            Ok(command) => hand_over(command, &commands).await,
+            Err(why) => Reply::refused(why),
+        };
+        let mut text = serde_json::to_string(&reply).expect("words and finite numbers are JSON");
+        text.push('\n');
+        // A line that was cut has no end to go on from.
+        if write.write_all(text.as_bytes()).await.is_err() || !line.ends_with('\n') {
+            return;
+        }
+    }
+}
+
+async fn hand_over(command: Command, commands: &mpsc::Sender<Asked>) -> Reply {
+    let (reply, answer) = oneshot::channel();
+    if commands.try_send(Asked { command, reply }).is_err() {
+        return Reply::refused("too many commands wait for the load");
+    }
+    answer.await.unwrap_or_else(|_| Reply::refused("the load has ended"))
+}

@@ -1,0 +1,116 @@
+//! Control commands, done between intervals.
+
+use barograph_model::{LoadUnit, Nanos, Strategy};
+use barograph_record::{Control, Entry, KeptUnit};
+use barograph_spec::{MOST_RATE, MOST_USERS};
+use barograph_stats::interval::histogram;
+use barograph_stats::{Interval, OpStats};
+
+use super::Drive;
+use crate::control::{Asked, Command, Reply, Status};
+use crate::{HarnessError, Live};
+
+/// How things stand after an interval.
+pub(super) fn status(interval: &Interval, live: &Live) -> Status {
+    let seconds = interval.seconds().max(1e-9);
+    let per_second = |n: u64| n as f64 / seconds;
+    let (mut response, mut service) = (histogram(), histogram());
+    for op in &interval.ops {
+        response.add(&op.response).expect("all histograms have the same bounds");
+        service.add(&op.service).expect("all histograms have the same bounds");
+    }
+    let ms = |times: &barograph_stats::Histogram, q: f64| times.value_at_quantile(q) as f64 / 1e3;
+    Status {
+        phase: live.phase.name().to_owned(),
+        unit: live.offered.unit.into(),
+        level: live.offered.level,
+        at_s: interval.to.as_secs_f64(),
+        remaining_s: live.remaining.unwrap_or(Nanos::ZERO).as_secs_f64(),
+        users: interval.users,
+        starts_s: per_second(interval.starts),
+        ops_s: per_second(interval.ops.iter().map(OpStats::count).sum()),
+        failed_s: per_second(interval.ops.iter().map(OpStats::failed).sum()),
+        p50_ms: ms(&response, 0.5),
+        p99_ms: ms(&response, 0.99),
+        service_p99_ms: ms(&service, 0.99),
+        lag_p99_ms: ms(&interval.lag, 0.99),
+        late: interval.late,
+        dropped: interval.dropped,
+        skipped: interval.skipped,
+    }
+}
+
+impl Drive<'_, '_> {
+    /// Does a command and answers it.
+    pub(super) async fn answer(&mut self, asked: Asked) -> Result<(), HarnessError> {
+        let done = match asked.command {
+            Command::Status => Ok(()),
+            Command::Stop => {
+                self.ending = true;
+                self.run.note("a control command ended the load here".to_owned())?;
+                Ok(())
+            }
+            Command::Level { level, unit, over_s } => self.change(level, unit, over_s).await?,
+        };
+        asked.answer(match done {
+            Ok(()) => Reply { ok: true, error: None, status: Some(self.now()) },
+            Err(why) => Reply::refused(why),
+        });
+        Ok(())
+    }
+
+    /// The figures of the latest interval under the level and phase of this moment.
+    fn now(&self) -> Status {
+        Status {
+            phase: self.run.phase.name().to_owned(),
+            unit: self.run.plan.unit.into(),
+            level: self.engine.level(),
+            ..self.status.clone()
+        }
+    }
+
+    /// Changes the load; the inner error says why not.
+    async fn change(
+        &mut self,
+        level: u32,
+        unit: Option<KeptUnit>,
+        over_s: f64,
+    ) -> Result<Result<(), String>, HarnessError> {
+        let is = KeptUnit::from(self.run.plan.unit);
+        if let Some(asked) = unit.filter(|asked| *asked != is) {
+            return Ok(Err(format!("the load of this run is in {}, not in {}", is.name(), asked.name())));
+        }
+        if matches!(self.run.plan.strategy, Strategy::Search(_)) {
+            return Ok(Err(
+                "a search sets the load itself; only a fixed load or a path can be changed".to_owned()
+            ));
+        }
+        if let Some(why) = self.too_much(level) {
+            return Ok(Err(why));
+        }
+        let over = Nanos::from_secs_f64(over_s);
+        let at = self.engine.now();
+        self.changes = (self.changes.0 + 1, self.engine.ramp(level, over).await?);
+        let entry = Control { at_s: at.as_secs_f64(), unit: is, level, over_s };
+        self.run.record.append(&Entry::Control(entry))?;
+        let to = barograph_model::words::offered(self.run.plan.offered(level));
+        self.run.say(&format!("a control command changes the load to {to} in {over_s} s"));
+        Ok(Ok(()))
+    }
+
+    /// Why a level is more than this run may have; `None` where it is not.
+    fn too_much(&self, level: u32) -> Option<String> {
+        let unit = self.run.plan.unit;
+        let (most, room) = match unit {
+            LoadUnit::Users => (MOST_USERS, u64::from(self.run.most_users)),
+            LoadUnit::PerSecond => (MOST_RATE, u64::MAX),
+        };
+        if u64::from(level) <= most.min(room) {
+            return None;
+        }
+        Some(match room < most {
+            true => format!("the data and the open files of this run admit {room} at the most"),
+            false => format!("level = {level}; allowed: at most {most}, as in a plan"),
+        })
+    }
+}

@@ -1,0 +1,281 @@
+//! Paths, open loops, targets that are there already, and commands while a load is on.
+
+use barograph_model::Offered;
+use barograph_record::{KeptUnit, Purpose};
+
+use super::*;
+use crate::Live;
+use crate::control::{Command, ControlError, ask};
+
+const URL: &str = "target.url=http://127.0.0.1:9/";
+
+/// Runs on a target that is there already.
+fn run_there(root: &Path, more: &[&str]) -> Finished {
+    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
+    run_with(root, &here(), kind, (&more, &mut Dark::default())).unwrap()
+}
+
+#[test]
+fn a_target_that_is_there_is_neither_made_nor_filled_nor_verified() {
+    let root = tempfile::tempdir().unwrap();
+    let finished = run_there(root.path(), &[]);
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    let phases: Vec<String> = kept.phases().into_iter().map(|s| s.phase).collect();
+    assert_eq!(phases, ["check", "ramp", "hold", "drain", "remove"]);
+    assert_eq!(kept.expected().unwrap().target.as_deref(), Some("http://127.0.0.1:9/"));
+    assert!(
+        kept.fill().is_none()
+            && kept.verdict().unwrap().sentence.starts_with("1 user at http://127.0.0.1:9/ ")
+    );
+    assert_eq!(kept.notes().count(), 0, "that the control folder went is no news");
+    assert!(!finished.dir.join("ledger.jsonl").exists() && !finished.dir.join("control").exists());
+}
+
+#[test]
+fn a_target_nobody_finds_is_the_target_s_fault() {
+    let root = tempfile::tempdir().unwrap();
+    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let more = ["target.url=http://nowhere.test/"];
+    let finished = run_with(root.path(), &here(), kind, (&more, &mut Dark::default())).unwrap();
+    assert_eq!(finished.exit, ExitCode::TargetNotReady);
+    let error = finished.error.unwrap();
+    assert_eq!(chain(&error), "reach the target `http://nowhere.test/`: no address is known for it");
+    assert!(!finished.dir.join("control").exists());
+}
+
+#[test]
+fn without_a_deployment_a_plan_must_say_where_the_target_is() {
+    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let plan = barograph_spec::read("p.toml", "", &[]).unwrap();
+    let refused =
+        check(&plan, &kind, Machine { open_files: 10_000, free_bytes: None, cores: 2 }).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "p.toml: `target.url` = nothing\n  allowed: a URL: workload asking makes no application of its own\n  to do:   say \
+         where the target answers, as in --set target.url=http://127.0.0.1:8080"
+    );
+}
+
+#[test]
+fn an_open_loop_is_told_in_its_unit() {
+    let root = tempfile::tempdir().unwrap();
+    let more = ["load.unit=rate", "load.rate=200", "load.most_users=60"];
+    let finished = run_there(root.path(), &more);
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    let trial = kept.trials().next().unwrap();
+    assert_eq!((trial.unit, trial.level, trial.purpose), (KeptUnit::StartsPerSecond, 200, Purpose::Fixed));
+    assert!((190.0..210.0).contains(&trial.window.starts_s), "{} starts/s", trial.window.starts_s);
+    assert!(trial.window.checks.iter().any(|c| c.name == "offered rate"));
+    let used = &trial.resources;
+    assert!(used.driver_cpu_us_per_request.unwrap() > 0.0 && used.driver_rss_bytes.unwrap() > 1 << 20);
+    assert!(used.driver_connections.is_some() && used.app_rss_bytes.is_none());
+    let verdict = kept.verdict().unwrap();
+    assert_eq!(&verdict.resources, used);
+    assert!(verdict.sentence.starts_with("200 starts/s at http://127.0.0.1:9/ "), "{}", verdict.sentence);
+    assert_eq!((verdict.unit, kept.unit()), (KeptUnit::StartsPerSecond, KeptUnit::StartsPerSecond));
+}
+
+#[test]
+fn each_hold_of_a_path_is_a_window() {
+    let root = tempfile::tempdir().unwrap();
+    let path = "load.path=[{users=2, hold_s=0.5}, {users=9}, {users=0, hold_s=0.4}, {users=4, over_s=0.2, hold_s=0.5}]";
+    let finished = run_there(root.path(), &["load.strategy=path", path, "load.repeats=2"]);
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    let levels: Vec<(u32, Purpose)> = kept.trials().map(|t| (t.level, t.purpose)).collect();
+    let expected = [2, 4, 2, 4].map(|level| (level, Purpose::Path));
+    assert_eq!(levels, expected, "nothing is judged in a pause or on the way");
+    let users: Vec<u32> = kept.trials().map(|t| t.window.users).collect();
+    assert_eq!(users, [2, 4, 2, 4]);
+    let verdict = kept.verdict().unwrap();
+    assert_eq!(verdict.passed, kept.trials().all(|t| t.window.passed));
+}
+
+#[test]
+fn a_trace_is_played_as_it_is_written() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("trace.txt");
+    let instants: Vec<String> = (0..50).map(|n| format!("{}", 0.2 + f64::from(n) * 0.01)).collect();
+    std::fs::write(&file, instants.join("\n")).unwrap();
+    let trace = format!("load.trace={}", file.display());
+    let more = ["load.unit=rate", "load.arrivals=trace", &trace, "load.window_s=0", "load.most_users=60"];
+    let finished = run_there(root.path(), &more);
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    assert_eq!(kept.intervals().map(|i| i.starts + i.dropped).sum::<u64>(), 50);
+    assert_eq!(kept.trials().next().unwrap().level, 50, "the mean, where a load is named");
+    let note =
+        "the trace has 50 starts in 1.0 s; its mean of 50 starts/s stands for the load where one is named";
+    assert_eq!(kept.notes().map(|(_, text)| text).collect::<Vec<_>>(), [note]);
+    // Up to the last instant, and a second for what it starts.
+    assert!((1.9..2.3).contains(&kept.trials().next().unwrap().window.seconds()));
+}
+
+#[test]
+fn a_trace_that_cannot_be_is_refused_by_file_and_line() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("trace.txt");
+    let refused = |text: Option<&str>| {
+        if let Some(text) = text {
+            std::fs::write(&file, text).unwrap();
+        }
+        let sets = ["load.unit=rate", "load.strategy=fixed", "load.arrivals=trace"].map(str::to_owned);
+        let trace = format!("load.trace={}", file.display());
+        let plan = barograph_spec::read("p.toml", "", &[&sets[..], &[trace]].concat()).unwrap();
+        let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+        check(&plan, &Kind::default(), machine).unwrap_err().0.remove(0)
+    };
+    let absent = refused(None);
+    assert_eq!((absent.place.as_str(), absent.key.as_str()), ("--set", "load.trace"));
+    assert!(absent.allowed.contains("No such file"), "{absent}");
+    let wrong = refused(Some("0\n1\nlater\n"));
+    assert_eq!((wrong.place, wrong.value.as_str()), (format!("{}:3", file.display()), "later"));
+}
+
+#[test]
+fn a_search_by_rate_ends_in_its_unit() {
+    let root = tempfile::tempdir().unwrap();
+    let bounds = ["load.min_rate=50", "load.max_rate=200", "load.max_trials=2", "load.confirm_s=1"];
+    let more: Vec<&str> = ["load.unit=rate", "load.strategy=search"].into_iter().chain(bounds).collect();
+    let finished = run_there(root.path(), &more);
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    let trials: Vec<(u32, KeptUnit)> = kept.trials().map(|t| (t.level, t.unit)).collect();
+    assert_eq!(trials[0], (200, KeptUnit::StartsPerSecond), "nothing gives way to so little");
+    let verdict = kept.verdict().unwrap();
+    assert_eq!((verdict.unit, verdict.search.as_ref().unwrap().trials), (KeptUnit::StartsPerSecond, 2));
+    assert!(verdict.sentence.contains("200 starts/s"), "{}", verdict.sentence);
+}
+
+/// Runs for at most a minute while `ask` does what it wants in a thread of its own.
+fn commanded<T: Send>(
+    root: &Path,
+    more: &[&str],
+    asking: impl FnOnce(&Path, &std::sync::mpsc::Receiver<Live>) -> T + Send,
+) -> (Finished, T) {
+    let (send, live) = std::sync::mpsc::sync_channel(64);
+    let dir = root.join(id().as_str());
+    let mut screen = Dark { reached: Some(send) };
+    std::thread::scope(|s| {
+        let asked = s.spawn(move || asking(&dir, &live));
+        let kind = Kind { deploys_nothing: true, ..Kind::default() };
+        let more: Vec<&str> = more.iter().copied().chain([URL, "load.window_s=60"]).collect();
+        let finished = run_with(root, &here(), kind, (&more, &mut screen)).unwrap();
+        (finished, asked.join().unwrap())
+    })
+}
+
+#[test]
+fn a_command_changes_the_load_and_marks_the_window() {
+    let root = tempfile::tempdir().unwrap();
+    let change = |unit| Command::Level { level: 5, unit, over_s: 0.1 };
+    let (finished, status) = commanded(root.path(), &[], |dir, live| {
+        live.iter().find(|l| l.phase == Phase::Hold).unwrap();
+        let wrong = ask(dir, &change(Some(KeptUnit::StartsPerSecond))).unwrap();
+        assert_eq!(wrong.error.as_deref(), Some("the load of this run is in users, not in starts/s"));
+        let done = ask(dir, &change(None)).unwrap();
+        assert_eq!((done.ok, done.status.unwrap().level), (true, 5));
+        let there = Offered { level: 5, ..Offered::default() };
+        live.iter().find(|l| l.offered == there && l.phase == Phase::Hold).unwrap();
+        let far = ask(dir, &Command::Level { level: 1_000_000_000, unit: None, over_s: 0.0 }).unwrap();
+        assert!(far.error.unwrap().starts_with("the data and the open files of this run admit "));
+        let status = ask(dir, &Command::Status).unwrap().status.unwrap();
+        assert!(ask(dir, &Command::Stop).unwrap().ok);
+        status
+    });
+    assert_eq!((status.phase.as_str(), status.level, status.unit), ("hold", 5, KeptUnit::Users));
+    assert!(status.ops_s > 0.0 && status.remaining_s < 61.0, "{status:?}");
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    assert_eq!(finished.exit, ExitCode::NotValid);
+    let kept = Kept::open(&finished.dir).unwrap();
+    assert_eq!(kept.controls().map(|c| (c.level, c.over_s)).collect::<Vec<_>>(), [(5, 0.1)]);
+    let trial = kept.trials().next().unwrap();
+    let marked = trial.window.checks.iter().find(|c| c.name == "constant load").unwrap();
+    assert!(!marked.ok && trial.window.seconds() < 59.0);
+    assert!(kept.notes().any(|(_, text)| text == "a control command ended the load here"));
+    let gone = ask(&finished.dir, &Command::Status).unwrap_err();
+    assert!(matches!(gone, ControlError::NoLoad { .. }), "{gone}");
+}
+
+#[test]
+fn a_load_that_is_ended_is_judged_by_what_was_measured() {
+    let root = tempfile::tempdir().unwrap();
+    let (finished, ()) = commanded(root.path(), &[], |dir, live| {
+        live.iter().filter(|l| l.phase == Phase::Hold).nth(5).unwrap();
+        assert!(ask(dir, &Command::Stop).unwrap().ok);
+    });
+    assert!(finished.error.is_none() && finished.verdict.is_some());
+    let early = tempfile::tempdir().unwrap();
+    let (finished, ()) = commanded(early.path(), &["load.ramp_s=60"], |dir, live| {
+        live.recv().unwrap();
+        assert!(ask(dir, &Command::Stop).unwrap().ok);
+    });
+    // Nothing was measured, so there is nothing to judge.
+    assert_eq!((finished.exit, finished.verdict), (ExitCode::Interrupted, None));
+}
+
+#[test]
+fn a_search_sets_its_load_itself() {
+    let root = tempfile::tempdir().unwrap();
+    let more = ["load.strategy=search", "load.min_users=1", "load.max_users=2", "load.ramp_s=60"];
+    let more: Vec<&str> = more.iter().copied().chain(["load.confirm_s=60"]).collect();
+    let (_, error) = commanded(root.path(), &more, |dir, live| {
+        live.recv().unwrap();
+        let refused = ask(dir, &Command::Level { level: 1, unit: None, over_s: 0.0 }).unwrap();
+        ask(dir, &Command::Stop).unwrap();
+        refused.error.unwrap()
+    });
+    assert_eq!(error, "a search sets the load itself; only a fixed load or a path can be changed");
+}
+
+/// Asserts that each window begins when the change before it is complete: so many seconds at least after its ramp began.
+fn windows_follow_their_changes(kept: &Kept, overs: &[f64]) {
+    let ramps = kept.phases().into_iter().filter(|span| span.phase == "ramp");
+    let windows = kept.trials().map(|t| (kept.load_start_s().unwrap() + t.window.from_s, t));
+    let mut checked = 0;
+    for ((ramp, (window, trial)), over) in ramps.zip(windows).zip(overs) {
+        let complete = ramp.from_s + over;
+        assert!(window >= complete, "a window from {window} s, its change is complete at {complete} s");
+        let length = trial.window.seconds();
+        assert!((0.45..0.75).contains(&length), "{length} s instead of 0.5 s are measured");
+        checked += 1;
+    }
+    assert_eq!((checked, kept.trials().count()), (overs.len(), overs.len()));
+    let recorded: Vec<f64> = kept.intervals().map(|i| i.from_s).collect();
+    assert!(recorded[0] < kept.trials().next().unwrap().window.from_s, "what comes before is kept");
+}
+
+#[test]
+fn a_window_begins_when_the_load_is_at_its_level() {
+    let root = tempfile::tempdir().unwrap();
+    // Intervals of 0.1 s: the rounded ends of these changes lie before the true ones.
+    let path = "load.path=[{users=3, hold_s=0.5}, {users=40, hold_s=0.5}, {users=9, over_s=0.24, hold_s=0.5}, \
+        {users=30, over_s=0.33, hold_s=0.5}]";
+    let finished = run_there(root.path(), &["load.strategy=path", path]);
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    windows_follow_their_changes(&Kept::open(&finished.dir).unwrap(), &[0.0, 0.0, 0.24, 0.33]);
+    let fixed = tempfile::tempdir().unwrap();
+    let finished = run_there(fixed.path(), &["load.window_s=1", "load.users=20"]);
+    let kept = Kept::open(&finished.dir).unwrap();
+    let (first, trial) = (kept.intervals().next().unwrap(), kept.trials().next().unwrap());
+    assert!(first.to_s <= trial.window.from_s + 1e-3, "the interval in which users came is not measured");
+}
+
+#[test]
+fn a_command_for_more_than_a_plan_may_ask_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let more = ["load.unit=rate", "load.rate=50", "load.most_users=60"];
+    let (_, (refused, status)) = commanded(root.path(), &more, |dir, live| {
+        live.recv().unwrap();
+        let far = ask(dir, &Command::Level { level: 10_000_001, unit: None, over_s: 0.0 }).unwrap();
+        let status = ask(dir, &Command::Status).unwrap().status.unwrap();
+        ask(dir, &Command::Stop).unwrap();
+        (far, status)
+    });
+    let why = "level = 10000001; allowed: at most 10000000, as in a plan";
+    assert_eq!((refused.ok, refused.error.as_deref()), (false, Some(why)));
+    assert_eq!(status.level, 50, "the load goes on as it was");
+}

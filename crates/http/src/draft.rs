@@ -1,0 +1,155 @@
+//! A request that is written piece by piece straight into the outgoing bytes.
+
+use std::io::Write as _;
+use std::rc::Rc;
+
+use crate::fault::Fault;
+use crate::request::{Asked, Blank, Method, Rendered, Request, is_token};
+
+/// Digits left free for the length of a body that is written after its head.
+const LENGTH_DIGITS: usize = 10;
+
+/// The piece that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    Path,
+    Value,
+    Body { length_at: usize },
+}
+
+/// A request that is written piece by piece into the outgoing bytes: the path, then any fields, then the body.
+pub struct Draft {
+    wire: Rendered,
+    piece: Piece,
+    from: usize,
+    has_host: bool,
+    wants_length: bool,
+    flaw: Option<&'static str>,
+}
+
+impl Draft {
+    pub(crate) fn new(blank: &Rc<Blank>, method: Method<'_>) -> Self {
+        let mut bytes = blank.buffers.take();
+        bytes.extend_from_slice(method.name().as_bytes());
+        bytes.push(b' ');
+        let asked = Asked { bodiless: method == Method::HEAD, safe: method.is_safe() };
+        Draft {
+            from: bytes.len(),
+            wire: Rendered { bytes, blank: Rc::clone(blank), asked },
+            piece: Piece::Path,
+            has_host: false,
+            wants_length: matches!(method, Method::POST | Method::PUT | Method::PATCH),
+            flaw: None,
+        }
+    }
+
+    pub(crate) fn filled(blank: &Rc<Blank>, request: &Request<'_>) -> Self {
+        let mut draft = Draft::new(blank, request.method);
+        let path = draft.path();
+        match request.path.as_str() {
+            Some(constant) => path.extend_from_slice(constant.as_bytes()),
+            None => path.write_fmt(request.path).expect("writing to memory cannot fail"),
+        }
+        for (name, value) in request.headers {
+            draft.header(name).extend_from_slice(value.as_bytes());
+        }
+        if let Some(body) = request.body {
+            draft.body().extend_from_slice(body);
+        }
+        draft
+    }
+
+    /// Where path and query are appended, before anything else.
+    pub fn path(&mut self) -> &mut Vec<u8> {
+        if self.piece != Piece::Path {
+            self.flaw = Some("its path comes after its fields");
+        }
+        &mut self.wire.bytes
+    }
+
+    /// Where the value of this field is appended.
+    pub fn header(&mut self, name: &str) -> &mut Vec<u8> {
+        self.end_piece();
+        if !is_token(name) {
+            self.flaw = Some("a field's name has characters that names do not have");
+        }
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        if is("content-length") || is("transfer-encoding") || is("connection") {
+            self.flaw = Some("content-length, transfer-encoding and connection are the client's own");
+        }
+        self.has_host |= is("host");
+        self.piece = Piece::Value;
+        self.wire.bytes.extend_from_slice(name.as_bytes());
+        self.wire.bytes.extend_from_slice(b": ");
+        self.from = self.wire.bytes.len();
+        &mut self.wire.bytes
+    }
+
+    /// Where the body is appended, after everything else.
+    pub fn body(&mut self) -> &mut Vec<u8> {
+        self.end_piece();
+        self.end_fields();
+        self.wire.bytes.extend_from_slice(b"content-length: ");
+        let length_at = self.wire.bytes.len();
+        self.wire.bytes.extend_from_slice(&[b' '; LENGTH_DIGITS]);
+        self.wire.bytes.extend_from_slice(b"\r\n\r\n");
+        self.from = self.wire.bytes.len();
+        self.piece = Piece::Body { length_at };
+        &mut self.wire.bytes
+    }
+
+    fn end_piece(&mut self) {
+        let written = &self.wire.bytes[self.from..];
+        match self.piece {
+            Piece::Path => {
+                if !(written.first() == Some(&b'/') || written == b"*") {
+                    self.flaw = Some("its path does not begin with a slash");
+                } else if written.iter().any(|b| *b <= b' ' || *b == 0x7f) {
+                    self.flaw = Some("its path has a space or a control character in it: percent-encode it");
+                }
+                self.wire.bytes.extend_from_slice(b" HTTP/1.1\r\n");
+            }
+            Piece::Value => {
+                if written.iter().any(|b| matches!(b, b'\r' | b'\n' | 0)) {
+                    self.flaw = Some("the value of a field has a line end in it");
+                }
+                self.wire.bytes.extend_from_slice(b"\r\n");
+            }
+            Piece::Body { .. } => self.flaw = Some("its body is not the last of it"),
+        }
+    }
+
+    fn end_fields(&mut self) {
+        let Rendered { bytes, blank, .. } = &mut self.wire;
+        if !self.has_host {
+            for piece in ["host: ", &blank.authority, "\r\n"] {
+                bytes.extend_from_slice(piece.as_bytes());
+            }
+        }
+        if blank.once {
+            bytes.extend_from_slice(b"connection: close\r\n");
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Rendered, Fault> {
+        if let Piece::Body { length_at } = self.piece {
+            let length = self.wire.bytes.len() - self.from;
+            let digits = &mut self.wire.bytes[length_at..length_at + LENGTH_DIGITS];
+            if write!(&mut *digits, "{length:>LENGTH_DIGITS$}").is_err() {
+                self.flaw = Some("its body is beyond all measure");
+            }
+        } else {
+            self.end_piece();
+            self.end_fields();
+            let end: &[u8] = if self.wants_length { b"content-length: 0\r\n\r\n" } else { b"\r\n" };
+            self.wire.bytes.extend_from_slice(end);
+        }
+        match self.flaw {
+            None => Ok(self.wire),
+            Some(why) => {
+                let start: Vec<u8> = self.wire.bytes.iter().take(120).copied().collect();
+                Err(Fault::request(format!("{why}, in `{}`", start.escape_ascii())))
+            }
+        }
+    }
+}

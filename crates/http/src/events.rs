@@ -1,0 +1,202 @@
+//! A stream of Server-Sent Events over a connection of its own.
+
+use std::future::Future;
+use std::io;
+
+use h2::RecvStream;
+
+use crate::answer::Answer;
+use crate::carriers::Carrier;
+use crate::chunks::Chunks;
+use crate::connect::Speaks;
+use crate::connections::Connections;
+use crate::draft::Draft;
+use crate::exchange::fault_of;
+use crate::fault::Fault;
+use crate::head::{Framing, Head};
+use crate::reader::{READ_STEP, Reader, Whole};
+use crate::request::{Rendered, Request};
+use crate::sse::{Event, Events};
+use crate::stream::Stream;
+use crate::translate;
+
+/// Events of one answer, as they come. Dropping it closes its connection.
+pub struct EventStream {
+    head: Answer,
+    source: Source,
+    /// Bytes of the body that came, of which the first `used` are read.
+    there: Vec<u8>,
+    used: usize,
+    events: Events,
+    limit: usize,
+}
+
+/// Where the bytes of the body come from.
+enum Source {
+    Http1 { stream: Stream, raw: Vec<u8>, framing: Left },
+    Http2 { data: RecvStream, _carrier: Carrier },
+}
+
+/// What is left of a body over HTTP/1.1.
+enum Left {
+    Bytes(usize),
+    Chunks(Chunks),
+    UntilClose,
+}
+
+impl Connections {
+    /// Asks for a stream of events. It has a connection of its own beside those the policy bounds, since it lives on
+    /// while requests go and come.
+    pub fn events<'s>(
+        &'s self,
+        request: &Request<'_>,
+    ) -> impl Future<Output = Result<EventStream, Fault>> + use<'s> {
+        self.events_draft(Draft::filled(&self.client.blank, request))
+    }
+
+    /// The same for a request that was written piece by piece.
+    pub fn events_draft(&self, draft: Draft) -> impl Future<Output = Result<EventStream, Fault>> + use<'_> {
+        let rendered = draft.finish();
+        async move { Box::pin(self.open_events(&rendered?)).await }
+    }
+
+    async fn open_events(&self, request: &Rendered) -> Result<EventStream, Fault> {
+        let limit = self.client.target().options().body_limit;
+        let (stream, speaks) = self.client.connect(self.number()).await?;
+        let (head, source) = match speaks {
+            Speaks::Http1 => self.open_http1(stream, request).await?,
+            Speaks::Http2 => self.open_http2(stream, request).await?,
+        };
+        if head.status != 200 {
+            return Err(Fault::Status(head.status));
+        }
+        let kind = head.header("content-type").unwrap_or_default();
+        let plain = kind.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
+        if !plain.eq_ignore_ascii_case(b"text/event-stream") {
+            return Err(Fault::NoEvents { kind: kind.escape_ascii().to_string() });
+        }
+        Ok(EventStream { head, source, there: Vec::new(), used: 0, events: Events::new(limit), limit })
+    }
+
+    async fn open_http1(&self, mut stream: Stream, request: &Rendered) -> Result<(Answer, Source), Fault> {
+        let limit = self.client.target().options().body_limit;
+        stream.write_all(request.as_ref()).await.map_err(Fault::Broken)?;
+        let mut buffer = self.client.answers.take();
+        let mut reader = Reader::new(limit, request.asked.bodiless);
+        let head = loop {
+            buffer.reserve(READ_STEP);
+            if stream.read_into(&mut buffer).await.map_err(Fault::Broken)? == 0 {
+                return Err(Fault::Broken(io::ErrorKind::UnexpectedEof.into()));
+            }
+            if let Some(head) = reader.head(&mut buffer).map_err(|flaw| fault_of(flaw, limit))? {
+                break head;
+            }
+        };
+        let Head { status, length, framing, .. } = head;
+        let raw = buffer.split_off(length);
+        let whole =
+            Whole { status, head: length, body: length..length, trailers: 0..0, wire: length, keep: false };
+        let framing = match framing {
+            Framing::Length(n) => Left::Bytes(n),
+            Framing::Chunked => Left::Chunks(Chunks::new(0)),
+            Framing::UntilClose => Left::UntilClose,
+        };
+        let answer = Answer::new(&whole, buffer, &self.client.answers);
+        Ok((answer, Source::Http1 { stream, raw, framing }))
+    }
+
+    async fn open_http2(&self, stream: Stream, request: &Rendered) -> Result<(Answer, Source), Fault> {
+        let scheme = if self.client.target().is_tls() { "https" } else { "http" };
+        let (request, body) = translate::request(request.as_ref(), scheme)?;
+        let carrier = Carrier::begin(stream).await?;
+        let (head, data) = carrier.open(request, body).await.map_err(|lost| lost.fault)?;
+        let (buffer, status) = translate::head(&head, self.client.answers.take());
+        let end = buffer.len();
+        let whole = Whole { status, head: end, body: end..end, trailers: 0..0, wire: end, keep: false };
+        Ok((Answer::new(&whole, buffer, &self.client.answers), Source::Http2 { data, _carrier: carrier }))
+    }
+}
+
+impl EventStream {
+    /// Status and fields of the answer; its body is empty.
+    #[must_use]
+    pub fn head(&self) -> &Answer {
+        &self.head
+    }
+
+    /// Waits for the next event; `None` when the peer has ended the stream. Nothing is lost when it is dropped before
+    /// it is done.
+    ///
+    /// # Errors
+    /// When the connection breaks, or what comes is no stream of events within the limit.
+    pub async fn next(&mut self) -> Result<Option<Event<'_>>, Fault> {
+        loop {
+            let (n, whole) =
+                self.events.take(&self.there[self.used..]).map_err(|flaw| fault_of(flaw, self.limit))?;
+            self.used += n;
+            if whole {
+                break;
+            }
+            self.there.clear();
+            self.used = 0;
+            if !self.source.more(&mut self.there, self.limit).await? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.events.event()))
+    }
+}
+
+impl Source {
+    /// Waits for bytes of the body and appends them; false when it is over.
+    async fn more(&mut self, there: &mut Vec<u8>, limit: usize) -> Result<bool, Fault> {
+        let (stream, raw, framing) = match self {
+            Source::Http2 { data, .. } => {
+                let Some(piece) = data.data().await else { return Ok(false) };
+                let piece = piece.map_err(translate::fault_of)?;
+                there.extend_from_slice(&piece);
+                data.flow_control().release_capacity(piece.len()).map_err(translate::fault_of)?;
+                return Ok(true);
+            }
+            Source::Http1 { stream, raw, framing } => (stream, raw, framing),
+        };
+        loop {
+            let over = framing.decode(raw, there).map_err(|flaw| fault_of(flaw, limit))?;
+            if over || !there.is_empty() {
+                return Ok(!there.is_empty());
+            }
+            raw.reserve(READ_STEP);
+            if stream.read_into(raw).await.map_err(Fault::Broken)? == 0 {
+                return match framing {
+                    Left::UntilClose => Ok(false),
+                    _ => Err(Fault::Broken(io::ErrorKind::UnexpectedEof.into())),
+                };
+            }
+        }
+    }
+}
+
+impl Left {
+    /// Moves what is decoded from `raw` to `there`; true when nothing can follow.
+    fn decode(&mut self, raw: &mut Vec<u8>, there: &mut Vec<u8>) -> Result<bool, crate::head::Flaw> {
+        match self {
+            Left::UntilClose => {
+                there.append(raw);
+                Ok(false)
+            }
+            Left::Bytes(left) => {
+                let n = raw.len().min(*left);
+                there.extend(raw.drain(..n));
+                *left -= n;
+                Ok(*left == 0)
+            }
+            Left::Chunks(chunks) => {
+                let over = chunks.decode(raw, usize::MAX)?;
+                there.extend_from_slice(&raw[..chunks.body]);
+                raw.drain(..chunks.raw);
+                chunks.restart();
+                Ok(over)
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Requests over HTTP/2: a place on a connection, the answer in the form that all answers have.
+
+use bytes::Bytes;
+
+use crate::answer::{Answer, write_field};
+use crate::carriers::{Carrier, Carriers, Seat};
+use crate::client::Client;
+use crate::connect::Speaks;
+use crate::connections::Connections;
+use crate::fault::Fault;
+use crate::options::Policy;
+use crate::reader::Whole;
+use crate::request::Asked;
+use crate::translate::{self, Lost, Reached};
+
+impl Connections {
+    /// Sends a request over HTTP/2.
+    pub(crate) async fn ask_multiplexed(&self, wire: &[u8], asked: Asked) -> Result<Answer, Fault> {
+        let scheme = if self.client.target().is_tls() { "https" } else { "http" };
+        let (request, body) = translate::request(wire, scheme)?;
+        let mut first = true;
+        loop {
+            let seat = self.seat().await?;
+            let lost = match ask(&seat, request.clone(), body.clone(), &self.client).await {
+                Ok(answer) => return Ok(answer),
+                Err(lost) => lost,
+            };
+            let again = match lost.reached {
+                Reached::Nobody => true,
+                Reached::PerhapsThePeer => asked.safe,
+                Reached::ThePeer => false,
+            };
+            if !(again && std::mem::take(&mut first) && !seat.fresh) {
+                return Err(lost.fault);
+            }
+            seat.carrier.retire();
+            self.client.tally.count(|c| c.repeated += 1);
+        }
+    }
+
+    async fn seat(&self) -> Result<Seat, Fault> {
+        let carriers = self.lane.carriers();
+        let policy = self.client.target().options().policy;
+        if policy == Policy::New {
+            let alone = Carriers::new(1, 1);
+            // Only the connection that told what is spoken is there already.
+            let carrier = match carriers.give() {
+                Some(carrier) => carrier,
+                None => self.open_carrier().await?,
+            };
+            return Ok(alone.sit(&carrier));
+        }
+        // A user opens its next connection when the others are full; a pool is a number of connections that are open.
+        let all = matches!(policy, Policy::Shared(_));
+        loop {
+            if let Some(seat) = carriers.seat(all) {
+                return Ok(seat);
+            }
+            let opening = if all || !carriers.is_opening() { carriers.may_open() } else { None };
+            match opening {
+                Some(_opening) => {
+                    let carrier = self.open_carrier().await?;
+                    carriers.add(&carrier);
+                    return Ok(carriers.sit(&carrier));
+                }
+                // Somebody else is opening one, or all are full: they say when that changes.
+                None => carriers.changed().await,
+            }
+        }
+    }
+
+    async fn open_carrier(&self) -> Result<Carrier, Fault> {
+        match self.client.connect(self.number()).await? {
+            (stream, Speaks::Http2) => Carrier::begin(stream).await,
+            (_, Speaks::Http1) => Err(self.changed()),
+        }
+    }
+}
+
+async fn ask(
+    seat: &Seat,
+    request: http::Request<()>,
+    body: Option<Bytes>,
+    client: &Client,
+) -> Result<Answer, Lost> {
+    let (head, mut data) = seat.carrier.open(request, body).await?;
+    let limit = client.target().options().body_limit;
+    let (mut buffer, status) = translate::head(&head, client.answers.take());
+    let start = buffer.len();
+    while let Some(piece) = data.data().await {
+        let piece = piece.map_err(Lost::seen)?;
+        if buffer.len() - start + piece.len() > limit {
+            return Err(Lost { fault: Fault::TooLarge { limit }, reached: Reached::ThePeer });
+        }
+        buffer.extend_from_slice(&piece);
+        data.flow_control().release_capacity(piece.len()).map_err(Lost::seen)?;
+    }
+    let end = buffer.len();
+    for (name, value) in data.trailers().await.map_err(Lost::seen)?.iter().flatten() {
+        write_field(&mut buffer, name.as_str().as_bytes(), value.as_bytes());
+    }
+    let wire = buffer.len();
+    let whole = Whole { status, head: start, body: start..end, trailers: end..wire, wire, keep: true };
+    Ok(Answer::new(&whole, buffer, &client.answers))
+}

@@ -1,0 +1,91 @@
+//! How a target is spoken to: protocol, trust, source addresses, connections.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Largest body taken unless said otherwise, so that a runaway target cannot eat the driver's memory.
+const BODY_LIMIT: usize = 256 * 1024 * 1024;
+
+/// Requests at once on an HTTP/2 connection: what most servers allow.
+const STREAMS: u32 = 100;
+
+/// Connections a browser opens to one host.
+const CONNECTIONS: u32 = 6;
+
+/// How a target is spoken to.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which HTTP.
+    pub protocol: Protocol,
+    /// What is believed about the peer when the address begins with https.
+    pub tls: Tls,
+    /// Connect to this socket file; the address still names the host.
+    pub unix_socket: Option<PathBuf>,
+    /// Local addresses to connect from, in turn. Without any the system chooses, except on the IPv4 loopback network,
+    /// where 127.0.1.1 to 127.0.1.250 take turns: an address has ports for 28,000 connections only.
+    pub sources: Vec<IpAddr>,
+    /// How connections are shared.
+    pub policy: Policy,
+    /// Requests at once on an HTTP/2 connection.
+    pub streams: u32,
+    /// Largest body of an answer and largest message of a stream, in bytes.
+    pub body_limit: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            protocol: Protocol::Auto,
+            tls: Tls::default(),
+            unix_socket: None,
+            sources: Vec::new(),
+            policy: Policy::PerUser(CONNECTIONS),
+            streams: STREAMS,
+            body_limit: BODY_LIMIT,
+        }
+    }
+}
+
+/// Which HTTP is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2: in the clear without asking first, over TLS only if the peer agrees.
+    Http2,
+    /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
+    Auto,
+}
+
+/// How connections are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Each user has its own, at most so many.
+    PerUser(u32),
+    /// The users of a worker share so many.
+    Shared(u32),
+    /// Every request has a new one, and tells the peer so.
+    New,
+}
+
+/// What is believed about the peer.
+#[derive(Clone, Debug, Default)]
+pub struct Tls {
+    /// Certificates of authorities to trust instead of the system's, as PEM.
+    pub authorities: Option<Arc<[u8]>>,
+    /// Is the certificate verified?
+    pub verify: Verify,
+    /// The name to ask for and to verify, if it is not the address's host.
+    pub server_name: Option<String>,
+}
+
+/// What of the peer is verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Its certificate, up to an authority that is trusted, and the name in it.
+    #[default]
+    Peer,
+    /// Nothing: anybody may answer. Belongs into the record of a run.
+    Nothing,
+}

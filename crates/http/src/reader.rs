@@ -1,0 +1,123 @@
+//! Reading one answer from a growing buffer, whatever the pieces it comes in.
+
+use std::ops::Range;
+
+use crate::chunks::Chunks;
+use crate::head::{self, Flaw, Framing, Head};
+
+/// Interim answers (100 Continue, 103 Early Hints) before the real one.
+const MAX_INTERIM: u8 = 16;
+
+/// Room made for the next read, at least and at most: what a peer announces is not believed in advance.
+pub(crate) const READ_STEP: usize = 8 * 1024;
+const READ_MOST: usize = 256 * 1024;
+
+/// Where in the buffer a whole answer lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Whole {
+    pub(crate) status: u16,
+    pub(crate) head: usize,
+    pub(crate) body: Range<usize>,
+    pub(crate) trailers: Range<usize>,
+    /// Bytes of it on the wire, interim answers left out.
+    pub(crate) wire: usize,
+    /// May the connection carry another request?
+    pub(crate) keep: bool,
+}
+
+/// Reads one answer.
+pub(crate) struct Reader {
+    body_limit: usize,
+    /// The answer to HEAD has no body, whatever its head says.
+    bodiless: bool,
+    interim: u8,
+    state: State,
+}
+
+enum State {
+    Head,
+    Body(Head),
+    Chunks(Head, Chunks),
+}
+
+impl Reader {
+    pub(crate) fn new(body_limit: usize, bodiless: bool) -> Self {
+        Reader { body_limit, bodiless, interim: 0, state: State::Head }
+    }
+
+    /// Looks at what is there; `None` when more is needed. `closed` says that no more will come.
+    pub(crate) fn look(&mut self, buffer: &mut Vec<u8>, closed: bool) -> Result<Option<Whole>, Flaw> {
+        if matches!(self.state, State::Head) {
+            let Some(head) = self.head(buffer)? else { return Ok(None) };
+            self.state = match head.framing {
+                Framing::Chunked => State::Chunks(head, Chunks::new(head.length)),
+                _ => State::Body(head),
+            };
+        }
+        match &mut self.state {
+            State::Head => Ok(None),
+            State::Body(head) => {
+                let end = match head.framing {
+                    Framing::Length(n) => head.length + n,
+                    _ if buffer.len() - head.length > self.body_limit => return Err(Flaw::TooLarge),
+                    _ if closed => buffer.len(),
+                    _ => return Ok(None),
+                };
+                Ok((buffer.len() >= end).then(|| whole(*head, buffer.len(), end..end, end)))
+            }
+            State::Chunks(head, chunks) => {
+                let limit = self.body_limit.saturating_add(head.length);
+                let done = chunks.decode(buffer, limit)?;
+                Ok(done.then(|| {
+                    let whole = whole(*head, buffer.len(), chunks.trailers(), chunks.raw);
+                    Whole { body: head.length..chunks.body, ..whole }
+                }))
+            }
+        }
+    }
+
+    /// The head of the answer that counts, interim ones removed.
+    pub(crate) fn head(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Head>, Flaw> {
+        loop {
+            let Some(head) = head::read(buffer)? else { return Ok(None) };
+            if head.status < 200 {
+                // Nobody asked for another protocol here.
+                if head.status == 101 || self.interim == MAX_INTERIM {
+                    return Err(Flaw::Garbage);
+                }
+                self.interim += 1;
+                buffer.drain(..head.length);
+                continue;
+            }
+            let framing = if self.bodiless { Framing::Length(0) } else { head.framing };
+            if matches!(framing, Framing::Length(n) if n > self.body_limit) {
+                return Err(Flaw::TooLarge);
+            }
+            return Ok(Some(Head { framing, ..head }));
+        }
+    }
+
+    /// How much room the next read should have.
+    pub(crate) fn room(&self, have: usize) -> usize {
+        match self.state {
+            State::Body(Head { framing: Framing::Length(n), length, .. }) => {
+                (length + n).saturating_sub(have).clamp(1, READ_MOST)
+            }
+            _ => READ_STEP,
+        }
+    }
+}
+
+/// An answer whose body goes from its head to `wire`. Bytes after that are nobody's: whatever comes next on this
+/// connection would be misread.
+fn whole(head: Head, there: usize, trailers: Range<usize>, wire: usize) -> Whole {
+    let clean = there == wire;
+    Whole {
+        status: head.status,
+        head: head.length,
+        body: head.length..wire,
+        trailers,
+        wire,
+        keep: head.keeps() && clean,
+    }
+}

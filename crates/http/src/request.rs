@@ -1,0 +1,151 @@
+//! Requests: in parts, as outgoing bytes, and rendered once and for all.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::buffers::Buffers;
+use crate::draft::Draft;
+use crate::fault::Fault;
+use crate::options::Policy;
+use crate::target::Target;
+
+/// First size of a buffer for requests. It is held while the answer is awaited, by thousands of long polls at once.
+const REQUEST_CAPACITY: usize = 256;
+
+/// The field that says a body is JSON.
+pub const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// A request's verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method<'a>(&'a str);
+
+impl<'a> Method<'a> {
+    /// GET
+    pub const GET: Method<'static> = Method("GET");
+    /// HEAD
+    pub const HEAD: Method<'static> = Method("HEAD");
+    /// POST
+    pub const POST: Method<'static> = Method("POST");
+    /// PUT
+    pub const PUT: Method<'static> = Method("PUT");
+    /// DELETE
+    pub const DELETE: Method<'static> = Method("DELETE");
+    /// OPTIONS
+    pub const OPTIONS: Method<'static> = Method("OPTIONS");
+    /// PATCH
+    pub const PATCH: Method<'static> = Method("PATCH");
+
+    /// Any other verb, if it is a token as HTTP has them. CONNECT is none here: it makes a tunnel, no answer.
+    #[must_use]
+    pub fn new(name: &'a str) -> Option<Self> {
+        (is_token(name) && name != "CONNECT").then_some(Method(name))
+    }
+
+    /// The verb as it is sent.
+    #[must_use]
+    pub const fn name(self) -> &'a str {
+        self.0
+    }
+
+    /// Does doing it twice change no more than doing it once, as every browser takes it?
+    pub(crate) fn is_safe(self) -> bool {
+        matches!(self.0, "GET" | "HEAD" | "OPTIONS")
+    }
+}
+
+pub(crate) fn is_token(name: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !name.is_empty() && name.bytes().all(allowed)
+}
+
+/// One request in parts.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The verb.
+    pub method: Method<'a>,
+    /// Path and query, rendered straight into the outgoing bytes.
+    pub path: fmt::Arguments<'a>,
+    /// Fields, name and value. `host` is added where it is missing, what frames the message is always added.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The body.
+    pub body: Option<&'a [u8]>,
+}
+
+/// What the client must know of a request beside its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// The answer has no body, whatever its head says.
+    pub(crate) bodiless: bool,
+    /// May it be sent once more if a kept connection turns out to be closed?
+    pub(crate) safe: bool,
+}
+
+/// What all requests to a target begin from.
+pub(crate) struct Blank {
+    pub(crate) authority: String,
+    /// Tells the peer that the connection is used once.
+    pub(crate) once: bool,
+    pub(crate) buffers: Buffers,
+}
+
+impl Blank {
+    pub(crate) fn new(target: &Target) -> Rc<Self> {
+        Rc::new(Blank {
+            authority: target.authority().to_owned(),
+            once: target.options().policy == Policy::New,
+            buffers: Buffers::new(REQUEST_CAPACITY),
+        })
+    }
+}
+
+/// A request as bytes. Its buffer is used again when it is dropped.
+pub(crate) struct Rendered {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) blank: Rc<Blank>,
+    pub(crate) asked: Asked,
+}
+
+impl AsRef<[u8]> for Rendered {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Rendered {
+    fn drop(&mut self) {
+        self.blank.buffers.give_back(std::mem::take(&mut self.bytes));
+    }
+}
+
+/// A constant request, rendered once and sent as it is. Cheap to clone, and workers may share it.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    bytes: Arc<[u8]>,
+    pub(crate) asked: Asked,
+}
+
+impl Prepared {
+    /// Renders a request to this target.
+    ///
+    /// # Errors
+    /// When it is no request: see [`Fault::Request`].
+    pub fn new(target: &Target, request: &Request<'_>) -> Result<Self, Fault> {
+        Prepared::of(Draft::filled(&Blank::new(target), request))
+    }
+
+    /// Keeps what was written.
+    ///
+    /// # Errors
+    /// When it is no request: see [`Fault::Request`].
+    pub fn of(draft: Draft) -> Result<Self, Fault> {
+        let rendered = draft.finish()?;
+        Ok(Prepared { bytes: rendered.as_ref().into(), asked: rendered.asked })
+    }
+}
+
+impl AsRef<[u8]> for Prepared {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}

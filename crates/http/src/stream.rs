@@ -1,0 +1,197 @@
+//! A connection's bytes, in the clear or through TLS, counted.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker, ready};
+
+use barograph_reactor::Socket;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio_rustls::client::TlsStream;
+
+/// What the connections of a worker have done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Connections made, those in the clear and those through TLS.
+    pub opened: u64,
+    /// Connections closed again.
+    pub closed: u64,
+    /// TLS handshakes that came to a good end.
+    pub handshakes: u64,
+    /// Requests sent once more because a kept connection had been closed before the first byte of an answer.
+    pub repeated: u64,
+    /// Bytes of HTTP received, before encryption.
+    pub bytes_in: u64,
+    /// Bytes of HTTP sent, before encryption.
+    pub bytes_out: u64,
+}
+
+/// The counters where they are counted.
+#[derive(Default)]
+pub(crate) struct Tally(Cell<Counters>);
+
+impl Tally {
+    pub(crate) fn now(&self) -> Counters {
+        self.0.get()
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
+        let mut counters = self.0.get();
+        change(&mut counters);
+        self.0.set(counters);
+    }
+}
+
+/// A connection.
+pub(crate) struct Stream {
+    io: Io,
+    tally: Rc<Tally>,
+}
+
+/// The two kinds are told apart by a branch, so that the plain one pays for nothing else.
+enum Io {
+    Plain(Socket),
+    Tls(Box<TlsStream<Socket>>),
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.tally.count(|c| c.closed += 1);
+    }
+}
+
+impl Stream {
+    pub(crate) fn plain(socket: Socket, tally: &Rc<Tally>) -> Self {
+        tally.count(|c| c.opened += 1);
+        Stream { io: Io::Plain(socket), tally: Rc::clone(tally) }
+    }
+
+    pub(crate) fn tls(stream: TlsStream<Socket>, tally: &Rc<Tally>) -> Self {
+        tally.count(|c| {
+            c.opened += 1;
+            c.handshakes += 1;
+        });
+        Stream { io: Io::Tls(Box::new(stream)), tally: Rc::clone(tally) }
+    }
+
+    /// Has nothing come since the last answer, neither the connection's end nor bytes that the next answer would be
+    /// mistaken for? In the clear this costs no call.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        match &mut self.io {
+            Io::Plain(socket) => socket.is_quiet(),
+            // Tickets may have come, which are no bytes of HTTP: only reading tells.
+            Io::Tls(stream) => {
+                let (mut one, mut cx) = ([0], Context::from_waker(Waker::noop()));
+                Pin::new(stream).poll_read(&mut cx, &mut ReadBuf::new(&mut one)).is_pending()
+            }
+        }
+    }
+
+    /// Waits until a read may find something. Through TLS only reading tells, so it may be too early there.
+    pub(crate) fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
+        match &self.io {
+            Io::Plain(socket) => socket.poll_readable(cx),
+            Io::Tls(_) => Poll::Ready(()),
+        }
+    }
+
+    /// Reads into the room `buffer` has left; 0 when the peer has closed.
+    pub(crate) fn poll_read_into(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        let read = match &mut self.io {
+            Io::Plain(socket) => loop {
+                match socket.try_read(buffer) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => ready!(socket.poll_readable(cx)),
+                    other => break other,
+                }
+            },
+            Io::Tls(stream) => match ready!(pin!(stream.read_buf(buffer)).poll(cx)) {
+                // A peer that ends without TLS's own goodbye; what came is judged by its framing.
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+                other => other,
+            },
+        };
+        if let Ok(n) = read {
+            self.tally.count(|c| c.bytes_in += n as u64);
+        }
+        Poll::Ready(read)
+    }
+
+    pub(crate) async fn read_into(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_read_into(cx, buffer)).await
+    }
+
+    fn poll_write_some(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = match &mut self.io {
+            Io::Plain(socket) => loop {
+                match socket.try_write(bytes) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => ready!(socket.poll_writable(cx)),
+                    other => break other,
+                }
+            },
+            Io::Tls(stream) => ready!(Pin::new(stream).poll_write(cx, bytes)),
+        };
+        if let Ok(n) = written {
+            self.tally.count(|c| c.bytes_out += n as u64);
+        }
+        Poll::Ready(written)
+    }
+
+    /// Sends all of it.
+    pub(crate) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut left = bytes;
+        poll_fn(|cx| {
+            while !left.is_empty() {
+                match ready!(self.poll_write_some(cx, left)) {
+                    Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    Ok(n) => left = &left[n..],
+                    Err(why) => return Poll::Ready(Err(why)),
+                }
+            }
+            Pin::new(&mut *self).poll_flush(cx)
+        })
+        .await
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = room.filled().len();
+        let read = match &mut self.io {
+            Io::Plain(socket) => Pin::new(socket).poll_read(cx, room),
+            Io::Tls(stream) => Pin::new(stream).poll_read(cx, room),
+        };
+        let more = room.filled().len() - before;
+        self.tally.count(|c| c.bytes_in += more as u64);
+        read
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_some(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.io {
+            Io::Plain(_) => Poll::Ready(Ok(())),
+            Io::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.io {
+            Io::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+            Io::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

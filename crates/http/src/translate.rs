@@ -1,0 +1,144 @@
+//! Between HTTP/1.1 text, which every request is rendered to once, and the words of HTTP/2.
+
+use std::io;
+
+use bytes::Bytes;
+use h2::Reason;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderName, HeaderValue};
+
+use crate::answer::{write_field, write_status_line};
+use crate::fault::Fault;
+
+/// Fields of a request.
+const MAX_FIELDS: usize = 128;
+
+/// A request that ended without an answer.
+pub(crate) struct Lost {
+    pub(crate) fault: Fault,
+    /// What the peer has had of it.
+    pub(crate) reached: Reached,
+}
+
+/// How far a request got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// It was never sent: the connection was about to end.
+    Nobody,
+    /// It may have been sent, and the connection was lost, or ended in good order, before anything of an answer came.
+    PerhapsThePeer,
+    /// The peer has answered, or said what it does not like.
+    ThePeer,
+}
+
+impl Lost {
+    /// Lost before it was sent.
+    pub(crate) fn unsent(why: h2::Error) -> Self {
+        Lost { fault: fault_of(why), reached: Reached::Nobody }
+    }
+
+    /// Lost before the head of an answer.
+    pub(crate) fn unseen(why: h2::Error) -> Self {
+        let in_order = why.is_remote() && why.is_go_away() && why.reason() == Some(Reason::NO_ERROR);
+        let reached = if in_order || why.is_io() { Reached::PerhapsThePeer } else { Reached::ThePeer };
+        Lost { fault: fault_of(why), reached }
+    }
+
+    /// Lost after it.
+    pub(crate) fn seen(why: h2::Error) -> Self {
+        Lost { fault: fault_of(why), reached: Reached::ThePeer }
+    }
+}
+
+/// In the client's own words. What the library itself refuses came from the peer and is no HTTP/2.
+pub(crate) fn fault_of(why: h2::Error) -> Fault {
+    let reason = why.reason().map_or("it gave no reason", words);
+    if why.is_io() {
+        Fault::Broken(why.into_io().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into()))
+    } else if why.is_remote() && why.is_reset() {
+        Fault::Reset { reason }
+    } else if why.is_remote() && why.is_go_away() {
+        Fault::GoneAway { reason }
+    } else if why.is_library() {
+        Fault::Garbage
+    } else {
+        Fault::Broken(io::Error::other(why))
+    }
+}
+
+/// The protocol's names of reasons.
+fn words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::NO_ERROR => "NO_ERROR",
+        Reason::PROTOCOL_ERROR => "PROTOCOL_ERROR",
+        Reason::INTERNAL_ERROR => "INTERNAL_ERROR",
+        Reason::FLOW_CONTROL_ERROR => "FLOW_CONTROL_ERROR",
+        Reason::SETTINGS_TIMEOUT => "SETTINGS_TIMEOUT",
+        Reason::STREAM_CLOSED => "STREAM_CLOSED",
+        Reason::FRAME_SIZE_ERROR => "FRAME_SIZE_ERROR",
+        Reason::REFUSED_STREAM => "REFUSED_STREAM",
+        Reason::CANCEL => "CANCEL",
+        Reason::COMPRESSION_ERROR => "COMPRESSION_ERROR",
+        Reason::CONNECT_ERROR => "CONNECT_ERROR",
+        Reason::ENHANCE_YOUR_CALM => "ENHANCE_YOUR_CALM",
+        Reason::INADEQUATE_SECURITY => "INADEQUATE_SECURITY",
+        Reason::HTTP_1_1_REQUIRED => "HTTP_1_1_REQUIRED",
+        _ => "a reason the protocol does not name",
+    }
+}
+
+/// The request that was rendered as `wire`, without its body, and the body.
+pub(crate) fn request(wire: &[u8], scheme: &str) -> Result<(http::Request<()>, Option<Bytes>), Fault> {
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut parsed = httparse::Request::new(&mut fields);
+    let length = match parsed.parse(wire) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Err(Fault::request("it has no end")),
+        Err(why) => return Err(Fault::request(why.to_string())),
+    };
+    let mut authority = "";
+    let mut framed = false;
+    let mut request = http::Request::new(());
+    for field in parsed.headers.iter() {
+        let text = || std::str::from_utf8(field.value).unwrap_or_default();
+        match field.name {
+            name if name.eq_ignore_ascii_case("host") => authority = text(),
+            name if name.eq_ignore_ascii_case("connection") => {}
+            name if name.eq_ignore_ascii_case("content-length") => {
+                framed = true;
+                let length =
+                    HeaderValue::from_str(text().trim()).map_err(|e| Fault::request(e.to_string()))?;
+                request.headers_mut().insert(CONTENT_LENGTH, length);
+            }
+            name => {
+                let name =
+                    HeaderName::from_bytes(name.as_bytes()).map_err(|e| Fault::request(e.to_string()))?;
+                let value =
+                    HeaderValue::from_bytes(field.value).map_err(|e| Fault::request(e.to_string()))?;
+                request.headers_mut().append(name, value);
+            }
+        }
+    }
+    let uri = http::Uri::builder()
+        .scheme(scheme)
+        .authority(authority)
+        .path_and_query(parsed.path.unwrap_or_default())
+        .build();
+    *request.uri_mut() = uri.map_err(|e| Fault::request(e.to_string()))?;
+    let method = http::Method::from_bytes(parsed.method.unwrap_or_default().as_bytes());
+    *request.method_mut() = method.map_err(|e| Fault::request(e.to_string()))?;
+    *request.version_mut() = http::Version::HTTP_2;
+    let body = &wire[length..];
+    Ok((request, (framed && !body.is_empty()).then(|| Bytes::copy_from_slice(body))))
+}
+
+/// The head of an answer as text in this buffer, and its status.
+pub(crate) fn head(head: &http::response::Parts, mut buffer: Vec<u8>) -> (Vec<u8>, u16) {
+    let status = head.status.as_u16();
+    write_status_line(&mut buffer, status);
+    for (name, value) in &head.headers {
+        write_field(&mut buffer, name.as_str().as_bytes(), value.as_bytes());
+    }
+    buffer.extend_from_slice(b"\r\n");
+    (buffer, status)
+}

@@ -1,0 +1,115 @@
+//! A request over a kept HTTP/1.1 connection allocates nothing, once buffers are warm.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::Write as _;
+
+use barograph_http::{Answer, Client, Connections, JSON, Method, Policy, Prepared, Request, Resolved};
+use barograph_testkit::{Act, Answer as Told, Server, always};
+
+/// The system's allocator, counting what the calling thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is ending has no counter any more, and is not the client's.
+    let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
+}
+
+#[expect(unsafe_code, reason = "an allocator cannot be written without; all work is handed to the system's")]
+// SAFETY: every call is handed on unchanged; the counter neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are the same.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are the same.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const WARM_UP: u32 = 20;
+const MEASURED: u32 = 1_000;
+
+/// Allocations of this thread in `MEASURED` rounds of `ask`, after the warm-up.
+async fn allocations(mut ask: impl AsyncFnMut(u32)) -> u64 {
+    for n in 0..WARM_UP {
+        ask(n).await;
+    }
+    let before = ASKED.get();
+    for n in 0..MEASURED {
+        ask(n).await;
+    }
+    ASKED.get() - before
+}
+
+fn check(answer: &Answer) {
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.body().len(), 1_000);
+    assert_eq!(answer.header("X-Kind"), Some(&b"known"[..]));
+}
+
+async fn rendered(connections: &Connections, n: u32) {
+    let token = if n.is_multiple_of(2) { "even" } else { "odd" };
+    let request = Request {
+        method: Method::POST,
+        path: format_args!("/items/{n}?page={}", n % 7),
+        headers: &[JSON, ("x-token", token)],
+        body: Some(b"{\"a\":1}"),
+    };
+    check(&connections.send(&request).await.unwrap());
+}
+
+async fn drafted(connections: &Connections, n: u32) {
+    let mut draft = connections.draft(Method::PUT);
+    write!(draft.path(), "/items/{n}").unwrap();
+    draft.header("x-token").extend_from_slice(b"a token");
+    write!(draft.body(), "body {n}").unwrap();
+    check(&connections.send_draft(draft).await.unwrap());
+}
+
+/// The counter works: a test that could not fail would prove nothing.
+#[test]
+fn an_allocation_is_counted() {
+    let before = ASKED.get();
+    drop(std::hint::black_box(Box::new(7)));
+    assert_eq!(ASKED.get() - before, 1);
+}
+
+#[test]
+fn a_kept_connection_allocates_nothing() {
+    let plain = Act::Answer(Told::new(200, vec![b'x'; 1_000]).with("x-kind", "known"));
+    let chunks = format!("{:x}\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n", 600, "x".repeat(600), 400, "x".repeat(400));
+    let head = "HTTP/1.1 200 OK\r\nx-kind: known\r\ntransfer-encoding: chunked\r\n\r\n";
+    for act in [plain, Act::Raw(format!("{head}{chunks}").into_bytes())] {
+        let server = Server::start(always(act)).unwrap();
+        barograph_reactor::block_on(async {
+            let resolved = Resolved::at(server.addr(), Policy::PerUser(1));
+            let path = format_args!("/constant");
+            let constant = Request { method: Method::GET, path, headers: &[("accept", "*/*")], body: None };
+            let prepared = Prepared::new(resolved.target(), &constant).unwrap();
+            let connections = Client::new(&resolved).user(0);
+            let ask = async |_| check(&connections.send_prepared(&prepared).await.unwrap());
+            assert_eq!(allocations(ask).await, 0, "prepared");
+            assert_eq!(allocations(async |n| rendered(&connections, n).await).await, 0, "rendered");
+            assert_eq!(allocations(async |n| drafted(&connections, n).await).await, 0, "drafted");
+            assert_eq!(server.connections(), 1);
+        })
+        .unwrap();
+    }
+}

@@ -1,0 +1,58 @@
+//! The client against real servers with known answers, over real sockets.
+
+mod exchanges;
+mod http2;
+mod policies;
+mod requests;
+mod resets;
+mod routes;
+mod sse;
+mod trust;
+mod ways;
+mod websockets;
+
+use std::path::PathBuf;
+
+use barograph_http::{Answer, Client, Connections, Fault, Method, Options, Request, Target};
+use barograph_testkit::{Address, Site};
+
+/// Runs `work` on a loop like a worker's.
+fn on_worker<T>(work: impl Future<Output = T>) -> T {
+    barograph_reactor::block_on(work).unwrap()
+}
+
+/// The first user's connections to this address.
+fn user(url: &str, options: &Options) -> Connections {
+    Client::new(&Target::parse(url, options).unwrap().resolve().unwrap()).user(0)
+}
+
+/// Options that reach a site where it listens.
+fn reaching(site: &Site) -> Options {
+    let unix_socket: Option<PathBuf> = match site.address() {
+        Address::Unix(path) => Some(path.clone()),
+        Address::Tcp(_) => None,
+    };
+    Options { unix_socket, ..Options::default() }
+}
+
+async fn get(connections: &Connections, path: &str) -> Result<Answer, Fault> {
+    ask(connections, Method::GET, path).await
+}
+
+async fn ask(connections: &Connections, method: Method<'_>, path: &str) -> Result<Answer, Fault> {
+    connections.send(&Request { method, path: format_args!("{path}"), headers: &[], body: None }).await
+}
+
+/// What a request failed with.
+fn failed<T>(end: Result<T, Fault>) -> Fault {
+    match end {
+        Ok(_) => panic!("an answer came"),
+        Err(fault) => fault,
+    }
+}
+
+/// A fault and what caused it, in words.
+fn in_words(fault: &Fault) -> String {
+    let cause = std::error::Error::source(fault).map_or_else(String::new, |why| format!(": {why}"));
+    format!("{fault}{cause}")
+}

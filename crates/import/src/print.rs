@@ -1,0 +1,349 @@
+//! Writes a draft as a scenario that a person reads: remarks first, then target, values, operations in their order, and
+//! what follows what.
+
+use crate::draft::{Body, Draft, Exchange, From, Json, Keep, Made, Operation, Piece, Text, Think};
+
+/// Longest line of a remark.
+const LINE: usize = 100;
+
+/// Longest list of recorded pauses: more says nothing new.
+const MOST_PAUSES: usize = 50;
+
+/// Shortest unit of thinking that is written, in seconds.
+const LEAST_S: f64 = 0.01;
+
+/// The whole file.
+pub(crate) fn print(draft: &Draft) -> String {
+    let mut out = String::new();
+    remark(&mut out, &draft.about);
+    draft.remarks.iter().for_each(|text| remark(&mut out, text));
+    line(&mut out, &format!("about = {}", quoted(&draft.about)));
+    line(&mut out, "");
+    line(&mut out, "[target]");
+    line(&mut out, &format!("url = {}", quoted(&draft.url)));
+    for (name, made) in &draft.values {
+        line(
+            &mut out,
+            &format!(
+                "\n# No answer gives this value, so it is made. Edit: what does the service know?\n[values.{name}]"
+            ),
+        );
+        value(&mut out, made);
+    }
+    line(
+        &mut out,
+        "\n# Each operation may have a limit: qos = { limit = \"p99 < 250 ms\", failures = \"1 %\" }",
+    );
+    for op in &draft.operations {
+        operation(&mut out, op);
+    }
+    behaviour(&mut out, draft);
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// A comment, in lines of readable length.
+fn remark(out: &mut String, text: &str) {
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        if length == 0 || length + word.len() >= LINE {
+            out.push_str(if length == 0 { "#" } else { "\n#" });
+            length = 1;
+        }
+        out.push(' ');
+        out.push_str(word);
+        length += word.len() + 1;
+    }
+    out.push('\n');
+}
+
+fn value(out: &mut String, made: &Made) {
+    let text = match made {
+        Made::Integer { min, max } => format!("kind = \"random_int\"\nmin = {min}\nmax = {max}"),
+        Made::Choice(of) => {
+            let of: Vec<String> = of.iter().map(|text| quoted(text)).collect();
+            format!("kind = \"random_choice\"\nof = [{}]", of.join(", "))
+        }
+        Made::Uuid => "kind = \"uuid\"".to_owned(),
+    };
+    line(out, &text);
+}
+
+fn operation(out: &mut String, operation: &Operation) {
+    line(out, &format!("\n[operations.{}]", operation.name));
+    line(out, &format!("about = {}", quoted(&operation.about)));
+    line(out, "qos = { failures = \"1 %\" }");
+    let groups = groups(&operation.exchanges);
+    for (exchange, group) in operation.exchanges.iter().zip(groups) {
+        line(out, &format!("\n[[operations.{}.exchanges]]", operation.name));
+        self::exchange(out, exchange, group);
+    }
+}
+
+/// The group of each exchange, as it is written; none for one that stands alone.
+fn groups(exchanges: &[Exchange]) -> Vec<Option<String>> {
+    let mut number = 0;
+    let mut groups = Vec::with_capacity(exchanges.len());
+    for (i, exchange) in exchanges.iter().enumerate() {
+        let begins = exchanges.get(i + 1).is_some_and(|next| next.beside);
+        if !exchange.beside && begins {
+            number += 1;
+        }
+        groups.push((exchange.beside || begins).then_some(number));
+    }
+    let name = |group: usize| if number == 1 { "true".to_owned() } else { format!("\"{group}\"") };
+    groups.into_iter().map(|group| group.map(name)).collect()
+}
+
+fn exchange(out: &mut String, exchange: &Exchange, group: Option<String>) {
+    exchange.remarks.iter().for_each(|text| line(out, &format!("# Edit: {text}.")));
+    if let Some(group) = group {
+        line(out, &format!("parallel = {group}"));
+    }
+    line(out, &format!("method = {}", quoted(&exchange.method)));
+    line(out, &format!("path = {}", quoted(&template(&exchange.path))));
+    if !exchange.query.is_empty() {
+        line(out, &format!("query = {}", pairs(&exchange.query)));
+    }
+    let mut headers = exchange.headers.clone();
+    let body = exchange.body.as_ref().map(|body| body_line(body, &mut headers));
+    if !headers.is_empty() {
+        line(out, &format!("headers = {}", pairs(&headers)));
+    }
+    body.into_iter().for_each(|body| line(out, &body));
+    if !exchange.keep.is_empty() {
+        let kept: Vec<String> = exchange.keep.iter().map(keep).collect();
+        line(out, &format!("extract = {{ {} }}", kept.join(", ")));
+    }
+    if !exchange.statuses.is_empty() {
+        let statuses: Vec<String> = exchange.statuses.iter().map(u16::to_string).collect();
+        line(out, &format!("check = {{ status = [{}] }}", statuses.join(", ")));
+    }
+}
+
+/// A table on one line. A name that is there several times has a list of values.
+fn pairs(pairs: &[(String, Text)]) -> String {
+    let mut entries: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, text) in pairs {
+        let value = quoted(&template(text));
+        match entries.iter_mut().find(|(known, _)| known == name) {
+            Some((_, values)) => values.push(value),
+            None => entries.push((name.clone(), vec![value])),
+        }
+    }
+    let entry = |(name, values): (String, Vec<String>)| match values.as_slice() {
+        [one] => format!("{} = {one}", key(&name)),
+        several => format!("{} = [{}]", key(&name), several.join(", ")),
+    };
+    format!("{{ {} }}", entries.into_iter().map(entry).collect::<Vec<_>>().join(", "))
+}
+
+/// A body that TOML can hold is written as what it is, any other as text with its type among the headers.
+fn body_line(body: &Body, headers: &mut Vec<(String, Text)>) -> String {
+    match body {
+        Body::Json(document)
+            if !has_null(document) && matches!(document, Json::Object(_) | Json::List(_)) =>
+        {
+            format!("json = {}", json(document))
+        }
+        Body::Json(document) => {
+            if !headers.iter().any(|(name, _)| name == "content-type") {
+                headers.push(("content-type".to_owned(), Text::fixed("application/json")));
+            }
+            format!("body = {}", quoted(&json_text(document)))
+        }
+        Body::Form(fields) if fields.is_empty() => "body = \"\"".to_owned(),
+        Body::Form(fields) => format!("form = {}", pairs(fields)),
+        Body::Text(text) => format!("body = {}", quoted(&template(text))),
+    }
+}
+
+fn has_null(document: &Json) -> bool {
+    match document {
+        Json::Plain(plain) => plain.is_null(),
+        Json::Text(_) | Json::Bare(_) => false,
+        Json::List(items) => items.iter().any(has_null),
+        Json::Object(members) => members.iter().any(|(_, value)| has_null(value)),
+    }
+}
+
+/// As an inline value of TOML.
+fn json(document: &Json) -> String {
+    match document {
+        Json::Plain(plain) => toml_number(plain),
+        Json::Text(text) => quoted(&template(text)),
+        Json::Bare(name) => format!("\"{{{name}:raw}}\""),
+        Json::List(items) => format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(", ")),
+        Json::Object(members) if members.is_empty() => "{}".to_owned(),
+        Json::Object(members) => {
+            let member = |(name, value): &(String, Json)| format!("{} = {}", key(name), json(value));
+            format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// TOML has whole numbers of 64 bits with a sign and numbers with a point; larger ones are written with one.
+fn toml_number(plain: &serde_json::Value) -> String {
+    match (plain.as_i64(), plain.as_f64()) {
+        (None, Some(number)) => format!("{number:?}"),
+        _ => plain.to_string(),
+    }
+}
+
+/// As the text of a JSON document in which braces are doubled.
+fn json_text(document: &Json) -> String {
+    match document {
+        Json::Plain(plain) => plain.to_string(),
+        Json::Text(text) => {
+            let piece = |piece: &Piece| match piece {
+                Piece::Fixed(text) => {
+                    let quoted = serde_json::Value::from(text.as_str()).to_string();
+                    braces(&quoted[1..quoted.len() - 1])
+                }
+                Piece::Value(name) => format!("{{{name}}}"),
+            };
+            format!("\"{}\"", text.0.iter().map(piece).collect::<String>())
+        }
+        Json::Bare(name) => format!("{{{name}}}"),
+        Json::List(items) => format!("[{}]", items.iter().map(json_text).collect::<Vec<_>>().join(",")),
+        Json::Object(members) => {
+            let member = |(name, value): &(String, Json)| {
+                format!(
+                    "{}:{}",
+                    braces(&serde_json::Value::from(name.as_str()).to_string()),
+                    json_text(value)
+                )
+            };
+            format!("{{{{{}}}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+fn keep(keep: &Keep) -> String {
+    match &keep.from {
+        From::Json(pointer) => format!("{} = {{ json = {} }}", keep.name, quoted(pointer)),
+        From::Regex(pattern) => format!("{} = {{ regex = {} }}", keep.name, quoted(pattern)),
+    }
+}
+
+/// With names in braces, and braces of its own doubled.
+fn template(text: &Text) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Fixed(text) => braces(text),
+        Piece::Value(name) => format!("{{{name}}}"),
+    };
+    text.0.iter().map(piece).collect()
+}
+
+fn braces(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
+/// A text in quotes. JSON escapes are TOML escapes, but for the one character that JSON leaves as it is.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+fn key(name: &str) -> String {
+    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { name.to_owned() } else { quoted(name) }
+}
+
+/// Each operation once, in order; then the session ends and begins anew.
+fn behaviour(out: &mut String, draft: &Draft) {
+    let Some(first) = draft.operations.first() else { return };
+    line(out, "\n# Edit: what follows what. Shares are written { A = 0.7, B = 0.3 }.\n[behaviours.main]");
+    line(out, &format!("first = \"{}\"", first.name));
+    line(out, &pace(&draft.think));
+    line(out, "\n[behaviours.main.next]");
+    let names: Vec<&str> = draft.operations.iter().map(|op| op.name.as_str()).collect();
+    for pair in names.windows(2) {
+        line(out, &format!("{} = \"{}\"", pair[0], pair[1]));
+    }
+    names.last().into_iter().for_each(|last| line(out, &format!("{last} = \"end_session\"")));
+}
+
+fn pace(think: &Think) -> String {
+    match think {
+        Think::Guess(mean) => format!(
+            "# Nothing is known of how long users think.\n\
+             pace = {{ think = {{ exponential = {{ mean = \"{mean} s\", max = \"{} s\" }} }} }}",
+            mean * 10.0
+        ),
+        Think::Recorded(pauses) => {
+            let step = pauses.len().div_ceil(MOST_PAUSES).max(1);
+            let values = pauses.iter().step_by(step).map(|s| format!("\"{} s\"", s.max(LEAST_S)));
+            let values: Vec<String> = values.collect();
+            format!(
+                "# The pauses of the recording, drawn at random.\n\
+                 pace = {{ think = {{ empirical = {{ values = [{}] }} }} }}",
+                values.join(", ")
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_written_as_what_they_are() {
+        let name =
+            || Json::Text(Text(vec![Piece::Fixed("a{b}\"".to_owned()), Piece::Value("who".to_owned())]));
+        let document = |last: Json| {
+            Json::Object(vec![
+                ("the name".to_owned(), name()),
+                ("n".to_owned(), Json::Bare("n".to_owned())),
+                ("x".to_owned(), last),
+            ])
+        };
+        let mut headers = Vec::new();
+        let plain = Body::Json(document(Json::List(vec![Json::Plain(1.5.into()), Json::Object(vec![])])));
+        assert_eq!(
+            body_line(&plain, &mut headers),
+            r#"json = { "the name" = "a{{b}}\"{who}", n = "{n:raw}", x = [1.5, {}] }"#
+        );
+        assert_eq!(headers, []);
+        // TOML has no null.
+        let with_null = Body::Json(document(Json::Plain(serde_json::Value::Null)));
+        assert_eq!(
+            body_line(&with_null, &mut headers),
+            r#"body = "{{\"the name\":\"a{{b}}\\\"{who}\",\"n\":{n},\"x\":null}}""#
+        );
+        assert_eq!(headers, [("content-type".to_owned(), Text::fixed("application/json"))]);
+    }
+
+    #[test]
+    fn names_that_come_again_have_a_list_and_strange_ones_quotes() {
+        let two = [("a b", "1"), ("q", "2"), ("a b", "3")].map(|(n, v)| (n.to_owned(), Text::fixed(v)));
+        assert_eq!(pairs(&two), r#"{ "a b" = ["1", "3"], q = "2" }"#);
+        assert_eq!(quoted("\u{7f}\t\""), r#""\u007f\t\"""#);
+    }
+
+    #[test]
+    fn exchanges_side_by_side_are_one_group_each() {
+        let exchange = |beside| Exchange {
+            method: "GET".to_owned(),
+            path: Text::fixed("/"),
+            query: vec![],
+            headers: vec![],
+            body: None,
+            keep: vec![],
+            statuses: vec![],
+            beside,
+            remarks: vec![],
+        };
+        let of = |besides: &[bool]| groups(&besides.iter().map(|b| exchange(*b)).collect::<Vec<_>>());
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(of(&[false, false, true, true]), [None, some("true"), some("true"), some("true")]);
+        assert_eq!(
+            of(&[false, true, false, true]),
+            [some("\"1\""), some("\"1\""), some("\"2\""), some("\"2\"")]
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! Data files: rows of texts, kept once and shared by all users.
+
+use serde_json::Value;
+
+/// Index into the scenario's data files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DataId(pub u8);
+
+/// Largest file. Its texts are kept in memory, and their ends are counted in 32 bits.
+pub(crate) const MOST_BYTES: usize = 256 << 20;
+
+/// Most columns; one picks a few, and cells are numbered in 32 bits.
+const MOST_COLUMNS: usize = 256;
+
+/// A data file, read.
+#[derive(PartialEq)]
+pub struct Data {
+    /// Its name in the scenario.
+    pub name: &'static str,
+    /// Names of its columns.
+    pub columns: Vec<Box<str>>,
+    texts: Box<str>,
+    /// Where each cell ends in `texts`, row by row.
+    ends: Box<[u32]>,
+}
+
+impl std::fmt::Debug for Data {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Data({}: {:?}, {} rows, {} bytes)", self.name, self.columns, self.rows(), self.texts.len())
+    }
+}
+
+impl Data {
+    /// How many rows there are; at least one.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        (self.ends.len() / self.columns.len()) as u32
+    }
+
+    /// A cell; the row is taken modulo the number of rows.
+    ///
+    /// # Panics
+    /// When there is no such column; columns come from the same scenario.
+    #[must_use]
+    pub fn cell(&self, row: u32, column: u16) -> &str {
+        assert!(usize::from(column) < self.columns.len(), "columns come from the same scenario");
+        let cell = (row % self.rows()) as usize * self.columns.len() + usize::from(column);
+        let start = cell.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.texts[start as usize..self.ends[cell] as usize]
+    }
+}
+
+/// How a data file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Csv,
+    JsonLines,
+    Lines,
+}
+
+impl Format {
+    pub(crate) const WORDS: [(&'static str, Format); 3] =
+        [("csv", Format::Csv), ("jsonl", Format::JsonLines), ("lines", Format::Lines)];
+}
+
+/// What is wrong with a data file, and in which of its lines.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) line: usize,
+    pub(crate) what: String,
+}
+
+fn fault<T>(line: usize, what: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault { line, what: what.into() })
+}
+
+/// Reads a data file.
+pub(crate) fn parse(name: &'static str, format: Format, text: &str) -> Result<Data, Fault> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut rows = Rows { columns: Vec::new(), texts: String::with_capacity(text.len()), ends: Vec::new() };
+    match format {
+        Format::Csv => csv(text, &mut rows)?,
+        Format::JsonLines => json_lines(text, &mut rows)?,
+        Format::Lines => {
+            rows.columns = vec!["line".into()];
+            text.lines().filter(|line| !line.is_empty()).for_each(|line| rows.cell(line));
+        }
+    }
+    if rows.ends.is_empty() {
+        return fault(1, "there are no rows");
+    }
+    Ok(Data { name, columns: rows.columns, texts: rows.texts.into(), ends: rows.ends.into() })
+}
+
+struct Rows {
+    columns: Vec<Box<str>>,
+    texts: String,
+    ends: Vec<u32>,
+}
+
+impl Rows {
+    fn cell(&mut self, text: &str) {
+        self.texts.push_str(text);
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.ends.push(self.texts.len() as u32);
+    }
+
+    fn head(&mut self, columns: Vec<Box<str>>, line: usize) -> Result<(), Fault> {
+        let twice = columns.iter().enumerate().find(|(i, c)| columns[..*i].contains(c));
+        if let Some((_, column)) = twice {
+            return fault(line, format!("the column `{column}` is there twice"));
+        }
+        if columns.len() > MOST_COLUMNS {
+            return fault(line, format!("{} columns, at most {MOST_COLUMNS} are allowed", columns.len()));
+        }
+        self.columns = columns;
+        Ok(())
+    }
+}
+
+/// Comma-separated values with a head, as in RFC 4180.
+fn csv(text: &str, rows: &mut Rows) -> Result<(), Fault> {
+    let mut rest = text;
+    let mut line = 1;
+    let mut record: Vec<String> = Vec::new();
+    while !rest.is_empty() {
+        let began = line;
+        record.clear();
+        rest = csv_record(rest, &mut line, &mut record)?;
+        if record.len() == 1 && record[0].is_empty() {
+            continue;
+        }
+        if rows.columns.is_empty() {
+            rows.head(record.iter().map(|c| c.trim().into()).collect(), began)?;
+        } else if record.len() == rows.columns.len() {
+            record.iter().for_each(|cell| rows.cell(cell));
+        } else {
+            return fault(began, format!("{} cells, the head has {}", record.len(), rows.columns.len()));
+        }
+    }
+    Ok(())
+}
+
+/// Takes one record off the text.
+fn csv_record<'a>(text: &'a str, line: &mut usize, record: &mut Vec<String>) -> Result<&'a str, Fault> {
+    let mut rest = text;
+    loop {
+        let mut cell = String::new();
+        if let Some(mut inside) = rest.strip_prefix('"') {
+            let began = *line;
+            loop {
+                let Some(end) = inside.find('"') else {
+                    return fault(began, "a quote is not closed");
+                };
+                cell.push_str(&inside[..end]);
+                *line += inside[..end].matches('\n').count();
+                rest = &inside[end + 1..];
+                let Some(after) = rest.strip_prefix('"') else { break };
+                cell.push('"');
+                inside = after;
+            }
+        } else {
+            let end = rest.find([',', '\n', '"']).unwrap_or(rest.len());
+            if rest[end..].starts_with('"') {
+                return fault(*line, "a quote inside a cell that does not begin with one");
+            }
+            cell.push_str(rest[..end].trim_end_matches('\r'));
+            rest = &rest[end..];
+        }
+        record.push(cell);
+        if let Some(after) = rest.strip_prefix(',') {
+            rest = after;
+            continue;
+        }
+        let after = rest.trim_start_matches('\r');
+        if !after.is_empty() && !after.starts_with('\n') {
+            return fault(*line, "text after a closing quote");
+        }
+        *line += 1;
+        return Ok(after.strip_prefix('\n').unwrap_or(after));
+    }
+}
+
+/// One JSON object per line; the first one names the columns.
+fn json_lines(text: &str, rows: &mut Rows) -> Result<(), Fault> {
+    for (i, text) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let line = i + 1;
+        let object = match serde_json::from_str(text) {
+            Ok(Value::Object(object)) => object,
+            Ok(_) => return fault(line, "not a JSON object"),
+            Err(e) => return fault(line, format!("not JSON: {e}")),
+        };
+        if rows.columns.is_empty() {
+            rows.head(object.keys().map(|key| key.as_str().into()).collect(), line)?;
+            if rows.columns.is_empty() {
+                return fault(line, "an object without members");
+            }
+        }
+        for column in 0..rows.columns.len() {
+            match object.get(&*rows.columns[column]) {
+                None => {
+                    return fault(
+                        line,
+                        format!("the member `{}` of the first line is missing", rows.columns[column]),
+                    );
+                }
+                Some(Value::String(text)) => rows.texts.push_str(text),
+                Some(other) => rows.texts.push_str(&other.to_string()),
+            }
+            rows.end();
+        }
+        if object.len() > rows.columns.len() {
+            return fault(line, "it has members that the first line has not");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn cells_are_found_by_row_and_column() {
+        let csv = "name, city\r\nann,\"Berne, \"\"old\"\"\ntown\"\n\nbob,\n";
+        let data = parse("d", Format::Csv, csv).unwrap();
+        assert_eq!(data.columns, ["name".into(), "city".into()]);
+        assert_eq!(data.rows(), 2);
+        assert_eq!(data.cell(0, 1), "Berne, \"old\"\ntown");
+        assert_eq!((data.cell(1, 0), data.cell(1, 1)), ("bob", ""));
+        assert_eq!(data.cell(2, 0), "ann");
+
+        let lines = "{\"id\": 7, \"t\": \"x\\ny\"}\n\n{\"t\": null, \"id\": [1]}\n";
+        let data = parse("d", Format::JsonLines, lines).unwrap();
+        let cells: Vec<_> =
+            (0..2).flat_map(|r| (0..2).map(move |c| (r, c))).map(|(r, c)| data.cell(r, c)).collect();
+        assert_eq!(cells, ["7", "x\ny", "[1]", "null"]);
+
+        let data = parse("d", Format::Lines, "a b\n\nc").unwrap();
+        assert_eq!((data.cell(0, 0), data.cell(1, 0)), ("a b", "c"));
+    }
+
+    #[test]
+    fn a_bad_file_says_where_and_why() {
+        for (format, text, line, why) in [
+            (Format::Csv, "a,b\n1\n", 2, "1 cells, the head has 2"),
+            (Format::Csv, "a,a\n1,2\n", 1, "the column `a` is there twice"),
+            (Format::Csv, "a\n\"x\n", 2, "a quote is not closed"),
+            (Format::Csv, "a\n\"x\ny\"z\n", 3, "text after a closing quote"),
+            (Format::Csv, "a\nx\"y\n", 2, "a quote inside a cell that does not begin with one"),
+            (Format::Csv, "a\n", 1, "there are no rows"),
+            (Format::JsonLines, "{\"a\":1}\n[]\n", 2, "not a JSON object"),
+            (Format::JsonLines, "{\"a\":1}\n\n{\"b\":1}", 3, "the member `a` of the first line is missing"),
+            (
+                Format::JsonLines,
+                "{\"a\":1}\n{\"a\":1,\"b\":2}",
+                2,
+                "it has members that the first line has not",
+            ),
+            (Format::JsonLines, "{}", 1, "an object without members"),
+            (Format::Lines, "\n\n", 1, "there are no rows"),
+        ] {
+            assert_eq!(parse("d", format, text).unwrap_err(), Fault { line, what: why.to_owned() }, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn quoted_cells_come_back(cells in prop::collection::vec(".{0,8}", 1..20)) {
+            let quoted: Vec<String> = cells.iter().map(|c| format!("x,\"{}\"", c.replace('"', "\"\""))).collect();
+            let data = parse("d", Format::Csv, &format!("k,v\n{}", quoted.join("\r\n"))).unwrap();
+            prop_assert_eq!(data.rows() as usize, cells.len());
+            for (row, cell) in cells.iter().enumerate() {
+                prop_assert_eq!(data.cell(row as u32, 1), cell);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[a\",{}:\\r\\n1]{0,60}") {
+            for (_, format) in Format::WORDS {
+                let _ = parse("d", format, &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What the user wrote, with its lines, and what is refused of it.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+
+use barograph_model::{Refusal, Refused};
+use toml::de::{DeTable, DeValue};
+
+use crate::resolved::{self, Kept, Key};
+
+/// A value as written, with the line of its key.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) line: usize,
+    pub(crate) plain: Plain,
+}
+
+/// A value as written. Tables keep the order of the file.
+#[derive(Clone, Debug)]
+pub(crate) enum Plain {
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Flag(bool),
+    /// A date, or a number too large for this machine: no key takes it.
+    Other(String),
+    List(Vec<Node>),
+    Table(Vec<(String, Node)>),
+}
+
+impl Plain {
+    /// What it is, in the words of a refusal.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Plain::Text(_) => "a text",
+            Plain::Integer(_) | Plain::Number(_) => "a number",
+            Plain::Flag(_) => "true or false",
+            Plain::Other(_) => "something else",
+            Plain::List(_) => "a list",
+            Plain::Table(_) => "a table",
+        }
+    }
+
+    /// The entries of a table; none of anything else.
+    pub(crate) fn entries(&self) -> &[(String, Node)] {
+        if let Plain::Table(entries) = self { entries } else { &[] }
+    }
+
+    /// The entry of a table with this key.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Plain> {
+        self.entries().iter().find(|(name, _)| name == key).map(|(_, node)| &node.plain)
+    }
+}
+
+/// Where a key stands.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    pub(crate) key: String,
+    pub(crate) line: usize,
+}
+
+impl At {
+    /// A place inside this one.
+    pub(crate) fn inner(&self, key: impl Display, line: usize) -> At {
+        At { key: format!("{}.{key}", self.key), line }
+    }
+
+    /// An element of this list.
+    pub(crate) fn element(&self, index: usize, line: usize) -> At {
+        At { key: format!("{}[{index}]", self.key), line }
+    }
+}
+
+/// A value that was taken, and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Got<T> {
+    pub(crate) value: T,
+    pub(crate) at: At,
+}
+
+/// The file that is read: its refusals, and its keys with every default filled in.
+pub(crate) struct Given {
+    name: String,
+    refusals: RefCell<Vec<Refusal>>,
+    kept: RefCell<Kept>,
+}
+
+impl Given {
+    /// Reads the text. Fails when it is not TOML.
+    pub(crate) fn parse(name: &str, text: &str) -> Result<(Self, Plain), Refused> {
+        let lines = Lines::of(text);
+        let table = DeTable::parse(text).map_err(|e| {
+            Refused(vec![Refusal {
+                place: format!("{name}:{}", lines.of_byte(e.span().map_or(0, |s| s.start))),
+                key: String::new(),
+                value: e.message().to_owned(),
+                allowed: "a TOML document".into(),
+                remedy: "correct the line".into(),
+            }])
+        })?;
+        let given = Given { name: name.into(), refusals: RefCell::default(), kept: RefCell::default() };
+        Ok((given, lines.table(table.get_ref())))
+    }
+
+    /// Refuses what stands at `at`.
+    pub(crate) fn refuse(&self, at: &At, value: impl Display, allowed: &str, remedy: &str) {
+        self.refusals.borrow_mut().push(Refusal {
+            place: format!("{}:{}", self.name, at.line),
+            key: at.key.clone(),
+            value: shortened(&value.to_string()),
+            allowed: allowed.into(),
+            remedy: remedy.into(),
+        });
+    }
+
+    /// Refuses a name that nothing has, and proposes one that something has.
+    pub(crate) fn refuse_name<'n>(
+        &self,
+        at: &At,
+        name: &str,
+        what: &str,
+        known: impl Iterator<Item = &'n str>,
+    ) {
+        let known: Vec<&str> = known.collect();
+        let remedy = nearest(name, &known).unwrap_or_else(|| "name one of them".to_owned());
+        let list = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
+        self.refuse(at, format!("\"{name}\""), &format!("{what}: {list}"), &remedy);
+    }
+
+    /// Keeps a value for the resolved text.
+    pub(crate) fn keep(&self, path: Vec<Key>, plain: Plain) {
+        self.kept.borrow_mut().push((path, plain));
+    }
+
+    /// Every refusal, in the order of the file.
+    pub(crate) fn refusals(&self) -> Vec<Refusal> {
+        let mut refusals = self.refusals.take();
+        let line = |r: &Refusal| r.place.rsplit(':').next().and_then(|n| n.parse::<usize>().ok());
+        refusals.sort_by_key(line);
+        refusals
+    }
+
+    /// The text with every default filled in.
+    pub(crate) fn resolved(&self) -> String {
+        resolved::print(&self.kept.borrow())
+    }
+}
+
+/// Long values say enough by their beginning.
+fn shortened(value: &str) -> String {
+    const MOST: usize = 200;
+    if value.chars().count() <= MOST {
+        return value.to_owned();
+    }
+    format!("{} ...", value.chars().take(MOST).collect::<String>())
+}
+
+/// The known name that was most likely meant.
+pub(crate) fn nearest(name: &str, known: &[&str]) -> Option<String> {
+    let near = known.iter().map(|k| (strsim::damerau_levenshtein(k, name), *k)).min()?;
+    // A third of the letters wrong is another word.
+    (near.0 <= name.chars().count().div_ceil(3)).then(|| format!("did you mean `{}`?", near.1))
+}
+
+/// Where lines begin.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect())
+    }
+
+    fn of_byte(&self, at: usize) -> usize {
+        self.0.partition_point(|start| *start <= at)
+    }
+
+    fn table(&self, table: &DeTable<'_>) -> Plain {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let node = |(key, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| Node {
+            line: self.of_byte(key.span().start),
+            plain: self.plain(value.get_ref()),
+        };
+        Plain::Table(entries.into_iter().map(|e| (e.0.get_ref().to_string(), node(e))).collect())
+    }
+
+    fn plain(&self, value: &DeValue<'_>) -> Plain {
+        match value {
+            DeValue::String(s) => Plain::Text(s.to_string()),
+            DeValue::Integer(n) => {
+                let number = i64::from_str_radix(n.as_str(), n.radix());
+                number.map_or_else(|_| Plain::Other(n.to_string()), Plain::Integer)
+            }
+            DeValue::Float(x) => {
+                let number = x.as_str().parse().ok().filter(|x: &f64| x.is_finite());
+                number.map_or_else(|| Plain::Other(x.to_string()), Plain::Number)
+            }
+            DeValue::Boolean(b) => Plain::Flag(*b),
+            DeValue::Datetime(d) => Plain::Other(d.to_string()),
+            DeValue::Array(items) => {
+                let node = |item: &toml::Spanned<DeValue<'_>>| Node {
+                    line: self.of_byte(item.span().start),
+                    plain: self.plain(item.get_ref()),
+                };
+                Plain::List(items.iter().map(node).collect())
+            }
+            DeValue::Table(table) => self.table(table),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The scenario language: users as small programs in a file, read, checked and compiled.
+//!
+//! A scenario says what users of any HTTP service do: operations of one or more exchanges, the values that go into
+//! them and come out of them, what must hold of the answers, and which operation follows which at what pace. Text goes
+//! in, a checked [`Scenario`] comes out, or every [`Refusal`](barograph_model::Refusal) at once with file, line and key.
+//! The language itself is described in docs/scenario.md. Nothing here does I/O: files that a scenario names are read
+//! through a function that [`read`] is handed.
+//!
+//! # The compiled form
+//!
+//! Everything is resolved: names have become numbers, texts with `{name}` have become [`Template`]s, regular
+//! expressions, JSON pointers and schemas are compiled. A [`Scenario`] is immutable and goes into an `Arc` that all
+//! workers share; data files and file bodies are in it once.
+//!
+//! **For the engine**: [`Scenario::behaviours`], [`Scenario::operations`] (names), [`Scenario::rules`].
+//! A `ChooserId` is an index into [`Scenario::choosers`], an `OpId` into [`Scenario::operations`].
+//!
+//! **Where values live.** A [`Source`] says where a value is read: a [`Place`], a column of the data row whose number
+//! is kept in a place, or a [`BuiltIn`]. A place is a slot in one of four arrays by its [`Life`]; [`Scenario::slots`]
+//! says how long each array is:
+//!
+//! | life | one array per | cleared when |
+//! |---|---|---|
+//! | `User` | user | never |
+//! | `Session` | user | `end_session` |
+//! | `Activity` | activity of a user | the activity ends; the main one's never |
+//! | `Operation` | operation in progress | the operation ends |
+//!
+//! Only one operation of an activity runs at a time, but activities of a user interleave: that is why the values of an
+//! operation are in an array of its own. Values are [`Value`]s; whoever keeps them shows them as [`View`]s through the
+//! trait [`Values`], which is all that templates and conditions ask for.
+//!
+//! **Doing an operation** ([`Operation`]), in order:
+//!
+//! 1. Do the groups one after the other. The exchanges of a group run side by side; most groups have one.
+//! 2. An [`Exchange`] with `for_each` is done once per item of the list, at most `at_most` times, not at all when there
+//!    is no list; others once. Each time: put the item into its place; make the draws of `exchange.draws` in their
+//!    order, those [`Per::Exchange`] always, the others where their place is empty; leave the rest out unless `when`
+//!    holds; render; send.
+//! 3. `Template::fixed` gives the bytes of a template without placeholders, so that what is constant is prepared once.
+//!    A template that asks for an absent value cannot be rendered: nothing is sent, and the operation is `WrongAnswer`.
+//! 4. Judge the answer: a `wait` whose status is listed in `wait.expired` makes the operation `Expired`; a status
+//!    outside `check.status` makes it `Refused`; any other broken check, and a required extraction that finds nothing,
+//!    makes it `WrongAnswer`. The first bad exchange ends the operation. Otherwise put extracted values in their places.
+//! 5. Do what is asked beside ([`Beside`]), its draws first: `start` only after a good operation; `stop_others`, `end`
+//!    and `reset` after any, when their conditions hold; the built-in `outcome` is already this operation's.
+//!
+//! **Activities.** `Turn::argument` is a number, the argument of a started behaviour is a text. So the executor keeps a
+//! frame per activity (argument text, behaviour, `Activity` slots) and passes the frame's number; frame 0 is the main
+//! activity's. It counts frames by behaviour for `start.at_most`, and frees a frame when its activity ends itself, is
+//! stopped by another, or the user is reset.
+//!
+//! **Choosers** ([`Chooser`]): the first branch whose condition holds, the last one otherwise; or a script's function.
+//! `chooser.draws` are made first where their places are empty. The frame of the operation is gone by then: a chooser
+//! names only values that live longer, which is checked.
+//!
+//! **Streams.** Server-Sent Events and WebSockets are opened under a name and live in the user until closed, the
+//! session's end or the user's: `StreamId` is an index into [`Scenario::streams`].
+//!
+//! **Scripts** choose and compute, never do I/O: [`Script`] holds source and path, [`Call`] names a function. Values are
+//! visible to a script by name through [`Scenario::names`].
+//!
+//! **What needs the world**: [`Generator::Timestamp`] needs the time of day and is given it by the executor's owner.
+
+mod behaviour;
+mod check;
+mod data;
+mod draw;
+mod expression;
+mod given;
+mod json;
+mod minimal;
+mod mix;
+mod name;
+mod operation;
+mod pattern;
+mod qos;
+mod read;
+mod resolved;
+mod scenario;
+mod section;
+mod target;
+mod template;
+mod value;
+
+pub use behaviour::{Call, Chooser, Script, ScriptId};
+pub use check::{BodyCheck, Check, Expected, HeaderCheck, HeaderTest};
+pub use data::{Data, DataId};
+pub use draw::{Draw, DrawId, Drawn, Generator, Per, Pick, TimeFormat};
+pub use expression::{Condition, Operand, Relation};
+pub use json::{Pointer, Step, say};
+pub use minimal::{Minimal, minimal};
+pub use name::leak;
+pub use operation::{
+    Action, Beside, Body, Exchange, Extract, ForEach, Group, Header, Operation, Request, Start, StreamId,
+    Wait, Where,
+};
+pub use pattern::{Pattern, Schema};
+pub use read::{Files, read};
+pub use scenario::Scenario;
+pub use target::{Connections, Protocol, Target, Tls, Url};
+pub use template::{Escape, Segment, Template};
+pub use value::{BuiltIn, Life, Place, Slots, Source, Value, Values, View};

@@ -1,0 +1,73 @@
+//! Reads `[data.NAME]`: files, and how rows are picked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::data::{self, DataId, Format};
+use crate::draw::{Draw, DrawId, Drawn, Per, Pick};
+use crate::read::names::{Named, is_column, life_of};
+use crate::read::{MOST_NUMBERED, Reading};
+use crate::section::Section;
+use crate::{Source, name};
+
+impl Reading<'_> {
+    pub(crate) fn data(&mut self, root: &mut Section<'_>) {
+        for (name, mut section) in root.named("data") {
+            self.one_data(&name, &mut section);
+            section.finish();
+        }
+    }
+
+    fn one_data(&mut self, name: &str, section: &mut Section<'_>) {
+        let at = section.at.clone();
+        let file = section.text("file");
+        let file = self.required(section, "file", file);
+        let by_name = file.as_ref().map_or(Format::Lines, |f| match Path::new(&f.value).extension() {
+            Some(e) if e == "csv" => Format::Csv,
+            Some(e) if e == "jsonl" || e == "ndjson" => Format::JsonLines,
+            _ => Format::Lines,
+        });
+        let format = section.word("format", &Format::WORDS, by_name);
+        let pick = section.word("pick", &Pick::WORDS, Pick::Sequential);
+        let per =
+            section.word("per", &Per::WORDS, if pick == Pick::Unique { Per::User } else { Per::Session });
+        if pick == Pick::Unique && per != Per::User {
+            let at = section.at_key("per");
+            self.given.refuse(
+                &at,
+                "",
+                "\"user\" with pick = \"unique\"",
+                "remove `per`, or pick another way",
+            );
+        }
+        let Some(file) = file else { return };
+        let Some(text) = self.text_file(&file, data::MOST_BYTES) else { return };
+        let data = match data::parse(name::leak(name), format, &text) {
+            Ok(data) => data,
+            Err(fault) => {
+                let found = format!("\"{}\", line {}: {}", file.value, fault.line, fault.what);
+                let allowed = "a CSV file with a head, JSON objects line by line, or plain lines";
+                return self.given.refuse(&file.at, found, allowed, "correct the file, or say its `format`");
+            }
+        };
+        if self.data.len() >= MOST_NUMBERED {
+            return self.given.refuse(&at, "", "at most 256 data files", "join some of them");
+        }
+        let (id, draw) = (DataId(self.data.len() as u8), DrawId(self.draws.len() as u16));
+        let row = self.names.slots.add(life_of(per));
+        for (i, column) in data.columns.iter().enumerate() {
+            let source = Source::Column { data: id, column: i as u16, row };
+            let named = Named { source, per, list: false, draw: Some(draw) };
+            // A file may have columns that no text can name; they are of no use and do no harm.
+            if is_column(column) {
+                self.names.declare(self.given, &at, &format!("{name}.{column}"), named);
+            }
+            if data.columns.len() == 1 {
+                self.names.declare(self.given, &at, name, named);
+            }
+        }
+        self.draws.push(Draw { name: data.name, per, place: row, what: Drawn::Row(id, pick) });
+        self.names.needs.push(vec![draw]);
+        self.data.push(Arc::new(data));
+    }
+}

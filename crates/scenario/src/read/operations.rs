@@ -1,0 +1,122 @@
+//! Reads `[operations.NAME]`, but for its exchanges.
+
+use barograph_model::{OpId, QosRule};
+
+use crate::draw::Per;
+use crate::expression::Condition;
+use crate::given::At;
+use crate::name;
+use crate::operation::{Beside, Group, Operation, Start};
+use crate::read::Reading;
+use crate::read::names::Scope;
+use crate::section::Section;
+use crate::template::{Escape, Template};
+
+/// Operations are numbered in eight bits.
+const MOST_OPERATIONS: usize = 256;
+
+/// An operation of more exchanges is several operations.
+const MOST_EXCHANGES: usize = 64;
+
+/// Activities that a user may have beside the main one; the engine has no more.
+const MOST_ACTIVITIES: i64 = 16;
+
+impl Reading<'_> {
+    pub(crate) fn operations(&mut self, root: &mut Section<'_>) -> (Vec<Operation>, Vec<QosRule>) {
+        let (mut operations, mut rules) = (Vec::new(), Vec::new());
+        let at = At { key: "operations".into(), line: 1 };
+        let mut sections = root.named("operations");
+        if sections.is_empty() {
+            let remedy = "add `[operations.Get]` with `[[operations.Get.exchanges]]`";
+            self.given.refuse(&at, "", "at least one operation", remedy);
+        }
+        if sections.len() > MOST_OPERATIONS {
+            let allowed = format!("at most {MOST_OPERATIONS} operations");
+            self.given.refuse(&sections[MOST_OPERATIONS].1.at, "", &allowed, "join some of them");
+            sections.truncate(MOST_OPERATIONS);
+        }
+        let mut qos_at = at;
+        for (i, (name, section)) in sections.into_iter().enumerate() {
+            qos_at = section.at.clone();
+            let (operation, rule) = self.operation(OpId(i as u8), &name, section);
+            operations.push(operation);
+            rules.push(rule);
+        }
+        self.mix_fits(&qos_at, &rules);
+        (operations, rules)
+    }
+
+    fn operation(&mut self, op: OpId, name: &str, mut section: Section<'_>) -> (Operation, QosRule) {
+        if !is_operation(name) {
+            let allowed = "letters and digits, the first a capital, as in `PlaceOrder`";
+            self.given.refuse(&section.at, format!("\"{name}\""), allowed, "choose another name");
+        }
+        let about = section.text_or("about", "");
+        let groups = self.groups(&mut section);
+        let waits = groups.iter().flatten().any(|exchange| exchange.wait.is_some());
+        let rule = self.rule(&mut section, op, waits);
+        let beside = self.beside(&mut section);
+        section.finish();
+        let operation = Operation { name: name::leak(name), about: name::leak(&about), groups, beside };
+        (operation, rule)
+    }
+
+    fn groups(&mut self, section: &mut Section<'_>) -> Vec<Group> {
+        let exchanges = section.list("exchanges");
+        if exchanges.is_empty() && !section.was_given("exchanges") {
+            let at = section.at_key("exchanges");
+            self.given.refuse(&at, "", "at least one exchange", &format!("add `[[{}]]`", at.key));
+        }
+        let mut groups: Vec<Group> = Vec::new();
+        let mut before: Option<String> = None;
+        for (i, exchange) in exchanges.into_iter().enumerate() {
+            if i == MOST_EXCHANGES {
+                let allowed = format!("at most {MOST_EXCHANGES} exchanges in an operation");
+                self.given.refuse(&exchange.at, "", &allowed, "make several operations of it");
+            }
+            let (exchange, group) = self.exchange(exchange);
+            match groups.last_mut() {
+                Some(last) if group.is_some() && group == before => last.push(exchange),
+                _ => groups.push(vec![exchange]),
+            }
+            before = group;
+        }
+        groups
+    }
+
+    fn beside(&mut self, section: &mut Section<'_>) -> Beside {
+        let mut scope = Scope::new(Per::Exchange);
+        let mut condition = |section: &mut Section<'_>, key| -> Option<Condition> {
+            section.any(key).and_then(|got| self.condition(&got, &mut scope))
+        };
+        let stop_others = condition(section, "stop_others");
+        let end = condition(section, "end");
+        let reset = condition(section, "reset");
+        let start = section.section("start").and_then(|s| self.start(s, &mut scope));
+        Beside { draws: scope.draws, start, stop_others, end, reset }
+    }
+
+    fn start(&mut self, mut section: Section<'_>, scope: &mut Scope) -> Option<Start> {
+        let behaviour = section.text("behaviour");
+        let argument = section.text("argument");
+        let argument = argument.map_or_else(Template::default, |a| self.template(&a, Escape::Raw, scope));
+        let at_most = section.integer_or("at_most", 1..=MOST_ACTIVITIES, MOST_ACTIVITIES) as u32;
+        let when = section.any("when").and_then(|got| self.condition(&got, scope));
+        let behaviour = self.required(&section, "behaviour", behaviour);
+        section.finish();
+        let behaviour = behaviour?;
+        let number = self.behaviours.iter().position(|name| *name == behaviour.value);
+        let number = number.filter(|n| *n > 0).and_then(|n| u8::try_from(n).ok());
+        let Some(number) = number else {
+            let others = self.behaviours.iter().filter(|n| *n != "main").map(String::as_str);
+            self.given.refuse_name(&behaviour.at, &behaviour.value, "a behaviour beside main", others);
+            return None;
+        };
+        Some(Start { behaviour: barograph_model::BehaviourId(number), argument, at_most, when })
+    }
+}
+
+/// Names are written in CamelCase, as the field writes them; so none is taken for a word of the language.
+fn is_operation(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric())
+}

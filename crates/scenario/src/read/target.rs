@@ -1,0 +1,104 @@
+//! Reads `[target]`.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::draw::Per;
+use crate::read::Reading;
+use crate::read::names::Scope;
+use crate::section::Section;
+use crate::target::{Connections, Protocol, Target, Tls, Url};
+
+/// Most connections of one user: beyond it, users are what should be more.
+const MOST_PER_USER: i64 = 256;
+
+/// Most connections of a pool; local ports end there.
+const MOST_POOLED: i64 = 65_535;
+
+/// Largest file of certificates: a system's whole list is a tenth of it.
+const MOST_CERTIFICATES: usize = 4 << 20;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Sharing {
+    User,
+    Pool,
+    New,
+}
+
+impl Reading<'_> {
+    pub(crate) fn target(&mut self, root: &mut Section<'_>) -> Target {
+        let mut section = root.section_or_empty("target");
+        let url = section.text("url").and_then(|got| match Url::parse(&got.value) {
+            Ok(url) => Some(url),
+            Err(why) => {
+                let allowed = format!("http://HOST[:PORT][/PATH] or https://...; {why}");
+                let remedy = "write the address as in \"http://127.0.0.1:8080\"";
+                self.given.refuse(&got.at, format!("\"{}\"", got.value), &allowed, remedy);
+                None
+            }
+        });
+        let protocols = [("auto", Protocol::Auto), ("http1", Protocol::Http1), ("http2", Protocol::Http2)];
+        let protocol = section.word("protocol", &protocols, Protocol::Auto);
+        let connections = connections(&mut section);
+        let unix_socket = section.text("unix_socket").map(|got| got.value.into());
+        let source_addresses = self.source_addresses(&mut section);
+        let connect_timeout = section.span_or("connect_timeout", "10 s");
+        let timeout = section.span_or("timeout", "60 s");
+        let cookies = section.flag("cookies", true);
+        // Headers of every request may name what lives at least as long as an exchange, which is everything; each
+        // request that uses them makes the draws.
+        self.headers = self.request_headers(section.section("headers"), &mut Scope::new(Per::Exchange));
+        let headers = self.headers.clone();
+        let tls = section.section("tls").map(|tls| self.tls(tls)).unwrap_or_default();
+        section.finish();
+        Target {
+            url,
+            headers,
+            protocol,
+            connections,
+            tls,
+            unix_socket,
+            source_addresses,
+            connect_timeout,
+            timeout,
+            cookies,
+        }
+    }
+
+    fn source_addresses(&self, section: &mut Section<'_>) -> Vec<IpAddr> {
+        let mut found = Vec::new();
+        for got in section.texts("source_addresses") {
+            match got.value.parse() {
+                Ok(address) => found.push(address),
+                Err(_) => {
+                    let value = format!("\"{}\"", got.value);
+                    self.given.refuse(
+                        &got.at,
+                        value,
+                        "an IP address of this machine",
+                        "write it as in \"127.0.0.2\"",
+                    );
+                }
+            }
+        }
+        found
+    }
+
+    fn tls(&mut self, mut section: Section<'_>) -> Tls {
+        let verify = section.flag("verify", true);
+        let file = section.text("authorities");
+        let authorities = file.and_then(|got| self.file(&got, MOST_CERTIFICATES)).map(Arc::from);
+        let server_name = section.text("server_name").map(|got| got.value);
+        section.finish();
+        Tls { trust_anyone: !verify, authorities, server_name }
+    }
+}
+
+fn connections(section: &mut Section<'_>) -> Connections {
+    let words = [("user", Sharing::User), ("pool", Sharing::Pool), ("new", Sharing::New)];
+    match section.word("connections", &words, Sharing::User) {
+        Sharing::User => Connections::PerUser(section.integer_or("per_user", 1..=MOST_PER_USER, 6) as u32),
+        Sharing::Pool => Connections::Pool(section.integer_or("pool", 1..=MOST_POOLED, 64) as u32),
+        Sharing::New => Connections::New,
+    }
+}

@@ -1,0 +1,67 @@
+//! The whole of a checked scenario.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use barograph_model::{Behaviours, Nanos, OpSpec, QosRule, Share};
+
+use crate::{Chooser, Data, Draw, Drawn, Operation, Pick, Script, Slots, Source, Target};
+
+/// A checked scenario: everything by number, nothing left to look up. The crate's page says how it is executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What it is called: the path it was read from.
+    pub name: String,
+    /// One sentence.
+    pub about: String,
+    /// Where requests go, and how.
+    pub target: Target,
+    /// Data files, shared by all users.
+    pub data: Vec<Arc<Data>>,
+    /// Picked rows and generated values.
+    pub draws: Vec<Draw>,
+    /// Scripts.
+    pub scripts: Vec<Script>,
+    /// By `OpId`.
+    pub operations: Vec<Operation>,
+    /// What users do; number 0 is `main`.
+    pub behaviours: Behaviours,
+    /// By `ChooserId`.
+    pub choosers: Vec<Chooser>,
+    /// Names of streams, by `StreamId`.
+    pub streams: Vec<&'static str>,
+    /// One rule per operation, by `OpId`.
+    pub rules: Vec<QosRule>,
+    /// How many values of each life a user has.
+    pub slots: Slots,
+    /// Every name and where its value is read.
+    pub names: BTreeMap<&'static str, Source>,
+    /// Expected shares of the main behaviour's operations, by `OpId`, where its transitions say them: for information.
+    pub mix: Option<Vec<Share>>,
+    /// The scenario with every default filled in, as text that reads back to the same scenario.
+    pub resolved: String,
+}
+
+impl Scenario {
+    /// Names of operations for records and reports.
+    #[must_use]
+    pub fn op_specs(&self) -> Vec<OpSpec> {
+        self.operations.iter().map(|o| OpSpec { name: o.name, about: o.about }).collect()
+    }
+
+    /// Response-time limits, by operation.
+    #[must_use]
+    pub fn limits(&self) -> Vec<Option<Nanos>> {
+        self.rules.iter().map(|rule| rule.limit).collect()
+    }
+
+    /// The most users that data picked once per user can tell apart; `None` when there is no such data.
+    #[must_use]
+    pub fn most_users(&self) -> Option<u32> {
+        let rows = self.draws.iter().filter_map(|draw| match draw.what {
+            Drawn::Row(data, Pick::Unique) => Some(self.data[data.0 as usize].rows()),
+            _ => None,
+        });
+        rows.min()
+    }
+}

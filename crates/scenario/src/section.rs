@@ -1,0 +1,338 @@
+//! The typed taking of keys: every refusal is collected, every value is kept for the resolved text.
+
+use std::ops::RangeInclusive;
+
+use barograph_model::{Nanos, Share};
+
+use crate::given::{At, Given, Got, Node, Plain, nearest};
+use crate::qos;
+use crate::resolved::{self, Key};
+
+/// A table whose keys are taken one by one.
+pub(crate) struct Section<'g> {
+    pub(crate) given: &'g Given,
+    pub(crate) at: At,
+    path: Vec<Key>,
+    left: Vec<(String, Node)>,
+    /// Keys that were there when they were asked for, with their lines.
+    taken: Vec<(&'static str, usize)>,
+    known: Vec<&'static str>,
+}
+
+impl<'g> Section<'g> {
+    /// The whole file.
+    pub(crate) fn root(given: &'g Given, plain: Plain) -> Self {
+        let Plain::Table(left) = plain else { unreachable!("a TOML document is a table") };
+        let at = At { key: String::new(), line: 1 };
+        Section { given, at, path: Vec::new(), left, taken: Vec::new(), known: Vec::new() }
+    }
+
+    /// A table inside a value that has been kept as it is written: what is taken here is not kept again.
+    pub(crate) fn inside(given: &'g Given, table: &Got<Plain>) -> Self {
+        let left = table.value.entries().to_vec();
+        Section { given, at: table.at.clone(), path: Vec::new(), left, taken: Vec::new(), known: Vec::new() }
+    }
+
+    fn at(&self, key: &str, line: usize) -> At {
+        let key = resolved::quoted_key(key);
+        if self.at.key.is_empty() { At { key, line } } else { self.at.inner(key, line) }
+    }
+
+    fn path(&self, key: &str) -> Vec<Key> {
+        let mut path = self.path.clone();
+        path.push(Key::Name(key.to_owned()));
+        path
+    }
+
+    fn keep(&self, key: &str, plain: Plain) {
+        if self.path.is_empty() && !self.at.key.is_empty() {
+            return;
+        }
+        self.given.keep(self.path(key), plain);
+    }
+
+    /// The value of a key, as it is written and not yet kept.
+    fn take(&mut self, key: &'static str) -> Option<Got<Plain>> {
+        self.known.push(key);
+        let index = self.left.iter().position(|(name, _)| name == key)?;
+        let (name, node) = self.left.remove(index);
+        self.taken.push((key, node.line));
+        Some(Got { at: self.at(&name, node.line), value: node.plain })
+    }
+
+    /// A value of any kind, kept as it is written.
+    pub(crate) fn any(&mut self, key: &'static str) -> Option<Got<Plain>> {
+        let got = self.take(key)?;
+        self.keep(key, got.value.clone());
+        Some(got)
+    }
+
+    /// A value that `read` understands, kept as it is written; refused when it does not.
+    fn typed<T>(
+        &mut self,
+        key: &'static str,
+        allowed: &str,
+        read: impl FnOnce(&Plain) -> Option<T>,
+    ) -> Option<Got<T>> {
+        let got = self.take(key)?;
+        let Some(value) = read(&got.value) else {
+            let found = resolved::inline(&got.value);
+            self.given.refuse(&got.at, found, allowed, &format!("give `{key}` such a value"));
+            return None;
+        };
+        self.keep(key, got.value);
+        Some(Got { value, at: got.at })
+    }
+
+    /// A text.
+    pub(crate) fn text(&mut self, key: &'static str) -> Option<Got<String>> {
+        self.typed(key, "a text in quotes", |p| if let Plain::Text(t) = p { Some(t.clone()) } else { None })
+    }
+
+    /// A text with a default.
+    pub(crate) fn text_or(&mut self, key: &'static str, default: &str) -> String {
+        if let Some(got) = self.text(key) {
+            return got.value;
+        }
+        self.keep(key, Plain::Text(default.to_owned()));
+        default.to_owned()
+    }
+
+    /// One text, or a list of them.
+    pub(crate) fn texts(&mut self, key: &'static str) -> Vec<Got<String>> {
+        let read = |p: &Plain| match p {
+            Plain::Text(text) => Some(vec![(text.clone(), None)]),
+            Plain::List(items) => {
+                let text = |n: &Node| match &n.plain {
+                    Plain::Text(text) => Some((text.clone(), Some(n.line))),
+                    _ => None,
+                };
+                items.iter().map(text).collect()
+            }
+            _ => None,
+        };
+        let Some(got) = self.typed(key, "a text in quotes, or a list of texts", read) else {
+            return Vec::new();
+        };
+        let place = |(i, (value, line)): (usize, (String, Option<usize>))| Got {
+            value,
+            at: line.map_or(got.at.clone(), |line| got.at.element(i, line)),
+        };
+        got.value.into_iter().enumerate().map(place).collect()
+    }
+
+    /// One word out of several.
+    pub(crate) fn word<T: Copy + PartialEq>(
+        &mut self,
+        key: &'static str,
+        words: &[(&str, T)],
+        default: T,
+    ) -> T {
+        if let Some(value) = self.word_if(key, words) {
+            return value;
+        }
+        if let Some((word, _)) = words.iter().find(|w| w.1 == default) {
+            self.keep(key, Plain::Text((*word).to_owned()));
+        }
+        default
+    }
+
+    /// One word out of several, where it is given.
+    pub(crate) fn word_if<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+        let got = self.text(key)?;
+        let found = words.iter().find(|w| w.0 == got.value).map(|w| w.1);
+        if found.is_none() {
+            self.given.refuse_name(&got.at, &got.value, "one of", words.iter().map(|w| w.0));
+        }
+        found
+    }
+
+    /// True or false.
+    pub(crate) fn flag(&mut self, key: &'static str, default: bool) -> bool {
+        let read = |p: &Plain| if let Plain::Flag(flag) = p { Some(*flag) } else { None };
+        let Some(got) = self.typed(key, "true or false, without quotes", read) else {
+            self.keep(key, Plain::Flag(default));
+            return default;
+        };
+        got.value
+    }
+
+    /// A whole number, where it is given.
+    pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<i64>) -> Option<Got<i64>> {
+        let allowed = format!("a whole number from {} to {}", range.start(), range.end());
+        let read = |p: &Plain| match p {
+            Plain::Integer(n) => Some(*n).filter(|n| range.contains(n)),
+            _ => None,
+        };
+        self.typed(key, &allowed, read)
+    }
+
+    /// A whole number with a default.
+    pub(crate) fn integer_or(&mut self, key: &'static str, range: RangeInclusive<i64>, default: i64) -> i64 {
+        let got = self.integer(key, range);
+        got.map(|g| g.value).unwrap_or_else(|| {
+            self.keep(key, Plain::Integer(default));
+            default
+        })
+    }
+
+    /// A number with a fraction, with a default.
+    pub(crate) fn number_or(&mut self, key: &'static str, range: RangeInclusive<f64>, default: f64) -> f64 {
+        let allowed = format!("a number from {} to {}", range.start(), range.end());
+        let read = |p: &Plain| as_number(p).filter(|x| range.contains(x));
+        let got = self.typed(key, &allowed, read);
+        got.map(|g| g.value).unwrap_or_else(|| {
+            self.keep(key, Plain::Number(default));
+            default
+        })
+    }
+
+    /// A share, where it is given.
+    pub(crate) fn share(&mut self, key: &'static str) -> Option<Got<Share>> {
+        self.typed(key, qos::SHARE, as_share)
+    }
+
+    /// A share with a default that is written as `text`.
+    pub(crate) fn share_or(&mut self, key: &'static str, text: &'static str) -> Share {
+        let got = self.share(key);
+        got.map(|g| g.value).unwrap_or_else(|| {
+            self.keep(key, Plain::Text(text.to_owned()));
+            qos::share(text).expect("defaults are written in the source")
+        })
+    }
+
+    /// A span of time, where it is given.
+    pub(crate) fn span(&mut self, key: &'static str) -> Option<Got<Nanos>> {
+        self.typed(key, qos::SPAN, |p| if let Plain::Text(text) = p { qos::span(text) } else { None })
+    }
+
+    /// A span of time with a default that is written as `text`.
+    pub(crate) fn span_or(&mut self, key: &'static str, text: &'static str) -> Nanos {
+        let got = self.span(key);
+        got.map(|g| g.value).unwrap_or_else(|| {
+            self.keep(key, Plain::Text(text.to_owned()));
+            qos::span(text).expect("defaults are written in the source")
+        })
+    }
+
+    /// A table, where it is given.
+    pub(crate) fn section(&mut self, key: &'static str) -> Option<Section<'g>> {
+        let got = self.take(key)?;
+        self.open(got, self.path(key))
+    }
+
+    /// A table, empty where it is not given.
+    pub(crate) fn section_or_empty(&mut self, key: &'static str) -> Section<'g> {
+        self.section(key).unwrap_or_else(|| {
+            let value = Plain::Table(Vec::new());
+            let got = Got { value, at: self.at(key, self.at.line) };
+            self.open(got, self.path(key)).expect("an empty table is a table")
+        })
+    }
+
+    /// The keys that are left, as they are written.
+    pub(crate) fn left(&self) -> &[(String, Node)] {
+        &self.left
+    }
+
+    /// A table whose keys are names, in the order of the file.
+    pub(crate) fn named(&mut self, key: &'static str) -> Vec<(String, Section<'g>)> {
+        let Some(section) = self.section(key) else { return Vec::new() };
+        section.all_named()
+    }
+
+    /// The tables of a table whose keys are names.
+    pub(crate) fn all_named(self) -> Vec<(String, Section<'g>)> {
+        let mut found = Vec::new();
+        for (name, node) in &self.left {
+            let got = Got { at: self.at(name, node.line), value: node.plain.clone() };
+            found.extend(self.open(got, self.path(name)).map(|section| (name.clone(), section)));
+        }
+        found
+    }
+
+    /// A list of tables.
+    pub(crate) fn list(&mut self, key: &'static str) -> Vec<Section<'g>> {
+        let Some(got) = self.take(key) else { return Vec::new() };
+        let Plain::List(items) = got.value else {
+            let found = got.value.kind();
+            self.given.refuse(&got.at, found, "a list of tables", &format!("write `[[{}]]`", got.at.key));
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for (i, node) in items.into_iter().enumerate() {
+            let mut path = self.path(key);
+            path.push(Key::Element(i));
+            found.extend(self.open(Got { at: got.at.element(i, node.line), value: node.plain }, path));
+        }
+        found
+    }
+
+    fn open(&self, got: Got<Plain>, path: Vec<Key>) -> Option<Section<'g>> {
+        let Plain::Table(left) = got.value else {
+            let found = resolved::inline(&got.value);
+            self.given.refuse(&got.at, found, "a table", &format!("write `[{}]`, or braces", got.at.key));
+            return None;
+        };
+        Some(Section { given: self.given, at: got.at, path, left, taken: Vec::new(), known: Vec::new() })
+    }
+
+    /// Is the key there and not taken yet?
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.left.iter().any(|(name, _)| name == key)
+    }
+
+    /// Was the key there when it was asked for?
+    pub(crate) fn was_given(&self, key: &str) -> bool {
+        self.taken.iter().any(|taken| taken.0 == key)
+    }
+
+    /// Where a key stands, or would stand.
+    pub(crate) fn at_key(&self, key: &str) -> At {
+        let taken = self.taken.iter().find(|taken| taken.0 == key).map(|taken| taken.1);
+        let left = self.left.iter().find(|(name, _)| name == key).map(|(_, node)| node.line);
+        self.at(key, taken.or(left).unwrap_or(self.at.line))
+    }
+
+    /// Is the key there, not taken yet, and a table?
+    pub(crate) fn has_table(&self, key: &str) -> bool {
+        self.left.iter().any(|(name, node)| name == key && matches!(node.plain, Plain::Table(_)))
+    }
+
+    /// Every key that is left with its value, kept as it is written.
+    pub(crate) fn rest(&mut self) -> Vec<(String, Got<Plain>)> {
+        let mut found = Vec::new();
+        for (name, node) in std::mem::take(&mut self.left) {
+            self.keep(&name, node.plain.clone());
+            found.push((name.clone(), Got { at: self.at(&name, node.line), value: node.plain }));
+        }
+        found
+    }
+
+    /// Refuses every key that nobody asked for.
+    pub(crate) fn finish(self) {
+        for (name, node) in &self.left {
+            let at = self.at(name, node.line);
+            let remedy = nearest(name, &self.known).unwrap_or_else(|| "remove the key".to_owned());
+            let allowed = format!("the keys {}", self.known.join(", "));
+            self.given.refuse(&at, resolved::inline(&node.plain), &allowed, &remedy);
+        }
+    }
+}
+
+/// A number, whole or not.
+pub(crate) fn as_number(plain: &Plain) -> Option<f64> {
+    match plain {
+        Plain::Integer(n) => Some(*n as f64),
+        Plain::Number(x) => Some(*x),
+        _ => None,
+    }
+}
+
+/// A share, as a number or as a text.
+pub(crate) fn as_share(plain: &Plain) -> Option<Share> {
+    match plain {
+        Plain::Text(text) => qos::share(text),
+        other => Share::new(as_number(other)?).ok(),
+    }
+}

@@ -1,0 +1,242 @@
+//! The keys of `[load]`: how much, in which unit, for how long, and how it changes.
+
+use std::path::PathBuf;
+
+use barograph_model::{
+    Durations, LoadPath, LoadStep, LoadUnit, Nanos, SearchBounds, Share, StartOf, Strategy,
+};
+
+use toml::Value;
+
+use crate::durations;
+use crate::given::Given;
+use crate::plan::{ArrivalsPlan, LONGEST_S, MOST_RATE, MOST_USERS, OpenPlan};
+
+/// Steps of a load path; more belong into `load.repeats`.
+const MOST_STEPS: usize = 1_000;
+
+/// Arrivals that may wait for a free user, unless the plan says otherwise: a stall of a second at 100,000 starts/s is
+/// kept, in less than a megabyte.
+const DEFAULT_MOST_WAITING: u64 = 100_000;
+
+/// What `[load]` says.
+pub(crate) struct LoadPlan {
+    pub(crate) unit: LoadUnit,
+    pub(crate) strategy: Strategy,
+    pub(crate) durations: Durations,
+    pub(crate) open: Option<OpenPlan>,
+}
+
+/// What decides which other keys belong into `[load]`; `None` where it was refused itself, and then nothing else is
+/// refused for its sake.
+struct Shape {
+    unit: Option<LoadUnit>,
+    strategy: Option<String>,
+    arrivals: Option<String>,
+}
+
+impl Shape {
+    fn read(g: &mut Given) -> Self {
+        let strategy = g.word("load.strategy", &["search", "fixed", "path"], "search");
+        let unit = g.word("load.unit", &["users", "rate"], "users").map(|unit| match unit.as_str() {
+            "rate" => LoadUnit::PerSecond,
+            _ => LoadUnit::Users,
+        });
+        g.only_with("load.arrivals", unit != Some(LoadUnit::Users), "load.unit = \"rate\"");
+        let arrivals = g.word("load.arrivals", &["constant", "poisson", "trace"], "constant");
+        Shape { unit, strategy, arrivals }
+    }
+
+    /// Levels of this unit belong into the plan.
+    fn counts(&self, unit: LoadUnit) -> bool {
+        self.unit.is_none_or(|is| is == unit)
+    }
+
+    fn is(&self, strategy: &str) -> bool {
+        self.strategy.as_deref() == Some(strategy)
+    }
+
+    fn is_trace(&self) -> bool {
+        self.unit == Some(LoadUnit::PerSecond) && self.arrivals.as_deref() == Some("trace")
+    }
+}
+
+pub(crate) fn load(g: &mut Given) -> Option<LoadPlan> {
+    let shape = Shape::read(g);
+    let open = open(g, &shape);
+    let durations = durations(g, &shape);
+    let fixed = fixed(g, &shape);
+    let bounds = bounds(g, &shape, durations.as_ref().map_or(4, |d| d.1));
+    let path = path(g, &shape);
+    let (unit, open, durations) = (shape.unit?, open?, durations?.0);
+    let strategy = match shape.strategy?.as_str() {
+        "fixed" => fixed?,
+        "path" => path?,
+        _ => Strategy::Search(bounds?),
+    };
+    Some(LoadPlan { unit, strategy, durations, open })
+}
+
+/// The name of a level in keys.
+fn level_name(unit: LoadUnit) -> &'static str {
+    match unit {
+        LoadUnit::Users => "users",
+        LoadUnit::PerSecond => "rate",
+    }
+}
+
+/// A level of the plan's unit, under `load.{prefix}users` or `load.{prefix}rate`; the other key is refused.
+fn level(g: &mut Given, shape: &Shape, prefix: &str, least_and_default: (u64, u64)) -> Option<u32> {
+    let (least, default) = least_and_default;
+    let mut found = None;
+    for (unit, most) in [(LoadUnit::Users, MOST_USERS), (LoadUnit::PerSecond, MOST_RATE)] {
+        let key = format!("load.{prefix}{}", level_name(unit));
+        let condition = format!("load.unit = \"{}\"", level_name(unit));
+        g.only_with(&key, shape.counts(unit), &condition);
+        let value = g.number(&key, least..=most, default);
+        if shape.unit == Some(unit) {
+            found = value;
+        }
+    }
+    found.map(|level| level as u32)
+}
+
+fn fixed(g: &mut Given, shape: &Shape) -> Option<Strategy> {
+    g.only_with("load.rate", !shape.is_trace(), "load.arrivals = \"constant\" or \"poisson\"");
+    let level = level(g, shape, "", (1, 1_000));
+    let windows = g.number("load.windows", 1..=1_000, 1);
+    Some(Strategy::Fixed { level: level?, windows: windows? as u32 })
+}
+
+fn bounds(g: &mut Given, shape: &Shape, trials: u64) -> Option<SearchBounds> {
+    let min = level(g, shape, "min_", (0, 0));
+    let max = level(g, shape, "max_", (0, 0));
+    let resolution = g.fraction("load.resolution", 0.001..=0.5, 0.05);
+    let max_trials = g.number("load.max_trials", 2..=1_000, trials);
+    let (min, max) = (min?, max?);
+    if max != 0 && min > max {
+        let name = level_name(shape.unit?);
+        g.refuse(
+            &format!("load.min_{name}"),
+            min,
+            &format!("at most load.max_{name} = {max}"),
+            &format!("lower load.min_{name} or raise load.max_{name}"),
+        );
+    }
+    Some(SearchBounds { min, max, resolution: Share::new(resolution?).ok()?, max_trials: max_trials? as u32 })
+}
+
+/// The durations, and how many trials a search has by default.
+fn durations(g: &mut Given, shape: &Shape) -> Option<(Durations, u64)> {
+    let pace = g.word("load.duration", &durations::NAMES, "quick");
+    let (mut default, trials) = durations::of(pace.as_deref().unwrap_or("quick"));
+    let is_trace = shape.is_trace();
+    if shape.is("path") || is_trace {
+        // A path and a trace say themselves how they begin.
+        (default.ramp, default.warm_up, default.settle) = (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
+    }
+    let least_window = u64::from(!is_trace);
+    if is_trace {
+        // As long as the trace.
+        default.window = Nanos::ZERO;
+    }
+    let seconds = |g: &mut Given, key: &str, least: u64, default: Nanos| {
+        g.number(key, least..=LONGEST_S, default.0 / 1_000_000_000).map(Nanos::from_secs)
+    };
+    let ramp = seconds(g, "load.ramp_s", 0, default.ramp);
+    let warm_up = seconds(g, "load.warm_up_s", 0, default.warm_up);
+    let window = seconds(g, "load.window_s", least_window, default.window);
+    let step = seconds(g, "load.step_s", 0, default.step);
+    let settle = seconds(g, "load.settle_s", 0, default.settle);
+    let confirm = seconds(g, "load.confirm_s", 1, default.confirm);
+    let drain = seconds(g, "load.drain_s", 0, default.drain);
+    let durations = Durations {
+        ramp: ramp?,
+        warm_up: warm_up?,
+        window: window?,
+        step: step?,
+        settle: settle?,
+        confirm: confirm?,
+        drain: drain?,
+    };
+    Some((durations, trials))
+}
+
+/// Tables of `load.path`: `{ users = 500, over_s = 10, hold_s = 30 }`.
+fn path(g: &mut Given, shape: &Shape) -> Option<Strategy> {
+    let belongs = shape.strategy.is_none() || shape.is("path");
+    for key in ["load.path", "load.repeats"] {
+        g.only_with(key, belongs, "load.strategy = \"path\"");
+    }
+    let repeats = g.number("load.repeats", 1..=1_000_000, 1);
+    let tables =
+        g.tables("load.path", MOST_STEPS, "a list like [{ users = 500, over_s = 10, hold_s = 30 }]")?;
+    let unit = shape.unit?;
+    let steps: Vec<Option<LoadStep>> = (0..tables).map(|at| step(g, unit, at)).collect();
+    let steps: Vec<LoadStep> = steps.into_iter().collect::<Option<_>>()?;
+    if !shape.is("path") {
+        return None;
+    }
+    if !steps.iter().any(|step| step.hold > Nanos::ZERO && step.level > 0) {
+        let allowed = "at least one step that holds some load: only held levels are measured and judged";
+        g.refuse("load.path", format!("{tables} steps"), allowed, "give a step a level and hold_s");
+        return None;
+    }
+    g.keep("load.path", steps.iter().map(|step| as_table(step, unit)).collect::<Vec<Value>>());
+    Some(Strategy::Path(LoadPath { steps, repeats: repeats? as u32 }))
+}
+
+fn step(g: &mut Given, unit: LoadUnit, at: usize) -> Option<LoadStep> {
+    let key = |name: &str| format!("load.path[{at}].{name}");
+    let (most, other) = match unit {
+        LoadUnit::Users => (MOST_USERS, LoadUnit::PerSecond),
+        LoadUnit::PerSecond => (MOST_RATE, LoadUnit::Users),
+    };
+    let level = g.required_number(&key(level_name(unit)), 0..=most);
+    let other = level_name(other);
+    g.only_with(&key(other), false, &format!("load.unit = \"{other}\""));
+    let over = g.seconds(&key("over_s"), LONGEST_S, Nanos::ZERO);
+    let hold = g.seconds(&key("hold_s"), LONGEST_S, Nanos::ZERO);
+    Some(LoadStep { level: level? as u32, over: over?, hold: hold? })
+}
+
+fn as_table(step: &LoadStep, unit: LoadUnit) -> Value {
+    let mut table = toml::Table::new();
+    table.insert(level_name(unit).to_owned(), i64::from(step.level).into());
+    table.insert("over_s".to_owned(), step.over.as_secs_f64().into());
+    table.insert("hold_s".to_owned(), step.hold.as_secs_f64().into());
+    Value::Table(table)
+}
+
+/// How operations start in an open loop; `Some(None)` in a closed one.
+fn open(g: &mut Given, shape: &Shape) -> Option<Option<OpenPlan>> {
+    const A_FILE: &str = "a file with an instant per line, in seconds from the start of the load";
+    let may_be_open = shape.counts(LoadUnit::PerSecond);
+    for key in ["load.trace", "load.start_of", "load.most_users", "load.most_waiting"] {
+        g.only_with(key, may_be_open, "load.unit = \"rate\"");
+    }
+    let start_of = g.word("load.start_of", &["operation", "session"], "operation");
+    let most_users = g.number("load.most_users", 0..=MOST_USERS, 0);
+    let most_waiting = g.number("load.most_waiting", 0..=MOST_RATE, DEFAULT_MOST_WAITING);
+    let is_trace = shape.is_trace();
+    g.only_with("load.trace", is_trace || shape.arrivals.is_none(), "load.arrivals = \"trace\"");
+    let trace = g.optional_word("load.trace", A_FILE)?;
+    if is_trace && shape.strategy.as_deref().is_some_and(|strategy| strategy != "fixed") {
+        let allowed =
+            "constant or poisson with this load.strategy; a trace has no level to search or to change";
+        g.refuse("load.arrivals", "\"trace\"", allowed, "set load.strategy = \"fixed\"");
+    }
+    let arrivals = match (shape.arrivals.as_deref()?, trace) {
+        ("poisson", _) => ArrivalsPlan::Poisson,
+        ("trace", Some(file)) => ArrivalsPlan::Trace(PathBuf::from(file)),
+        ("trace", None) if is_trace => {
+            g.refuse("load.trace", "nothing", A_FILE, "name the file, or choose other load.arrivals");
+            return None;
+        }
+        _ => ArrivalsPlan::Constant,
+    };
+    let start_of = if start_of? == "session" { StartOf::Session } else { StartOf::Operation };
+    let (most_users, most_waiting) = (most_users? as u32, most_waiting? as u32);
+    let is_open = shape.unit? == LoadUnit::PerSecond;
+    Some(is_open.then_some(OpenPlan { arrivals, start_of, most_users, most_waiting }))
+}

@@ -1,0 +1,241 @@
+//! Open loops, paths and targets in plans, right and wrong, with the whole text of refusals.
+
+use barograph_model::{LoadPath, LoadStep, LoadUnit, Nanos, StartOf, Strategy};
+use barograph_spec::{ArrivalsPlan, OpenPlan, Plan, explain, read};
+use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
+
+fn plan(text: &str, sets: &[&str]) -> Plan {
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    read("p.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn refused(text: &str, sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    read("p.toml", text, &sets).expect_err("this plan must be refused").to_string()
+}
+
+const RATE: &str = "[load]\nunit = \"rate\"\nstrategy = \"fixed\"\n";
+
+#[test]
+fn a_rate_has_an_open_loop_and_users_have_none() {
+    let open = plan(&format!("{RATE}rate = 5000\n"), &[]);
+    assert_eq!(
+        (open.unit, &open.strategy),
+        (LoadUnit::PerSecond, &Strategy::Fixed { level: 5_000, windows: 1 })
+    );
+    let expected = OpenPlan {
+        arrivals: ArrivalsPlan::Constant,
+        start_of: StartOf::Operation,
+        most_users: 0,
+        most_waiting: 100_000,
+    };
+    assert_eq!(open.open, Some(expected));
+    let closed = plan("", &[]);
+    assert_eq!((closed.unit, closed.open), (LoadUnit::Users, None));
+    let search =
+        plan("[load]\nunit = \"rate\"\nmin_rate = 10\nmax_rate = 500\narrivals = \"poisson\"\n", &[]);
+    assert!(matches!(search.strategy, Strategy::Search(b) if (b.min, b.max) == (10, 500)));
+    assert_eq!(search.open.as_ref().unwrap().arrivals, ArrivalsPlan::Poisson);
+    // The same search by users takes 435 s; here arrivals may have to be waited for four times, 45 s at the most.
+    assert_eq!(barograph_spec::estimate(&search).as_secs_f64(), 435.0 + 4.0 * 45.0);
+}
+
+#[test]
+fn a_level_of_the_other_unit_is_refused() {
+    assert_eq!(
+        refused("[load]\nstrategy = \"fixed\"\nrate = 5\n", &[]),
+        "p.toml:3: `load.rate` = 5\n  allowed: only with load.unit = \"rate\"\n  to do:   leave `load.rate` out, or set \
+         load.unit = \"rate\""
+    );
+    assert_eq!(
+        refused(RATE, &["load.users=5"]),
+        "--set: `load.users` = 5\n  allowed: only with load.unit = \"users\"\n  to do:   leave `load.users` out, or set \
+         load.unit = \"users\""
+    );
+    let keys = ["load.min_rate=1", "load.max_rate=9", "load.arrivals=poisson", "load.most_users=5"];
+    let text = refused("", &keys);
+    for key in ["load.min_rate", "load.max_rate", "load.arrivals", "load.most_users"] {
+        assert!(text.contains(&format!("`{key}`")), "{text}");
+    }
+    assert!(refused(RATE, &["load.min_rate=9", "load.max_rate=3"]).contains("at most load.max_rate = 3"));
+}
+
+const PATH: &str = "[load]\nstrategy = \"path\"\nrepeats = 3\npath = [\n  { users = 500, over_s = 10, hold_s = 30 },\n  \
+                    { users = 2000 },\n  { users = 0, over_s = 2.5, hold_s = 5 },\n]\n";
+
+#[test]
+fn a_path_is_read_step_by_step() {
+    let step = |level, over_ms, hold_s| LoadStep {
+        level,
+        over: Nanos::from_millis(over_ms),
+        hold: Nanos::from_secs(hold_s),
+    };
+    let plan_of = plan(PATH, &[]);
+    let steps = vec![step(500, 10_000, 30), step(2_000, 0, 0), step(0, 2_500, 5)];
+    assert_eq!(plan_of.strategy, Strategy::Path(LoadPath { steps, repeats: 3 }));
+    // 3 x (10 + 30 + 2.5 + 5) and 5 s of drain.
+    let estimate = barograph_spec::estimate(&plan_of);
+    assert_eq!(estimate.as_secs_f64(), 3.0 * 47.5 + 5.0);
+    let set = "load.path=[{ rate = 7, hold_s = 9 }]";
+    let rate = plan(PATH.replace("users", "rate").as_str(), &["load.unit=rate", set]);
+    assert_eq!(rate.strategy, Strategy::Path(LoadPath { steps: vec![step(7, 0, 9)], repeats: 3 }));
+    assert_eq!(rate.place("load.path"), "--set");
+}
+
+#[test]
+fn steps_of_a_path_are_refused_by_their_own_lines() {
+    let wrong = PATH.replace("users = 500", "rate = 500").replace("hold_s = 5 ", "hold_s = 2 ");
+    assert_eq!(
+        refused(&wrong, &[]),
+        "p.toml:4: `load.path[0].users` = nothing\n  allowed: a whole number from 0 to 1000000\n  to do:   give it a \
+         value\np.toml:5: `load.path[0].rate` = 500\n  allowed: only with load.unit = \"rate\"\n  to do:   leave \
+         `load.path[0].rate` out, or set load.unit = \"rate\""
+    );
+    assert_eq!(
+        refused(&PATH.replace("hold_s = 5 ", "hold_s = 2 "), &[]),
+        "p.toml:7: `load.path[2].hold_s` = 2\n  allowed: at least 4: 4 intervals of driver.interval_ms = 1000, without \
+         which no window is valid\n  to do:   make it longer, or driver.interval_ms shorter"
+    );
+    let misspelt = refused(&PATH.replace("{ users = 2000 }", "{ users = 2000, holds = 3 }"), &[]);
+    assert!(
+        misspelt.starts_with("p.toml:6: `load.path[1].holds` = 3\n") && misspelt.contains("did you mean"),
+        "{misspelt}"
+    );
+    assert!(
+        refused(PATH, &["load.strategy=fixed"]).starts_with("p.toml:4: `load.path` = "),
+        "only with a path"
+    );
+}
+
+#[test]
+fn a_path_without_anything_to_measure_is_refused() {
+    assert_eq!(
+        refused("", &["load.strategy=path"]),
+        "p.toml: `load.path` = 0 steps\n  allowed: at least one step that holds some load: only held levels are measured \
+         and judged\n  to do:   give a step a level and hold_s"
+    );
+    assert!(refused("", &["load.strategy=path", "load.path=[{users=5, over_s=3}]"]).contains("1 steps"));
+    assert!(refused("", &["load.strategy=path", "load.path=3"]).contains("a list like [{ users = 500"));
+    assert!(refused("", &["load.strategy=path", "load.path=[1, {users=5}]"]).contains("a list like"));
+}
+
+#[test]
+fn a_trace_is_named_and_fixed() {
+    let sets = ["load.arrivals=trace", "load.trace=t.txt"];
+    let trace = plan(RATE, &sets);
+    assert_eq!(trace.open.unwrap().arrivals, ArrivalsPlan::Trace("t.txt".into()));
+    assert_eq!((trace.durations.window, trace.durations.ramp), (Nanos::ZERO, Nanos::ZERO));
+    assert!(
+        refused(RATE, &sets[..1])
+            .starts_with("p.toml: `load.trace` = nothing\n  allowed: a file with an instant")
+    );
+    assert_eq!(
+        refused(RATE, &[sets[0], sets[1], "load.strategy=search"]),
+        "--set: `load.arrivals` = \"trace\"\n  allowed: constant or poisson with this load.strategy; a trace has no level \
+         to search or to change\n  to do:   set load.strategy = \"fixed\""
+    );
+    assert!(
+        refused(RATE, &[sets[0], sets[1], "load.rate=5"]).contains("only with load.arrivals = \"constant\"")
+    );
+    assert!(refused(RATE, &["load.trace=t.txt"]).contains("only with load.arrivals = \"trace\""));
+}
+
+#[test]
+fn a_wrong_word_takes_no_other_key_with_it() {
+    let text = refused("", &["load.unit=litres", "load.rate=5", "load.users=5", "load.arrivals=poisson"]);
+    assert_eq!(
+        text,
+        "--set: `load.unit` = \"litres\"\n  allowed: one of users, rate\n  to do:   give `load.unit` such a value, or \
+         leave it out for the default"
+    );
+    let text = refused("", &["load.strategy=guess", "load.path=[{users=5, hold_s=9}]", "load.users=5"]);
+    assert!(text.starts_with("--set: `load.strategy` = \"guess\"") && text.lines().count() == 3, "{text}");
+    let text = refused(RATE, &["load.arrivals=never", "load.trace=t.txt"]);
+    assert!(text.starts_with("--set: `load.arrivals` = \"never\"") && text.lines().count() == 3, "{text}");
+}
+
+#[test]
+fn a_file_is_beside_the_plan_that_names_it() {
+    let text = format!("{RATE}arrivals = \"trace\"\ntrace = \"day.txt\"\n");
+    let at = |sets: &[String], file: &str| {
+        let plan = read("plans/x.toml", &text, sets).unwrap();
+        plan.file_of("load.trace", std::path::Path::new(file)).display().to_string()
+    };
+    assert_eq!(at(&[], "day.txt"), "plans/day.txt");
+    assert_eq!(at(&[], "/tmp/day.txt"), "/tmp/day.txt");
+    assert_eq!(at(&["load.trace=other.txt".to_owned()], "other.txt"), "other.txt");
+}
+
+#[test]
+fn a_target_and_a_scenario_are_kept_and_told() {
+    let sets = ["workload=scenario", "scenario=scenarios/get.toml", "target.url=http://127.0.0.1:8080"];
+    let there = plan(RATE, &sets);
+    assert_eq!(there.target.url.as_deref(), Some("http://127.0.0.1:8080"));
+    assert_eq!(there.scenario.as_deref(), Some(std::path::Path::new("scenarios/get.toml")));
+    assert_eq!(
+        explain(&there),
+        "plan      p.toml (workload scenario, seed 1)\nscenario  scenarios/get.toml\nload      1,000 starts/s: ramp 1 min \
+         30 s, warm-up 1 min 10 s, 1 measured window of 45 s\n          operations start at equal distances; as many users \
+         at work as rate and limits ask for, and at most 100,000 arrivals waiting\ntarget    http://127.0.0.1:8080, which \
+         is there already: nothing is deployed, filled or verified\nrecord    a new folder in runs\nduration  at most 3 \
+         min 30 s of load\n"
+    );
+    assert!(refused("", &["scenario=x.toml"]).contains("only with workload = \"scenario\""));
+}
+
+#[test]
+fn every_key_is_listed_with_what_is_allowed() {
+    let keys = barograph_spec::keys();
+    let of = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, known)| known.clone()).unwrap();
+    assert_eq!(of("load.rate").allowed, "a whole number from 1 to 10000000");
+    assert_eq!(
+        (of("load.unit").allowed.as_str(), of("load.unit").default.as_str()),
+        ("one of users, rate", "\"users\"")
+    );
+    assert_eq!(of("target.url").default, "");
+    assert!(keys.len() > 35, "{}", keys.len());
+}
+
+/// Plans of every kind, as overrides.
+fn any_plan() -> impl proptest::strategy::Strategy<Value = Vec<String>> {
+    let path = prop::collection::vec((1u32..5_000, 0u32..100, 4u32..100), 1..6);
+    (any::<bool>(), 0usize..3, path, 1u32..9, any::<bool>()).prop_map(
+        |(rate, strategy, steps, repeats, poisson)| {
+            let unit = if rate { "rate" } else { "users" };
+            let mut sets = vec![
+                format!("load.unit={unit}"),
+                format!("load.strategy={}", ["fixed", "search", "path"][strategy]),
+            ];
+            sets.push(format!("load.{unit}={}", steps[0].0));
+            if rate && poisson {
+                sets.push("load.arrivals=poisson".to_owned());
+            }
+            if strategy == 2 {
+                let steps: Vec<String> = steps
+                    .iter()
+                    .map(|(level, over, hold)| {
+                        format!("{{{unit}={level}, over_s={}, hold_s={hold}}}", f64::from(*over) / 8.0)
+                    })
+                    .collect();
+                sets.extend([format!("load.path=[{}]", steps.join(", ")), format!("load.repeats={repeats}")]);
+            }
+            sets
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_was_resolved_reads_back_to_the_same_plan(sets in any_plan()) {
+        let plan = read("p", "", &sets).unwrap();
+        let again = read("p", &plan.resolved, &[]).unwrap();
+        prop_assert_eq!(&again, &Plan { places: again.places.clone(), ..plan });
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "(\\[load\\]\n)?([a-z._]{1,12} ?= ?[\\[{\"0-9a-z=, }\\]]{0,20}\n){0,6}", set in ".{0,40}") {
+        let _ = read("p", &text, std::slice::from_ref(&set));
+        let _ = read("p", &format!("{PATH}{text}"), &[format!("load.path{set}")]);
+    }
+}

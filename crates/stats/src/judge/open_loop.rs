@@ -1,0 +1,177 @@
+//! The checks of an open loop, and rules without shares or limits: silent on a clean window, loud on a planted fault.
+
+use barograph_model::{
+    Arrivals, Check, LoadUnit, Nanos, Offered, OpenLoop, Outcome, Share, StartOf, TrialResult,
+};
+
+use super::testing::{Window, add};
+use crate::OpStats;
+
+fn open(arrivals: Arrivals) -> Option<OpenLoop> {
+    Some(OpenLoop { arrivals, start_of: StartOf::Operation, most_users: 100, most_waiting: 10 })
+}
+
+/// A clean window in which exactly 100 operations start in each second, as asked.
+fn clean(arrivals: Arrivals) -> Window {
+    let mut window = Window::clean(21);
+    window.offered = Offered { unit: LoadUnit::PerSecond, level: 100 };
+    window.open = open(arrivals);
+    for part in &mut window.parts {
+        part.starts = 100;
+        // Users come and go with the work in an open loop.
+        part.users = part.ops[0].count() as u32;
+    }
+    window
+}
+
+fn starts(window: &mut Window, per_second: u64) {
+    window.parts.iter_mut().for_each(|part| part.starts = per_second);
+}
+
+fn check(window: &Window, name: &str) -> Check {
+    window.judge().checks.into_iter().find(|c| c.name == name).unwrap()
+}
+
+/// Makes the first operation slow: by service time or, where that is short, by waiting in the driver.
+fn slow(window: &mut Window, service_s: f64, response_s: f64) {
+    for part in &mut window.parts {
+        part.ops[0] = OpStats::default();
+        for _ in 0..60 {
+            add(part, 0, service_s);
+        }
+        let stats = &mut part.ops[0];
+        stats.response.clear();
+        stats.response.record_n((response_s * 1e6) as u64, 60).unwrap();
+        stats.over_limit = if response_s > 2.0 { 60 } else { 0 };
+        part.starts = 90;
+        part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
+    }
+}
+
+#[test]
+fn a_rate_that_was_offered_is_believed() {
+    let window = clean(Arrivals::Constant);
+    let verdict = window.judge();
+    assert_eq!((window.faults(), verdict.result()), (vec![], TrialResult::Pass));
+    assert_eq!((verdict.starts_s, verdict.late, verdict.dropped), (100.0, 0, 0));
+    let rate = check(&window, "offered rate");
+    assert_eq!((rate.found.as_str(), rate.allowed.as_str()), ("100.0 starts/s", "100 within 1.0 %"));
+    assert!(!verdict.checks.iter().any(|c| c.name == "users present"), "users are no load here");
+}
+
+#[test]
+fn a_rate_that_was_not_offered_is_flagged() {
+    for wrong in [98, 102] {
+        let mut window = clean(Arrivals::Constant);
+        starts(&mut window, wrong);
+        assert_eq!(window.faults(), ["offered rate"], "{wrong} starts/s");
+        starts(&mut window, 99 + u64::from(wrong > 100) * 2);
+        assert_eq!(window.faults(), Vec::<String>::new(), "one in a hundred is within the tolerance");
+    }
+}
+
+#[test]
+fn chance_has_its_room_where_arrivals_are_independent() {
+    // 6,000 expected: 3.29 standard deviations are 4.2 %.
+    let mut window = clean(Arrivals::Poisson);
+    starts(&mut window, 104);
+    assert_eq!(window.faults(), Vec::<String>::new());
+    assert_eq!(check(&window, "offered rate").allowed, "100 within 4.2 %");
+    starts(&mut window, 105);
+    assert_eq!(window.faults(), ["offered rate"]);
+}
+
+#[test]
+fn what_has_no_rate_is_not_held_against_one() {
+    let mut trace = clean(Arrivals::Trace([Nanos::ZERO].into()));
+    starts(&mut trace, 7);
+    let mut sessions = clean(Arrivals::Constant);
+    sessions.open = sessions.open.map(|open| OpenLoop { start_of: StartOf::Session, ..open });
+    starts(&mut sessions, 700);
+    for mut window in [trace, sessions] {
+        assert_eq!(window.faults(), Vec::<String>::new());
+        window.parts[3].dropped = 1;
+        assert_eq!(window.faults(), ["driver bound"]);
+    }
+}
+
+#[test]
+fn dropped_arrivals_are_flagged_and_late_ones_are_shown() {
+    let mut window = clean(Arrivals::Constant);
+    window.parts[7].late = 1_234;
+    assert_eq!(window.faults(), Vec::<String>::new());
+    assert_eq!(check(&window, "offered rate").found, "100.0 starts/s, 1,234 arrivals late");
+    window.parts[8].dropped = 17;
+    assert_eq!((window.faults(), window.result()), (vec!["driver bound".to_owned()], TrialResult::Invalid));
+    let bound = check(&window, "driver bound");
+    assert_eq!(bound.found, "17 arrivals dropped");
+    assert_eq!(bound.allowed, "none; raise load.most_users or load.most_waiting");
+}
+
+#[test]
+fn a_target_too_slow_by_service_time_alone_fails_and_is_not_disbelieved() {
+    let mut window = clean(Arrivals::Constant);
+    slow(&mut window, 2.5, 9.0);
+    window.parts[8].dropped = 17;
+    assert_eq!((window.faults(), window.result()), (vec![], TrialResult::Fail));
+    assert!(check(&window, "offered rate").found.ends_with("; by service time alone the target is too slow"));
+    // The same response times out of waiting in the driver say nothing about the target.
+    slow(&mut window, 0.5, 9.0);
+    assert_eq!(window.faults(), ["offered rate", "driver bound"]);
+    assert_eq!(window.result(), TrialResult::Invalid);
+}
+
+#[test]
+fn a_change_of_the_load_is_flagged() {
+    let mut window = Window::clean(22);
+    assert_eq!(window.faults(), Vec::<String>::new());
+    window.level_changes = 1;
+    assert_eq!(window.faults(), ["constant load"]);
+}
+
+#[test]
+fn without_limits_start_lag_is_held_against_response_times() {
+    let mut window = Window::clean(23);
+    window.profile.rules.iter_mut().for_each(|rule| rule.limit = None);
+    assert_eq!(window.faults(), Vec::<String>::new(), "1 ms of lag is always allowed");
+    window.parts.iter_mut().for_each(|part| part.lag.record_n(5_000, 2).unwrap());
+    // The long poll takes up to 6 s, so a tenth of the p99 of all judged operations is far more than 5 ms.
+    assert_eq!(window.faults(), Vec::<String>::new());
+    window.profile.rules[1].judged = false;
+    window.parts.iter_mut().for_each(|part| part.lag.record_n(50_000, 2).unwrap());
+    assert_eq!(window.faults(), ["driver start lag"], "{:?}", check(&window, "driver start lag"));
+    assert_eq!(check(&window, "driver start lag").allowed, "at most 14.9 ms, as no response time is limited");
+}
+
+#[test]
+fn without_a_required_share_an_operation_may_be_absent() {
+    let mut window = Window::clean(24);
+    window.profile.rules.iter_mut().for_each(|rule| rule.mix = Share::ZERO);
+    for part in &mut window.parts {
+        part.ops[1] = OpStats::default();
+        part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
+    }
+    let verdict = window.judge();
+    assert!(verdict.ops[1].passed() && verdict.ops[1].count == 0 && verdict.ops[1].judged);
+    assert_eq!((window.faults(), verdict.result()), (vec![], TrialResult::Pass));
+    // Where nothing judged happens at all, nothing passes.
+    for part in &mut window.parts {
+        part.ops[0] = OpStats::default();
+    }
+    let verdict = window.judge();
+    assert!(!verdict.ops[0].passed() && !verdict.ops[1].passed() && verdict.ops[2].passed());
+}
+
+#[test]
+fn failures_are_judged_without_limits_and_shares() {
+    let mut window = Window::clean(25);
+    for rule in &mut window.profile.rules {
+        (rule.mix, rule.limit, rule.failures) = (Share::ZERO, None, Share::percent(1.0));
+    }
+    assert_eq!(window.result(), TrialResult::Pass);
+    let outcomes = &mut window.parts[10].ops[0].outcomes;
+    let turned = outcomes[Outcome::Good.index()];
+    outcomes[Outcome::Good.index()] = 0;
+    outcomes[Outcome::Refused.index()] = turned;
+    assert_eq!(window.result(), TrialResult::Fail);
+}

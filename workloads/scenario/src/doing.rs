@@ -1,0 +1,217 @@
+//! One operation in progress: its exchanges in their order, and what is asked beside it.
+
+use barograph_engine::Turn;
+use barograph_http::Fault;
+use barograph_model::{OpId, Outcome};
+use barograph_scenario::{Action, Exchange, Operation, Request};
+
+use crate::draw::Drawing;
+use crate::judge::{Bad, Bench};
+use crate::memory::{FrameKey, Sight};
+use crate::program::{Program, Ready};
+use crate::render::{Ink, Wire};
+use crate::seen::Seen;
+use crate::slot::Slot;
+use crate::user::ScenarioUser;
+
+/// One operation in progress.
+pub(crate) struct Doing<'u> {
+    pub(crate) user: &'u ScenarioUser,
+    pub(crate) turn: &'u mut Turn,
+    op: OpId,
+    pub(crate) at: FrameKey,
+    /// The operation's own values.
+    pub(crate) set: Box<[Slot]>,
+    over: bool,
+}
+
+/// An exchange of the operation.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'u> {
+    pub(crate) exchange: &'u Exchange,
+    pub(crate) ready: &'u Ready,
+}
+
+impl<'u> Doing<'u> {
+    /// Begins an operation; nothing if the activity is over.
+    pub(crate) fn begin(user: &'u ScenarioUser, op: OpId, turn: &'u mut Turn) -> Option<Self> {
+        let at = user.memory.borrow_mut().begin(turn.argument, op)?;
+        Some(Doing { user, turn, op, at, set: user.worker.take_set(), over: false })
+    }
+
+    /// Does the groups one after the other, until an exchange is bad.
+    pub(crate) async fn exchanges(&mut self) -> Result<(), Outcome> {
+        let user = self.user;
+        let program = &*user.worker.program;
+        let op = self.op.index();
+        for (group, ready) in program.scenario.operations[op].groups.iter().zip(&program.ready[op]) {
+            match (group.as_slice(), ready.as_slice()) {
+                ([exchange], [ready]) if exchange.for_each.is_none() => {
+                    self.alone(Part { exchange, ready }).await?;
+                }
+                _ => Box::pin(self.together(group, ready)).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Does one exchange.
+    pub(crate) async fn alone(&mut self, part: Part<'u>) -> Result<(), Outcome> {
+        let Part { exchange, ready } = part;
+        if !self.prepare(exchange)? {
+            return Ok(());
+        }
+        let Action::Request(request) = &exchange.action else {
+            return Box::pin(self.stream(part)).await;
+        };
+        let user = self.user;
+        let wire = self.wire(ready, request)?;
+        self.turn.sent();
+        let answered = match wire {
+            Wire::Prepared(prepared) => user.connections.send_prepared(prepared).await,
+            Wire::Draft(draft) => user.connections.send_draft(draft).await,
+        };
+        let seen = Seen::Answer(answered.map_err(|fault| self.broken(&fault))?);
+        self.take(exchange, &seen)
+    }
+
+    /// Makes the draws of an exchange, and says whether it is to be done.
+    pub(crate) fn prepare(&mut self, exchange: &Exchange) -> Result<bool, Outcome> {
+        let worker = &*self.user.worker;
+        let memory = &mut *self.user.memory.borrow_mut();
+        let (at, operation, rng) = (self.at, &mut *self.set, &mut self.turn.rng);
+        let drawn = Drawing { worker, memory, at, operation, rng }.make(&exchange.draws);
+        drawn.map_err(|why| self.note(Bad::wrong(why), &[]))?;
+        let sight =
+            Sight { scenario: &worker.program.scenario, memory, frame: at.number, operation: &self.set };
+        Ok(exchange.when.as_ref().is_none_or(|when| when.holds(&sight)))
+    }
+
+    /// Renders a request.
+    pub(crate) fn wire(&self, ready: &'u Ready, request: &Request) -> Result<Wire<'u>, Outcome> {
+        let memory = &*self.user.memory.borrow();
+        match &ready.prepared {
+            Some(prepared) if memory.jar.is_empty() => Ok(Wire::Prepared(prepared)),
+            _ => self.draft(ready, request, &[]).map(Wire::Draft),
+        }
+    }
+
+    /// Writes a request that offers these subprotocols.
+    pub(crate) fn draft(
+        &self,
+        ready: &Ready,
+        request: &Request,
+        offers: &[Box<str>],
+    ) -> Result<barograph_http::Draft, Outcome> {
+        let program = self.program();
+        let memory = &*self.user.memory.borrow();
+        let ink = Ink {
+            connections: &self.user.connections,
+            base: &program.base,
+            sight: Sight { scenario: &program.scenario, memory, frame: self.at.number, operation: &self.set },
+            jar: (!memory.jar.is_empty()).then_some(&memory.jar),
+            clock: program.clock,
+            scratch: &self.user.worker.scratch,
+        };
+        let draft = ink.write(ready.method, request, offers);
+        draft.map_err(|source| self.note(Bad::wrong(program.is_absent(source)), &[]))
+    }
+
+    /// Judges what came, and keeps of it what is to be kept.
+    pub(crate) fn take(&mut self, exchange: &Exchange, seen: &Seen<'_>) -> Result<(), Outcome> {
+        self.greet(seen);
+        self.judge(exchange, seen, &self.set)?;
+        self.keep(exchange, seen)
+    }
+
+    /// Takes note of status and cookies, be the answer good or bad.
+    pub(crate) fn greet(&self, seen: &Seen<'_>) {
+        let program = self.program();
+        let mut memory = self.user.memory.borrow_mut();
+        if let Some(status) = seen.status() {
+            memory.answered(self.at.number, status);
+        }
+        if program.scenario.target.cookies {
+            seen.set_cookies().for_each(|header| memory.jar.set(header, program.clock));
+        }
+    }
+
+    pub(crate) fn judge(
+        &self,
+        exchange: &Exchange,
+        seen: &Seen<'_>,
+        operation: &[Slot],
+    ) -> Result<(), Outcome> {
+        let program = self.program();
+        let memory = &*self.user.memory.borrow();
+        let sight = Sight { scenario: &program.scenario, memory, frame: self.at.number, operation };
+        let bench = Bench { program, sight, scratch: &self.user.worker.scratch };
+        bench.judge(exchange, seen).map_err(|bad| self.note(bad, seen.body()))
+    }
+
+    pub(crate) fn keep(&mut self, exchange: &Exchange, seen: &Seen<'_>) -> Result<(), Outcome> {
+        let kept = {
+            let memory = &mut *self.user.memory.borrow_mut();
+            seen.keep(exchange, memory, self.at, &mut self.set)
+        };
+        kept.map_err(|bad| self.note(bad, seen.body()))
+    }
+
+    pub(crate) fn program(&self) -> &'u Program {
+        &self.user.worker.program
+    }
+
+    pub(crate) fn sent(&mut self) {
+        self.turn.sent();
+    }
+
+    /// No answer came, or none that counts.
+    pub(crate) fn broken(&self, fault: &Fault) -> Outcome {
+        let outcome = match fault {
+            Fault::Status(status) => {
+                self.user.memory.borrow_mut().answered(self.at.number, *status);
+                Outcome::Refused
+            }
+            Fault::Request { .. } => Outcome::WrongAnswer,
+            fault if fault.is_wrong_answer() => Outcome::WrongAnswer,
+            _ => Outcome::Broken,
+        };
+        let mut why = fault.to_string();
+        let mut cause = std::error::Error::source(fault);
+        while let Some(deeper) = cause {
+            why.push_str(&format!(": {deeper}"));
+            cause = deeper.source();
+        }
+        self.note(Bad { outcome, why }, &[])
+    }
+
+    /// Counts a bad end and hands its outcome on.
+    pub(crate) fn note(&self, bad: Bad, seen: &[u8]) -> Outcome {
+        let outcome = bad.outcome;
+        self.user.worker.note(self.op, bad, seen);
+        outcome
+    }
+
+    /// The operation ended: remembers how, and asks the engine for what is to happen beside.
+    pub(crate) fn end(mut self, end: Result<(), Outcome>) -> Outcome {
+        self.finish(end.err().unwrap_or(Outcome::Good))
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Outcome {
+        self.over = true;
+        self.user.memory.borrow_mut().end(self.at, outcome);
+        let operation: &Operation = &self.program().scenario.operations[self.op.index()];
+        self.ask(&operation.beside, outcome)
+    }
+}
+
+impl Drop for Doing<'_> {
+    /// Dropped before its end, an operation has timed out, unless it was cancelled: then its activity is over, or the user
+    /// is stopping, and nobody hears what is asked.
+    fn drop(&mut self) {
+        if !self.over && self.user.memory.borrow().is_going_on(self.at) {
+            self.finish(Outcome::TimedOut);
+        }
+        self.user.worker.give_back(std::mem::take(&mut self.set));
+    }
+}

@@ -1,0 +1,61 @@
+//! The scenario workload: does the operations of a scenario file over the measured HTTP client.
+//!
+//! [`runnable`] makes a checked [`Scenario`] ready for a target, and the engine runs it. What users do, how fast and
+//! within which limits stands in the scenario; the engine reads the clock and counts; this crate renders requests,
+//! judges answers, and keeps what users remember. In steady state an
+//! exchange that keeps neither lists nor groups of regular expressions allocates nothing.
+
+mod beside;
+mod cookies;
+mod doing;
+mod draw;
+mod judge;
+mod memory;
+mod program;
+mod reach;
+mod reasons;
+mod render;
+mod script;
+mod seen;
+mod slot;
+mod stream;
+mod streams;
+mod together;
+mod user;
+mod worker;
+
+use std::sync::{Arc, Mutex};
+
+use barograph_engine::Runnable;
+use barograph_http::Resolved;
+use barograph_model::Nanos;
+use barograph_scenario::Scenario;
+
+pub use program::ScenarioError;
+pub use reach::reach;
+pub use reasons::{Reason, Reasons};
+
+use crate::program::Program;
+use crate::worker::ScenarioWorkload;
+
+/// What a scenario is run with beside its target.
+#[derive(Clone)]
+pub struct Options {
+    /// The time of day since 1970. Requests may carry it, and cookies end by it; nothing is measured with it.
+    pub clock: fn() -> Nanos,
+    /// Where failures are counted with their reasons; keep the other end to read them.
+    pub reasons: Arc<Mutex<Reasons>>,
+}
+
+/// Makes a scenario ready for a target. Paths of the scenario go behind the path of the target's address.
+///
+/// # Errors
+/// When a constant request cannot be sent, or a script lacks a function.
+pub fn runnable(
+    scenario: Arc<Scenario>,
+    target: Resolved,
+    options: Options,
+) -> Result<Box<dyn Runnable>, ScenarioError> {
+    let program = Arc::new(Program::new(scenario, target, options.clock)?);
+    Ok(barograph_engine::runnable(move || ScenarioWorkload::new(&program, &options.reasons)))
+}

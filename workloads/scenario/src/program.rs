@@ -1,0 +1,172 @@
+//! A scenario made ready for a target: constant requests rendered, tables looked up once. All workers share it.
+
+use std::sync::Arc;
+
+use barograph_http::{Fault, Method, Prepared, Request as Parts, Resolved};
+use barograph_model::Nanos;
+use barograph_scenario::{
+    Action, Body, Draw, DrawId, Drawn, Exchange, Generator, Group, Operation, Request, Scenario, Source,
+};
+use barograph_script::ScriptError;
+use rand_distr::Zipf;
+
+use crate::{draw, script};
+
+/// A scenario made ready for a target.
+pub(crate) struct Program {
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) resolved: Resolved,
+    /// What goes before every path.
+    pub(crate) base: String,
+    /// The time of day, for what the target is told and for the end of cookies; never for measuring.
+    pub(crate) clock: fn() -> Nanos,
+    /// By operation, group and exchange, as in the scenario.
+    pub(crate) ready: Vec<Vec<Vec<Ready>>>,
+    tables: Vec<Table>,
+    /// How many draws count how often they were made.
+    pub(crate) counting: usize,
+}
+
+/// What is known of an exchange beforehand.
+pub(crate) struct Ready {
+    pub(crate) method: Method<'static>,
+    /// The whole request, if it is always the same.
+    pub(crate) prepared: Option<Prepared>,
+}
+
+/// What is known of a draw beforehand.
+enum Table {
+    Nothing,
+    Counter(usize),
+    Zipf(Zipf<f64>),
+}
+
+/// Why a scenario cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// A request of it cannot be sent.
+    #[error("render a request of operation `{operation}`")]
+    Request {
+        /// Which operation.
+        operation: &'static str,
+        /// What is wrong with it.
+        #[source]
+        why: Fault,
+    },
+    /// A method that is none, or none that has an answer.
+    #[error(
+        "use `{method}` as a method in operation `{operation}`: give a token such as GET, and not CONNECT"
+    )]
+    Method {
+        /// Which operation.
+        operation: &'static str,
+        /// What was given.
+        method: &'static str,
+    },
+    /// A script cannot be compiled.
+    #[error("compile a script")]
+    Script(#[source] ScriptError),
+    /// A script lacks a function that the scenario calls.
+    #[error("find the function `{function}` in `{script}`; it has: {known}")]
+    Function {
+        /// The script.
+        script: String,
+        /// What was called.
+        function: String,
+        /// Functions there are.
+        known: String,
+    },
+}
+
+impl Program {
+    pub(crate) fn new(
+        scenario: Arc<Scenario>,
+        resolved: Resolved,
+        clock: fn() -> Nanos,
+    ) -> Result<Self, ScenarioError> {
+        script::check(&scenario)?;
+        let path = resolved.target().path();
+        let base = path.split('?').next().unwrap_or_default().trim_end_matches('/').to_owned();
+        let mut counting = 0;
+        let tables = scenario.draws.iter().map(|draw| Table::new(draw, &mut counting)).collect();
+        let mut program = Program { scenario, resolved, base, clock, ready: Vec::new(), tables, counting };
+        program.ready =
+            program.scenario.operations.iter().map(|o| program.operation(o)).collect::<Result<_, _>>()?;
+        Ok(program)
+    }
+
+    fn operation(&self, operation: &Operation) -> Result<Vec<Vec<Ready>>, ScenarioError> {
+        let group =
+            |group: &Group| group.iter().map(|exchange| self.ready(operation.name, exchange)).collect();
+        operation.groups.iter().map(group).collect()
+    }
+
+    fn ready(&self, operation: &'static str, exchange: &Exchange) -> Result<Ready, ScenarioError> {
+        let (request, plain) = match &exchange.action {
+            Action::Request(request) => (request, true),
+            Action::SseOpen(_, request) | Action::SocketOpen(_, request, _) => (request, false),
+            _ => return Ok(Ready { method: Method::GET, prepared: None }),
+        };
+        let method =
+            Method::new(request.method).ok_or(ScenarioError::Method { operation, method: request.method })?;
+        let prepared = if plain { self.prepare(method, request) } else { None };
+        let prepared = prepared.transpose().map_err(|why| ScenarioError::Request { operation, why })?;
+        Ok(Ready { method, prepared })
+    }
+
+    /// Renders a request that is always the same.
+    fn prepare(&self, method: Method<'static>, request: &Request) -> Option<Result<Prepared, Fault>> {
+        let text = |bytes| std::str::from_utf8(bytes).ok();
+        let path = text(request.target.fixed()?)?;
+        let mut headers = Vec::new();
+        for header in &request.headers {
+            headers.push((&*header.name, text(header.value.fixed()?)?));
+        }
+        let body = match &request.body {
+            None => None,
+            Some(Body::File(bytes)) => Some(&**bytes),
+            Some(Body::Template(template)) => Some(template.fixed()?),
+        };
+        let base = &self.base;
+        let parts = Parts { method, path: format_args!("{base}{path}"), headers: &headers, body };
+        Some(Prepared::new(self.resolved.target(), &parts))
+    }
+
+    /// The place of a draw that counts among the counters of a user.
+    pub(crate) fn counter(&self, id: DrawId) -> usize {
+        match self.tables[usize::from(id.0)] {
+            Table::Counter(at) => at,
+            _ => unreachable!("asked for draws that count only"),
+        }
+    }
+
+    /// The distribution of a draw by Zipf's law.
+    pub(crate) fn zipf(&self, id: DrawId) -> Zipf<f64> {
+        match &self.tables[usize::from(id.0)] {
+            Table::Zipf(zipf) => *zipf,
+            _ => unreachable!("asked for draws by Zipf's law only"),
+        }
+    }
+
+    /// Says that there is nothing where a template needs something.
+    pub(crate) fn is_absent(&self, source: Source) -> String {
+        let name = self.scenario.names.iter().find(|(_, at)| **at == source).map(|(name, _)| *name);
+        format!("`{{{}}}` has no value, or is a list", name.unwrap_or("a column"))
+    }
+}
+
+impl Table {
+    fn new(draw: &Draw, counting: &mut usize) -> Self {
+        if draw::counts(draw) {
+            *counting += 1;
+            return Table::Counter(*counting - 1);
+        }
+        match draw.what {
+            Drawn::Generated(Generator::Zipf { keys, exponent, .. }) => {
+                let zipf = Zipf::new(keys as f64, exponent);
+                Table::Zipf(zipf.expect("keys and exponent were checked when the scenario was read"))
+            }
+            _ => Table::Nothing,
+        }
+    }
+}

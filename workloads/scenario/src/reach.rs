@@ -1,0 +1,31 @@
+//! How the target of a scenario is spoken to, in the words of the HTTP client.
+
+use barograph_http::{Options, Policy, Protocol, Tls, Verify};
+use barograph_scenario as scenario;
+
+/// The client's options for a scenario's target.
+///
+/// `connect_timeout` is not among them: the client has no clock, and the engine's limit is that of a whole operation.
+#[must_use]
+pub fn reach(target: &scenario::Target) -> Options {
+    Options {
+        protocol: match target.protocol {
+            scenario::Protocol::Auto => Protocol::Auto,
+            scenario::Protocol::Http1 => Protocol::Http1,
+            scenario::Protocol::Http2 => Protocol::Http2,
+        },
+        tls: Tls {
+            authorities: target.tls.authorities.clone(),
+            verify: if target.tls.trust_anyone { Verify::Nothing } else { Verify::Peer },
+            server_name: target.tls.server_name.clone(),
+        },
+        unix_socket: target.unix_socket.clone(),
+        sources: target.source_addresses.clone(),
+        policy: match target.connections {
+            scenario::Connections::PerUser(most) => Policy::PerUser(most),
+            scenario::Connections::Pool(most) => Policy::Shared(most),
+            scenario::Connections::New => Policy::New,
+        },
+        ..Options::default()
+    }
+}

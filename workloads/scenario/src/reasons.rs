@@ -1,0 +1,137 @@
+//! What failed operations saw, for people: the first few different reasons of each operation, and how often each came.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use barograph_model::{OpId, Outcome, words};
+
+/// Different reasons kept for each operation.
+const MOST: usize = 5;
+
+/// Bytes of an answer that are kept as an example.
+const EXCERPT: usize = 160;
+
+/// Why operations failed. Workers share it, and touch it only when something fails.
+#[derive(Debug, Default)]
+pub struct Reasons {
+    by_op: Vec<OfOperation>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfOperation {
+    kept: Vec<Reason>,
+    beyond: u64,
+}
+
+/// One way of failing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    /// What the engine counted it as.
+    pub outcome: Outcome,
+    /// What was wrong, as in `status 500`.
+    pub why: String,
+    /// How often it came.
+    pub count: u64,
+    /// The beginning of the answer of the first time; empty if there was none.
+    pub first: String,
+}
+
+impl fmt::Display for Reason {
+    /// As in `status 500 (1,234 times), first: the answer`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let times =
+            if self.count == 1 { "once".to_owned() } else { format!("{} times", words::count(self.count)) };
+        write!(f, "{} ({times})", self.why)?;
+        if self.first.is_empty() { Ok(()) } else { write!(f, ", first: {}", self.first) }
+    }
+}
+
+impl Reasons {
+    /// An empty collection, to be handed to the workload and read when the run is over.
+    #[must_use]
+    pub fn shared() -> Arc<Mutex<Reasons>> {
+        Arc::default()
+    }
+
+    /// The reasons of an operation, in the order they first came.
+    #[must_use]
+    pub fn of(&self, op: OpId) -> &[Reason] {
+        self.by_op.get(op.index()).map_or(&[], |of| &of.kept)
+    }
+
+    /// Failures of an operation for yet other reasons.
+    #[must_use]
+    pub fn beyond(&self, op: OpId) -> u64 {
+        self.by_op.get(op.index()).map_or(0, |of| of.beyond)
+    }
+
+    fn add(&mut self, op: OpId, failure: &Failure<'_>) {
+        if self.by_op.len() <= op.index() {
+            self.by_op.resize_with(op.index() + 1, OfOperation::default);
+        }
+        let of = &mut self.by_op[op.index()];
+        let known = |r: &&mut Reason| r.outcome == failure.outcome && r.why == failure.why;
+        if let Some(reason) = of.kept.iter_mut().find(known) {
+            reason.count += 1;
+        } else if of.kept.len() < MOST {
+            let (outcome, why) = (failure.outcome, failure.why.clone());
+            of.kept.push(Reason { outcome, why, count: 1, first: excerpt(failure.seen) });
+        } else {
+            of.beyond += 1;
+        }
+    }
+}
+
+/// One failure.
+pub(crate) struct Failure<'a> {
+    pub(crate) outcome: Outcome,
+    pub(crate) why: String,
+    /// The body or message that was looked at.
+    pub(crate) seen: &'a [u8],
+}
+
+/// Counts one failure.
+pub(crate) fn note(reasons: &Mutex<Reasons>, op: OpId, failure: &Failure<'_>) {
+    // A worker that panicked here has left nothing half done that a count could not bear.
+    reasons.lock().unwrap_or_else(PoisonError::into_inner).add(op, failure);
+}
+
+/// The beginning of an answer, on one line.
+fn excerpt(seen: &[u8]) -> String {
+    let end = seen.len().min(EXCERPT);
+    let text = String::from_utf8_lossy(&seen[..end]);
+    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if end < seen.len() {
+        line.push_str("...");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reasons_are_kept_and_all_are_counted() {
+        let shared = Reasons::shared();
+        for n in 0..20 {
+            let why = format!("status {}", 500 + n % 8);
+            let seen = format!("answer\n{n}");
+            note(&shared, OpId(1), &Failure { outcome: Outcome::Refused, why, seen: seen.as_bytes() });
+        }
+        let reasons = shared.lock().unwrap();
+        assert_eq!(reasons.of(OpId(0)), []);
+        let of = reasons.of(OpId(1));
+        assert_eq!(of.len(), MOST);
+        let first = Reason {
+            outcome: Outcome::Refused,
+            why: "status 500".into(),
+            count: 3,
+            first: "answer 0".into(),
+        };
+        assert_eq!(of[0], first);
+        assert_eq!(of[0].to_string(), "status 500 (3 times), first: answer 0");
+        assert_eq!(of.iter().map(|r| r.count).sum::<u64>() + reasons.beyond(OpId(1)), 20);
+        assert_eq!(excerpt(&[b'x'; 300]).len(), EXCERPT + 3);
+    }
+}

@@ -1,0 +1,141 @@
+//! What came of an exchange, and what is taken from it.
+
+use barograph_http::Answer;
+use barograph_scenario::{Exchange, Extract, Pointer, Where, say};
+
+use crate::cookies;
+use crate::judge::Bad;
+use crate::memory::{FrameKey, Memory};
+use crate::slot::Slot;
+
+/// What came of an exchange.
+pub(crate) enum Seen<'a> {
+    /// An answer.
+    Answer(Answer),
+    /// The head of a stream of events.
+    Head(&'a Answer),
+    /// The head of an answer that opens a WebSocket: its status is the protocol's.
+    Upgrade(&'a Answer),
+    /// A message of a stream.
+    Message(Vec<u8>),
+    /// Nothing that could be looked at.
+    Nothing,
+}
+
+impl Seen<'_> {
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.answer().map(|answer| answer.status)
+    }
+
+    /// The status that a check is about.
+    pub(crate) fn judged_status(&self) -> Option<u16> {
+        self.status().filter(|_| !matches!(self, Seen::Upgrade(_)))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
+        self.answer()?.header(name)
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        match self {
+            Seen::Answer(answer) => answer.body(),
+            Seen::Message(message) => message,
+            Seen::Head(_) | Seen::Upgrade(_) | Seen::Nothing => &[],
+        }
+    }
+
+    /// The values of all `set-cookie` headers.
+    pub(crate) fn set_cookies(&self) -> impl Iterator<Item = &[u8]> {
+        let headers = self.answer().map(Answer::headers).into_iter().flatten();
+        headers.filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie")).map(|(_, value)| value)
+    }
+
+    fn answer(&self) -> Option<&Answer> {
+        match self {
+            Seen::Answer(answer) => Some(answer),
+            Seen::Head(answer) | Seen::Upgrade(answer) => Some(answer),
+            Seen::Message(_) | Seen::Nothing => None,
+        }
+    }
+
+    /// Puts what is to be kept into its places.
+    pub(crate) fn keep(
+        &self,
+        exchange: &Exchange,
+        memory: &mut Memory,
+        at: FrameKey,
+        operation: &mut [Slot],
+    ) -> Result<(), Bad> {
+        for extract in &exchange.extract {
+            let slot = memory.slot(extract.place, at, operation);
+            if self.extract(extract, slot).is_some() {
+                continue;
+            }
+            slot.clear();
+            match &extract.default {
+                Some(default) => slot.set_text(default),
+                None if extract.required => {
+                    return Err(Bad::wrong(format!("`{}` is not in the answer", extract.name)));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn extract(&self, extract: &Extract, slot: &mut Slot) -> Option<()> {
+        match (&extract.from, extract.list) {
+            (Where::Json(pointer), None) => say(pointer.first(self.body())?, slot.begin_text()),
+            (Where::Json(pointer), Some(most)) => keep_list(slot, json_list(pointer, self.body(), most)),
+            (Where::Regex { pattern, group: 0 }, None) => {
+                keep_text(slot, pattern.regex().find(self.body())?.as_bytes())
+            }
+            (Where::Regex { pattern, group }, None) => {
+                keep_text(slot, pattern.regex().captures(self.body())?.get(*group)?.as_bytes())
+            }
+            (Where::Regex { pattern, group }, Some(most)) => {
+                let found = pattern.regex().captures_iter(self.body());
+                let texts = found.filter_map(|c| std::str::from_utf8(c.get(*group)?.as_bytes()).ok());
+                keep_list(slot, texts.take(most as usize).map(Box::from).collect())
+            }
+            (Where::Header(name), None) => keep_text(slot, self.header(name)?),
+            (Where::Header(name), Some(most)) => {
+                let headers = self.answer()?.headers();
+                let named = headers.filter(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()));
+                let texts = named.filter_map(|(_, value)| std::str::from_utf8(value).ok());
+                keep_list(slot, texts.take(most as usize).map(Box::from).collect())
+            }
+            (Where::Cookie(name), _) => {
+                let mut pairs = self.set_cookies().filter_map(cookies::pair);
+                keep_text(slot, pairs.find(|(other, _)| *other == name.as_bytes())?.1)
+            }
+            (Where::Body, _) => keep_text(slot, self.body()),
+        }
+    }
+}
+
+/// Keeps bytes that are a text.
+fn keep_text(slot: &mut Slot, bytes: &[u8]) -> Option<()> {
+    slot.set_text(std::str::from_utf8(bytes).ok()?);
+    Some(())
+}
+
+/// Keeps a list, if there is anything in it.
+fn keep_list(slot: &mut Slot, items: Vec<Box<str>>) -> Option<()> {
+    let found = !items.is_empty();
+    slot.set_list(items);
+    found.then_some(())
+}
+
+fn json_list(pointer: &Pointer, body: &[u8], most: u32) -> Vec<Box<str>> {
+    let mut items = Vec::new();
+    let mut text = String::new();
+    pointer.visit(body, &mut |json| {
+        text.clear();
+        if say(json, &mut text).is_some() {
+            items.push(text.as_str().into());
+        }
+        items.len() < most as usize
+    });
+    items
+}

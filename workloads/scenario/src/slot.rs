@@ -1,0 +1,107 @@
+//! A place for one value, which keeps its room when the value goes.
+
+use barograph_scenario::View;
+
+/// Room that a text may keep while nothing is in it. A user at rest is to stay small.
+const KEPT_CAPACITY: usize = 1024;
+
+/// One value and the room for its text.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    shown: Shown,
+    text: String,
+}
+
+#[derive(Debug, Default)]
+enum Shown {
+    #[default]
+    Absent,
+    Text,
+    Integer(i64),
+    List(Vec<Box<str>>),
+}
+
+impl Slot {
+    /// The value.
+    pub(crate) fn view(&self) -> View<'_> {
+        match &self.shown {
+            Shown::Absent => View::Absent,
+            Shown::Text => View::Text(&self.text),
+            Shown::Integer(n) => View::Integer(*n),
+            Shown::List(items) => View::List(items),
+        }
+    }
+
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.shown, Shown::Absent)
+    }
+
+    /// Takes the value away.
+    pub(crate) fn clear(&mut self) {
+        self.shown = Shown::Absent;
+        if self.text.capacity() > KEPT_CAPACITY {
+            self.text = String::new();
+        }
+    }
+
+    pub(crate) fn set_integer(&mut self, n: i64) {
+        self.shown = Shown::Integer(n);
+    }
+
+    pub(crate) fn set_text(&mut self, text: &str) {
+        self.begin_text().push_str(text);
+    }
+
+    pub(crate) fn set_list(&mut self, items: Vec<Box<str>>) {
+        self.shown = Shown::List(items);
+    }
+
+    /// Makes the value an empty text, to be appended to.
+    pub(crate) fn begin_text(&mut self) -> &mut String {
+        self.shown = Shown::Text;
+        self.text.clear();
+        &mut self.text
+    }
+
+    /// Takes over another value.
+    pub(crate) fn copy(&mut self, from: &Slot) {
+        match &from.shown {
+            Shown::Absent => self.clear(),
+            Shown::Text => self.set_text(&from.text),
+            Shown::Integer(n) => self.set_integer(*n),
+            Shown::List(items) => self.set_list(items.clone()),
+        }
+    }
+}
+
+/// So many empty slots.
+pub(crate) fn empty(count: u16) -> Box<[Slot]> {
+    std::iter::repeat_with(Slot::default).take(usize::from(count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_goes_and_its_room_stays_unless_it_is_large() {
+        let mut slot = Slot::default();
+        assert_eq!(slot.view(), View::Absent);
+        slot.set_text("abc");
+        let room = slot.text.as_ptr();
+        assert_eq!(slot.view(), View::Text("abc"));
+        slot.set_integer(7);
+        assert_eq!(slot.view(), View::Integer(7));
+        slot.clear();
+        assert!(slot.is_absent());
+        slot.set_text("de");
+        assert_eq!((slot.view(), slot.text.as_ptr()), (View::Text("de"), room));
+        slot.set_text(&"x".repeat(KEPT_CAPACITY + 1));
+        slot.clear();
+        assert_eq!(slot.text.capacity(), 0);
+        slot.set_list(vec!["a".into(), "b".into()]);
+        let mut other = Slot::default();
+        other.copy(&slot);
+        assert_eq!(other.view().length(), 2);
+    }
+}

@@ -1,0 +1,199 @@
+//! The open Server-Sent Events and WebSockets of one user, which live on between operations.
+//!
+//! One activity may wait for what comes while another sends: a waiting one holds the stream only while it looks, and a
+//! sending one takes it out and puts it back.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use barograph_http::{EventStream, Fault, Message, WebSocket};
+use barograph_scenario::StreamId;
+
+/// The streams of one user, by `StreamId`.
+pub(crate) struct Streams(RefCell<Box<[Line]>>);
+
+/// The place of one stream.
+#[derive(Default)]
+pub(crate) struct Line {
+    flow: Flow,
+    /// Raised with every stream opened or closed here: who waits on an earlier one waits for nothing.
+    number: u32,
+    /// Whoever waits for what comes.
+    waits: Option<Waker>,
+    is_waited_for: bool,
+}
+
+/// What is at the place of a stream.
+#[derive(Default)]
+pub(crate) enum Flow {
+    #[default]
+    Closed,
+    Events(Box<EventStream>),
+    Socket(Box<WebSocket>),
+    /// Somebody is sending.
+    Out,
+}
+
+/// How waiting on a stream ended.
+pub(crate) enum Came {
+    /// With a message.
+    Message(Vec<u8>),
+    /// The target ended the stream, for this reason.
+    Over(String),
+    Broken(Fault),
+    /// The user itself closed it meanwhile.
+    Closed,
+}
+
+impl Streams {
+    pub(crate) fn new(count: usize) -> Self {
+        Streams(RefCell::new(std::iter::repeat_with(Line::default).take(count).collect()))
+    }
+
+    /// Closes all of them.
+    pub(crate) fn close_all(&self) {
+        self.0.borrow_mut().iter_mut().for_each(|line| line.put(Flow::Closed));
+    }
+
+    /// Puts a stream in its place; one that is there already is closed.
+    pub(crate) fn put(&self, id: StreamId, flow: Flow) {
+        self.line(id, |line| line.put(flow));
+    }
+
+    fn line<T>(&self, id: StreamId, look: impl FnOnce(&mut Line) -> T) -> T {
+        look(&mut self.0.borrow_mut()[usize::from(id.0)])
+    }
+
+    /// Takes a stream out, to send on it. It is closed if it is not put back.
+    pub(crate) fn take_out(&self, id: StreamId) -> Option<Taken<'_>> {
+        self.line(id, |line| match std::mem::replace(&mut line.flow, Flow::Out) {
+            Flow::Socket(socket) => {
+                Some(Taken { streams: self, id, number: line.number, socket: Some(socket) })
+            }
+            other => {
+                line.flow = other;
+                None
+            }
+        })
+    }
+
+    /// Waits for what comes next on a stream; nothing if it is not open, or somebody waits on it already.
+    pub(crate) async fn next(&self, id: StreamId, name: Option<&str>) -> Option<Came> {
+        let number = self.line(id, |line| {
+            let free = !line.is_waited_for && !matches!(line.flow, Flow::Closed);
+            line.is_waited_for |= free;
+            free.then_some(line.number)
+        })?;
+        let _waiting = Waiting { streams: self, id };
+        Some(poll_fn(|cx| self.line(id, |line| line.poll(cx, number, name))).await)
+    }
+}
+
+impl Line {
+    fn put(&mut self, flow: Flow) {
+        self.flow = flow;
+        self.number = self.number.wrapping_add(1);
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waits.take() {
+            waker.wake();
+        }
+    }
+
+    /// Looks for what came. Nothing is lost with a wait that is given up: what came in part stays with the stream.
+    fn poll(&mut self, cx: &mut Context<'_>, number: u32, name: Option<&str>) -> Poll<Came> {
+        if self.number != number {
+            return Poll::Ready(Came::Closed);
+        }
+        let came = match &mut self.flow {
+            Flow::Closed => Poll::Ready(Came::Closed),
+            Flow::Events(stream) => poll_event(stream, cx, name),
+            Flow::Socket(socket) => poll_message(socket, cx),
+            Flow::Out => Poll::Pending,
+        };
+        match &came {
+            Poll::Pending => self.waits = Some(cx.waker().clone()),
+            Poll::Ready(Came::Over(_) | Came::Broken(_)) => self.put(Flow::Closed),
+            Poll::Ready(_) => {}
+        }
+        came
+    }
+}
+
+fn poll_event(stream: &mut EventStream, cx: &mut Context<'_>, wanted: Option<&str>) -> Poll<Came> {
+    loop {
+        let Poll::Ready(next) = pin!(stream.next()).poll(cx) else { return Poll::Pending };
+        match next {
+            Ok(Some(event)) if wanted.is_some_and(|name| name != event.name) => {}
+            Ok(Some(event)) => return Poll::Ready(Came::Message(event.data.as_bytes().to_vec())),
+            Ok(None) => return Poll::Ready(Came::Over("ended".to_owned())),
+            Err(fault) => return Poll::Ready(Came::Broken(fault)),
+        }
+    }
+}
+
+fn poll_message(socket: &mut WebSocket, cx: &mut Context<'_>) -> Poll<Came> {
+    pin!(socket.receive()).poll(cx).map(|next| match next {
+        Ok(Message::Text(text)) => Came::Message(text.into()),
+        Ok(Message::Binary(bytes)) => Came::Message(bytes),
+        Ok(Message::Closed { code: Some(code), .. }) => Came::Over(format!("closed with code {code}")),
+        Ok(Message::Closed { code: None, .. }) => Came::Over("closed".to_owned()),
+        Err(fault) => Came::Broken(fault),
+    })
+}
+
+/// Somebody waits on a stream until this is dropped.
+struct Waiting<'s> {
+    streams: &'s Streams,
+    id: StreamId,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.streams.line(self.id, |line| {
+            line.is_waited_for = false;
+            line.waits = None;
+        });
+    }
+}
+
+/// A WebSocket that was taken out.
+pub(crate) struct Taken<'s> {
+    streams: &'s Streams,
+    id: StreamId,
+    number: u32,
+    socket: Option<Box<WebSocket>>,
+}
+
+impl Taken<'_> {
+    pub(crate) fn socket(&mut self) -> &mut WebSocket {
+        self.socket.as_mut().expect("it is given up only at the end")
+    }
+
+    pub(crate) fn put_back(mut self) {
+        let socket = self.socket.take().map_or(Flow::Closed, Flow::Socket);
+        self.streams.line(self.id, |line| {
+            if line.number == self.number {
+                line.flow = socket;
+                line.wake();
+            }
+        });
+    }
+}
+
+impl Drop for Taken<'_> {
+    /// Given up in the middle of a message, the stream is of no use any more.
+    fn drop(&mut self) {
+        if self.socket.is_some() {
+            self.streams.line(self.id, |line| {
+                if line.number == self.number {
+                    line.put(Flow::Closed);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! One simulated user of a scenario.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use barograph_engine::{Turn, User};
+use barograph_http::Connections;
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
+use barograph_scenario::Chooser;
+
+use crate::doing::Doing;
+use crate::draw::Drawing;
+use crate::judge::Bad;
+use crate::memory::{FrameKey, Memory, Sight};
+use crate::script;
+use crate::streams::Streams;
+use crate::worker::Worker;
+
+/// One simulated user of a scenario.
+pub(crate) struct ScenarioUser {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) connections: Connections,
+    pub(crate) memory: RefCell<Memory>,
+    pub(crate) streams: Streams,
+}
+
+impl ScenarioUser {
+    pub(crate) fn new(worker: &Rc<Worker>, id: UserId) -> Self {
+        let program = &worker.program;
+        ScenarioUser {
+            connections: worker.client.user(id.0),
+            memory: RefCell::new(Memory::new(&program.scenario, id, program.counting)),
+            streams: Streams::new(program.scenario.streams.len()),
+            worker: Rc::clone(worker),
+        }
+    }
+
+    fn branch(&self, chooser: &Chooser, at: FrameKey, turn: &mut Turn) -> Result<usize, String> {
+        let worker = &*self.worker;
+        let memory = &mut *self.memory.borrow_mut();
+        if let Chooser::When { draws, .. } = chooser {
+            Drawing { worker, memory, at, operation: &mut [], rng: &mut turn.rng }.make(draws)?;
+        }
+        let sight = Sight { scenario: &worker.program.scenario, memory, frame: at.number, operation: &[] };
+        match chooser {
+            Chooser::When { conditions, .. } => {
+                let holds = conditions.iter().position(|condition| condition.holds(&sight));
+                Ok(holds.unwrap_or(conditions.len()))
+            }
+            Chooser::Script { call, branches } => script::choose(worker, call, *branches, &sight),
+        }
+    }
+}
+
+impl User for ScenarioUser {
+    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
+        let Some(mut doing) = Doing::begin(self, op, turn) else {
+            // The engine ends activities whose frame is gone before they get here.
+            return Outcome::Cancelled;
+        };
+        let end = doing.exchanges().await;
+        doing.end(end)
+    }
+
+    /// A chooser that fails takes the last branch, the one for everything else, and is counted with the failures.
+    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
+        let Some((at, op)) = self.memory.borrow_mut().settle(turn.argument) else { return usize::MAX };
+        let chooser = &self.worker.program.scenario.choosers[usize::from(chooser.0)];
+        self.branch(chooser, at, turn).unwrap_or_else(|why| {
+            self.worker.note(op, Bad::wrong(format!("the choice of what follows: {why}")), &[]);
+            usize::MAX
+        })
+    }
+
+    fn end_session(&self) {
+        self.memory.borrow_mut().end_session();
+        self.streams.close_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use barograph_http::{Policy, Resolved};
+    use barograph_model::Nanos;
+
+    use super::*;
+    use crate::Reasons;
+    use crate::program::Program;
+
+    /// Bytes that an operation in progress, and so every user, may take: the engine keeps the room between operations.
+    const MOST: usize = 1_536;
+
+    #[test]
+    fn an_operation_in_progress_is_small() {
+        let text = "[operations.Get]\n[[operations.Get.exchanges]]\npath = \"/{user}\"\n";
+        let scenario = barograph_scenario::read("test", text, &|_| Err(std::io::Error::other("no files")));
+        let resolved = Resolved::at(([127, 0, 0, 1], 1).into(), Policy::PerUser(1));
+        let program = Program::new(Arc::new(scenario.unwrap()), resolved, || Nanos::ZERO).unwrap();
+        let worker = Worker::new(&Arc::new(program), &Reasons::shared());
+        let user = ScenarioUser::new(&worker, UserId(0));
+        let mut turn = Turn::for_test();
+        let size = size_of_val(&user.act(OpId(0), &mut turn));
+        assert!(size <= MOST, "{size} bytes");
+    }
+}

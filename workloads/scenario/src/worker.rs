@@ -1,0 +1,87 @@
+//! What the users of one worker share.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use barograph_engine::Workload;
+use barograph_http::Client;
+use barograph_model::{OpId, UserId};
+use barograph_script::Scripts;
+
+use crate::judge::Bad;
+use crate::program::Program;
+use crate::reasons::{self, Failure, Reasons};
+use crate::script;
+use crate::slot::{self, Slot};
+use crate::user::ScenarioUser;
+
+/// Sets of slots kept for the next operation; more than this many operations at once give theirs back to the system.
+const KEPT: usize = 256;
+
+/// What the users of one worker share.
+pub(crate) struct Worker {
+    pub(crate) program: Arc<Program>,
+    pub(crate) client: Rc<Client>,
+    pub(crate) scripts: Vec<Scripts>,
+    /// Room for texts on their way from values to values.
+    pub(crate) scratch: RefCell<Vec<u8>>,
+    reasons: Arc<Mutex<Reasons>>,
+    sets: RefCell<Vec<Box<[Slot]>>>,
+}
+
+impl Worker {
+    pub(crate) fn new(program: &Arc<Program>, reasons: &Arc<Mutex<Reasons>>) -> Rc<Self> {
+        Rc::new(Worker {
+            client: Client::new(&program.resolved),
+            scripts: script::compile(&program.scenario)
+                .expect("they were compiled when the program was made"),
+            program: Arc::clone(program),
+            scratch: RefCell::default(),
+            reasons: Arc::clone(reasons),
+            sets: RefCell::default(),
+        })
+    }
+
+    /// Counts a failure for people. What is no failure is left out.
+    pub(crate) fn note(&self, op: OpId, bad: Bad, seen: &[u8]) {
+        if bad.outcome.is_failure() {
+            let failure = Failure { outcome: bad.outcome, why: bad.why, seen };
+            reasons::note(&self.reasons, op, &failure);
+        }
+    }
+
+    /// Empty slots for an operation. A user at rest has none.
+    pub(crate) fn take_set(&self) -> Box<[Slot]> {
+        let kept = self.sets.borrow_mut().pop();
+        kept.unwrap_or_else(|| slot::empty(self.program.scenario.slots.operation))
+    }
+
+    /// Takes the slots of an operation back.
+    pub(crate) fn give_back(&self, mut set: Box<[Slot]>) {
+        let mut sets = self.sets.borrow_mut();
+        if sets.len() < KEPT {
+            set.iter_mut().for_each(Slot::clear);
+            sets.push(set);
+        }
+    }
+}
+
+/// The scenario as a workload: one per worker.
+pub(crate) struct ScenarioWorkload {
+    worker: Rc<Worker>,
+}
+
+impl ScenarioWorkload {
+    pub(crate) fn new(program: &Arc<Program>, reasons: &Arc<Mutex<Reasons>>) -> Self {
+        ScenarioWorkload { worker: Worker::new(program, reasons) }
+    }
+}
+
+impl Workload for ScenarioWorkload {
+    type User = ScenarioUser;
+
+    fn user(&self, id: UserId) -> ScenarioUser {
+        ScenarioUser::new(&self.worker, id)
+    }
+}

@@ -1,0 +1,164 @@
+//! In steady state a scenario's exchanges allocate nothing: counted, on the worker's own thread.
+//!
+//! The worker's thread is reached through the clock of the options, which is read for the timestamp of an operation
+//! beside those that are proven.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use barograph_engine::Settings;
+use barograph_http::{Policy, Resolved};
+use barograph_model::Nanos;
+use barograph_scenario::Scenario;
+use barograph_testkit::{Act, Answer, Server, always};
+use barograph_workload_scenario::{Options, Reasons, runnable};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+    static AT_START: Cell<u64> = const { Cell::new(0) };
+}
+
+#[expect(unsafe_code, reason = "an allocator that counts has to be one")]
+// SAFETY: every call is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Readings of the clock before the count begins, and counted ones; there are as many operations to prove. One in two, so
+/// that every coincidence of users that makes a pool grow comes early.
+const WARM: u64 = 300;
+const COUNTED: u64 = 700;
+
+static TOLD: Mutex<Option<SyncSender<u64>>> = Mutex::new(None);
+
+fn clock() -> Nanos {
+    let calls = CALLS.get() + 1;
+    CALLS.set(calls);
+    if calls == WARM {
+        AT_START.set(ALLOCATIONS.get());
+    } else if calls == WARM + COUNTED {
+        let allocations = ALLOCATIONS.get() - AT_START.get();
+        if let Some(tell) = &*TOLD.lock().unwrap() {
+            tell.try_send(allocations).unwrap();
+        }
+    }
+    Nanos(1_767_225_600_000_000_000 + calls)
+}
+
+fn scenario(operation: &str) -> Arc<Scenario> {
+    let text = format!(
+        r#"
+        [target]
+        url = "http://127.0.0.1:1"
+        [values.now]
+        kind = "timestamp"
+        [values.n]
+        kind = "random_int"
+        min = 100
+        max = 999
+        {operation}
+        [operations.Mark]
+        [[operations.Mark.exchanges]]
+        path = "/mark?now={{now}}"
+        [behaviours.main]
+        first = "Proven"
+        [behaviours.main.next]
+        Proven = {{ Proven = 0.5, Mark = 0.5 }}
+        Mark = "Proven"
+        "#
+    );
+    let read = barograph_scenario::read("proven", &text, &|_: &Path| Err(std::io::Error::other("no files")));
+    Arc::new(read.unwrap_or_else(|refused| panic!("{refused}")))
+}
+
+fn page() -> Answer {
+    let body = br#"{"items": [{"id": 1}, {"id": 2}], "price": "12.50", "state": "open"}"#;
+    Answer::new(200, body.as_slice()).with("content-type", "application/json")
+}
+
+fn allocations(operation: &str, answer: Answer) -> u64 {
+    let server = Server::start(always(Act::Answer(answer))).unwrap();
+    let scenario = scenario(operation);
+    let settings = Settings {
+        workers: 1,
+        seed: 7,
+        behaviours: Arc::new(scenario.behaviours.clone()),
+        limits: scenario.limits(),
+        // Closing an interval makes the next one; that is once a second and not part of an operation.
+        interval: Nanos::from_secs(600),
+        timeout: Nanos::from_secs(10),
+        open: None,
+    };
+    let (tell, told) = sync_channel(1);
+    *TOLD.lock().unwrap() = Some(tell);
+    let reasons = Reasons::shared();
+    let options = Options { clock, reasons: Arc::clone(&reasons) };
+    let resolved = Resolved::at(server.addr(), Policy::PerUser(1));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let count = runtime.block_on(async {
+        let mut handle = runnable(scenario, resolved, options).unwrap().start(&settings).unwrap();
+        handle.ramp(4, Nanos::ZERO).await.unwrap();
+        let count = told.recv().unwrap();
+        handle.stop(Nanos::from_secs(1)).await;
+        while handle.next().await.unwrap().is_some() {}
+        count
+    });
+    let reasons = reasons.lock().unwrap();
+    assert_eq!(reasons.of(barograph_model::OpId(0)), [], "the proven operation is a good one");
+    count
+}
+
+#[test]
+fn exchanges_allocate_nothing() {
+    let constant = r#"
+        [[operations.Proven.exchanges]]
+        path = "/constant"
+    "#;
+    assert_eq!(allocations(constant, page()), 0, "constant GET");
+    let extracting = r#"
+        [[operations.Proven.exchanges]]
+        path = "/constant"
+        extract.price = { json = "/price", keep = "session" }
+        check = { status = 200, json = { "/state" = "open" } }
+    "#;
+    assert_eq!(allocations(extracting, page()), 0, "GET with an extraction and a check");
+    let templated = r#"
+        [[operations.Proven.exchanges]]
+        path = "/items/{n}?user={user}"
+        headers = { x-number = "{n}" }
+        extract.price = { json = "/price" }
+        check = { contains = "12.50", headers = { content-type = "application/json" } }
+        [[operations.Proven.exchanges]]
+        method = "POST"
+        path = "/cart"
+        json = { price = "{price}", n = "{n}" }
+        extract.state = { regex = "\"state\": \"[a-z]+" }
+    "#;
+    assert_eq!(allocations(templated, page()), 0, "templated GET and POST");
+    let setting = page().with("set-cookie", "id=abc; Path=/").with("set-cookie", "seen=1");
+    assert_eq!(allocations(templated, setting), 0, "the same with cookies");
+}

@@ -1,0 +1,188 @@
+//! What comes: extraction, checks, outcomes, and the reasons people are told.
+
+use barograph_model::{Nanos, Outcome};
+use barograph_testkit::{Act, Answer, Request, Server};
+
+use crate::rig::{Run, answering};
+
+const PAGE: &str = r#"{"items": [{"id": 1, "name": "a b"}, {"id": 2, "name": null}, {"id": 30}], "csrf=abc9;": true, "price": "12.50", "vip": true}"#;
+
+fn page(_: &Request) -> Answer {
+    Answer::new(200, PAGE)
+        .with("content-type", "application/json")
+        .with("location", "/next?x=1")
+        .with("set-cookie", "other=2")
+        .with("set-cookie", "night=yes; Path=/")
+}
+
+#[test]
+fn values_are_found_everywhere_in_an_answer() {
+    let target = answering(page);
+    let run = target.run(
+        r#"
+        [target]
+        cookies = false
+        [operations.Get]
+        [[operations.Get.exchanges]]
+        path = "/"
+        [operations.Get.exchanges.extract]
+        name = { json = "/items/0/name" }
+        ids = { json = "/items/*/id", at_most = 2 }
+        nothing = { json = "/items/1/name", default = "none" }
+        csrf = { regex = "csrf=([a-z0-9]+)", group = 1 }
+        digits = { regex = "[0-9]+", all = true }
+        place = { header = "location" }
+        night = { cookie = "night" }
+        page = { body = true, keep = "operation" }
+        missing = { json = "/missing", required = false }
+        [[operations.Get.exchanges]]
+        for_each = { list = "ids", as = "id" }
+        path = "/{name}/{id}/{nothing}/{csrf}/{night}{place:raw}"
+        when = "len(ids) == 2 and len(digits) == 6 and not has(missing) and len(page) > 100"
+        "#,
+    );
+    run.until_done("Get", 1).all_good();
+    let paths = target.paths();
+    assert_eq!(paths[1..3], ["GET /a%20b/1/none/abc9/yes/next?x=1", "GET /a%20b/2/none/abc9/yes/next?x=1"]);
+}
+
+/// Runs one exchange with these keys against the page and says how it ended and why.
+fn judged(keys: &str) -> (Outcome, String) {
+    let target = answering(page);
+    let text = format!("[operations.Get]\n[[operations.Get.exchanges]]\npath = \"/\"\n{keys}\n");
+    let ended = target.run(&text).until_done("Get", 1);
+    let outcome = Outcome::ALL.into_iter().find(|o| ended.outcome("Get", *o) > 0).unwrap();
+    (outcome, ended.whys("Get").join("; "))
+}
+
+#[test]
+fn checks_that_hold() {
+    let (outcome, why) = judged(
+        r#"
+        [operations.Get.exchanges.check]
+        status = [404, "2xx"]
+        headers = { content-type = { matches = "json$" }, location = "/next?x={user_one}", x-debug = { present = false } }
+        contains = ["csrf", "{user_one}2.50"]
+        contains_not = "sold out"
+        matches = "\"id\": *[0-9]+"
+        json = { "/items/0/name" = "a b", "/price" = "12.50", "/items/2/id" = 30, "/vip" = true, "/no" = { exists = false } }
+        min_bytes = 10
+        max_bytes = 1000
+        [values.user_one]
+        kind = "user_id"
+        first = 1
+        "#,
+    );
+    assert_eq!((outcome, why.as_str()), (Outcome::Good, ""));
+}
+
+#[test]
+fn checks_that_do_not_hold_say_so() {
+    use Outcome::{Refused, WrongAnswer};
+    for (check, outcome, why) in [
+        ("status = 404", Refused, "status 200"),
+        ("headers = { x-debug = { present = true } }", WrongAnswer, "the header `x-debug` is missing"),
+        ("headers = { x-debug = \"a\" }", WrongAnswer, "the header `x-debug` is missing"),
+        ("headers = { location = { present = false } }", WrongAnswer, "the header `location` is there"),
+        ("headers = { location = \"/\" }", WrongAnswer, "the header `location` has another value"),
+        ("contains = \"sold\"", WrongAnswer, "the body does not contain `sold`"),
+        ("contains_not = \"vip\"", WrongAnswer, "the body contains `vip`"),
+        ("matches = \"x{3}\"", WrongAnswer, "the body does not match `x{3}`"),
+        ("min_bytes = 1000", WrongAnswer, "the body has not between 1000 and 1099511627776 bytes"),
+        ("schema = \"shop/product.schema.json\"", WrongAnswer, "the body does not fit its schema"),
+    ] {
+        assert_eq!(judged(&format!("check = {{ {check} }}")), (outcome, why.to_owned()), "{check}");
+    }
+    for json in ["\"/price\" = 12", "\"/vip\" = false", "\"/items/1/name\" = \"null\"", "\"/no\" = \"a\""] {
+        assert_eq!(judged(&format!("check = {{ json = {{ {json} }} }}")).0, WrongAnswer, "{json}");
+    }
+    let (outcome, why) = judged("extract.token = { json = \"/token\" }");
+    assert_eq!((outcome, why.as_str()), (WrongAnswer, "`token` is not in the answer"));
+}
+
+#[test]
+fn reasons_are_counted_with_what_was_seen_first() {
+    let target = answering(|request| match request.n % 3 {
+        0 => Answer::new(500, "first\nof them"),
+        1 => Answer::new(503, ""),
+        _ => Answer::new(200, "ok"),
+    });
+    let run = target.run(
+        r#"
+        [operations.Get]
+        [[operations.Get.exchanges]]
+        path = "/"
+        [behaviours.main]
+        pace = { think = "10 ms" }
+        "#,
+    );
+    let ended = run.until_done("Get", 9);
+    let reasons = ended.reasons("Get");
+    let of = |why: &str| reasons.iter().find(|r| r.why == why).unwrap();
+    assert_eq!(reasons.len(), 2);
+    assert_eq!((of("status 500").first.as_str(), of("status 503").first.as_str()), ("first of them", ""));
+    assert_eq!(of("status 500").count + of("status 503").count, ended.outcome("Get", Outcome::Refused));
+    assert!(ended.outcome("Get", Outcome::Good) >= 3);
+}
+
+#[test]
+fn an_absent_value_sends_nothing() {
+    let target = answering(page);
+    let run = target.run(
+        r#"
+        [operations.Get]
+        [[operations.Get.exchanges]]
+        path = "/first"
+        extract.missing = { json = "/missing", required = false }
+        [[operations.Get.exchanges]]
+        path = "/{missing}"
+        [[operations.Get.exchanges]]
+        path = "/never"
+        "#,
+    );
+    let ended = run.until_done("Get", 1);
+    assert_eq!(ended.whys("Get"), ["`{missing}` has no value, or is a list"]);
+    assert!(target.paths().iter().all(|path| path == "GET /first"), "{:?}", target.paths());
+    assert_eq!(ended.outcome("Get", Outcome::WrongAnswer), ended.requests("Get"));
+}
+
+#[test]
+fn what_follows_a_bad_end_can_be_chosen() {
+    let script = |request: &Request| match request.path.as_str() {
+        "/late" => Act::Stall,
+        "/broken" => Act::Refuse,
+        "/garbage" => Act::Garbage(b"hello\r\n\r\n".to_vec()),
+        path => {
+            assert!(path.starts_with("/told/"), "{path}");
+            Act::Answer(Answer::new(200, ""))
+        }
+    };
+    let server = Server::start(std::sync::Arc::new(script)).unwrap();
+    let operation = |name: &str, path: &str| {
+        format!("[operations.{name}]\n[[operations.{name}.exchanges]]\npath = \"{path}\"\n")
+    };
+    let told =
+        |how: &str| format!("[{{ when = \"outcome == '{how}'\", next = \"Told\" }}, {{ else = \"Wrong\" }}]");
+    let text = [
+        operation("Late", "/late"),
+        operation("Broken", "/broken"),
+        operation("Garbage", "/garbage"),
+        operation("Told", "/told/{one}"),
+        operation("Wrong", "/wrong"),
+        "[values.one]\nkind = \"user_id\"\n".to_owned(),
+        "[behaviours.main]\nfirst = \"Late\"\npace = { think = \"1 ms\" }\n[behaviours.main.next]\n"
+            .to_owned(),
+        format!("Late = {{ choose = {} }}\n", told("timed out").replace("\"Told\"", "\"Broken\"")),
+        format!("Broken = {{ choose = {} }}\n", told("broken connection").replace("\"Told\"", "\"Garbage\"")),
+        format!("Garbage = {{ choose = {} }}\n", told("wrong answer")),
+        "Told = \"Told\"\nWrong = \"Wrong\"\n".to_owned(),
+    ]
+    .concat();
+    let run = Run { timeout: Nanos::from_millis(200), ..Run::at(&text, &server.url("/")) };
+    let ended = run.until_done("Told", 1);
+    assert_eq!(ended.outcome("Late", Outcome::TimedOut), 1);
+    assert_eq!(ended.outcome("Broken", Outcome::Broken), 1);
+    assert_eq!(ended.outcome("Garbage", Outcome::WrongAnswer), 1);
+    assert_eq!(ended.count("Wrong"), 0);
+    assert_eq!(ended.whys("Garbage"), ["answer is not HTTP"]);
+}
