@@ -1,5 +1,6 @@
 //! The one door for maintainers: `cargo xtask test` is everything the server runs, `cargo xtask tidy` the house rules.
 
+mod bench;
 mod packages;
 mod say;
 mod steps;
@@ -13,8 +14,9 @@ use say::say;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test   format, clippy, tidy, tests and documentation; ends with one line `N passed, N failed, N skipped`
-  tidy   the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates";
+  test           format, clippy, tidy, tests and documentation; ends with one line `N passed, N failed, N skipped`
+  tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
+  bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,6 +25,11 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         ["test"] => steps::test(&root),
         ["tidy"] => tidy_alone(&root),
+        ["bench", "driver", "--help"] => {
+            say(bench::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        ["bench", "driver", options @ ..] => bench::driver(&root, options),
         ["help" | "--help" | "-h"] => {
             say(USAGE);
             return ExitCode::SUCCESS;

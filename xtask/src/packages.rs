@@ -14,13 +14,16 @@ struct Package {
     needed_by: &'static str,
 }
 
-const PACKAGES: &[Package] = &[Package {
-    name: "chromium",
-    program: "chromium",
-    needed_by: "the test that opens a report in a browser",
-}];
+const PACKAGES: &[Package] = &[
+    Package { name: "chromium", program: "chromium", needed_by: "the test that opens a report in a browser" },
+    Package {
+        name: "nginx-light",
+        program: "nginx",
+        needed_by: "the tests of `barograph http` against nginx",
+    },
+];
 
-const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin", "/snap/bin"];
+const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin", "/snap/bin"];
 
 /// Installs what is missing. Returns how many packages are still missing, each of which was said with its command.
 pub(crate) fn install_missing() -> u32 {

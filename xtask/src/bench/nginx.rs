@@ -1,0 +1,162 @@
+//! The target: nginx, pinned, with one worker where that is enough, serving two files of 1 KiB from a folder of its own.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use anyhow::{Context, bail};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::time::Timespec;
+
+use super::process::Pinned;
+
+/// Open files that a worker needs besides its connections.
+const OTHER_FILES: u64 = 200;
+
+/// Workers do not get equally many connections; room for this many more than an equal share.
+const UNEVEN: f64 = 1.3;
+
+/// Looks at the port before nginx is given up, 20 ms apart.
+const LOOKS: u32 = 250;
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// A running target. It ends when this is dropped.
+pub(super) struct Nginx {
+    child: Child,
+    port: u16,
+}
+
+impl Nginx {
+    /// Starts nginx on a free port for so many connections, with everything it writes in `folder`.
+    pub(super) fn start(
+        program: &Path,
+        folder: &Path,
+        cpu: usize,
+        connections: u32,
+    ) -> anyhow::Result<Nginx> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let www = folder.join("www");
+        fs::create_dir_all(&www)?;
+        fs::write(www.join("1k.txt"), "x".repeat(1024))?;
+        fs::write(www.join("1k.json"), one_kib_of_json())?;
+        let file = folder.join("nginx.conf");
+        fs::write(&file, configuration(folder, port, workers(connections, open_files())))?;
+        let arguments = ["-p", &folder.to_string_lossy(), "-c", &file.to_string_lossy()].map(str::to_owned);
+        let pinned =
+            Pinned { program: PathBuf::from(program), arguments: arguments.to_vec(), cpu, fine: &[0] };
+        let child = pinned.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let nginx = Nginx { child, port };
+        nginx.wait_until_it_answers(folder)?;
+        Ok(nginx)
+    }
+
+    fn wait_until_it_answers(&self, folder: &Path) -> anyhow::Result<()> {
+        let end = rustix::process::pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
+        for _ in 0..LOOKS {
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return Ok(());
+            }
+            if rustix::event::poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&LOOK))? > 0 {
+                break;
+            }
+        }
+        let log = fs::read_to_string(folder.join("error.log")).unwrap_or_default();
+        bail!(
+            "nginx did not start on port {}: {}",
+            self.port,
+            log.lines().last().unwrap_or("it says nothing")
+        )
+    }
+
+    /// The address of a file.
+    pub(super) fn url(&self, file: &str) -> String {
+        format!("http://127.0.0.1:{}/{file}", self.port)
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // The main process tells its worker; a process that is gone already needs nothing.
+        let _ = rustix::process::kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+/// A document with a value to extract in front and filling behind.
+fn one_kib_of_json() -> String {
+    let head = r#"{"id":"4711","state":"open","filling":""#;
+    let tail = r#""}"#;
+    format!("{head}{}{tail}", "x".repeat(1024 - head.len() - tail.len()))
+}
+
+/// Open files that a process may have, at most.
+fn open_files() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(1_000_000)
+}
+
+/// How many workers, and connections of each. One, as long as a process may have as many files as that takes.
+fn workers(connections: u32, open_files: u64) -> (u64, u64) {
+    let most = open_files.saturating_sub(OTHER_FILES).max(1);
+    let connections = u64::from(connections);
+    if connections <= most {
+        return (1, most);
+    }
+    ((connections as f64 * UNEVEN / most as f64).ceil() as u64, most)
+}
+
+fn configuration(folder: &Path, port: u16, (workers, connections): (u64, u64)) -> String {
+    let folder = folder.display();
+    // Each worker gets its own queue of connections: one that is nearly full closes those that are idle.
+    let spread = if workers > 1 { " reuseport" } else { "" };
+    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("  {kind}_temp_path {folder}/{kind};\n"))
+        .concat();
+    format!(
+        "worker_processes {workers};\ndaemon off;\nuser root;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log;\n\
+         worker_rlimit_nofile {files};\nevents {{ worker_connections {connections}; }}\nhttp {{\n{paths}  \
+         access_log off;\n  sendfile on;\n  tcp_nodelay on;\n  open_file_cache max=10 inactive=600s;\n  \
+         keepalive_timeout 600s;\n  keepalive_requests 1000000000;\n  types {{ text/plain txt; \
+         application/json json; }}\n  server {{ listen 127.0.0.1:{port} backlog=4096{spread}; root {folder}/www; }}\n}}\n",
+        files = connections + OTHER_FILES,
+    )
+}
+
+/// The settings of the target in a sentence, for the page.
+pub(super) const SETTINGS: &str = "access log off, keep-alive without a bound on requests, files cached open";
+
+/// Version of nginx as it states it.
+pub(super) fn version(program: &Path) -> anyhow::Result<String> {
+    let said = std::process::Command::new(program).arg("-v").output().context("ask nginx for its version")?;
+    Ok(String::from_utf8_lossy(&said.stderr).trim().trim_start_matches("nginx version: ").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_files_have_1024_bytes() {
+        assert_eq!(one_kib_of_json().len(), 1024);
+        assert!(one_kib_of_json().starts_with(r#"{"id":"4711""#));
+    }
+
+    #[test]
+    fn one_worker_unless_the_files_of_a_process_are_too_few() {
+        assert_eq!(workers(64, 1_000_000), (1, 999_800));
+        assert_eq!(workers(10_000, 20_000), (1, 19_800));
+        assert_eq!(workers(100_000, 20_000), (7, 19_800));
+    }
+
+    #[test]
+    fn everything_nginx_writes_is_in_its_folder() {
+        let folder = Path::new("/tmp/f");
+        let text = configuration(folder, 81, (2, 500));
+        assert!(text.contains("listen 127.0.0.1:81 ") && text.contains("root /tmp/f/www;"));
+        assert!(text.contains("worker_processes 2;") && text.contains("worker_connections 500;"));
+        assert!(text.contains(" reuseport;") && !configuration(folder, 81, (1, 500)).contains("reuseport"));
+        assert_eq!(text.matches("_temp_path /tmp/f/").count(), 5);
+        assert!(text.contains("pid /tmp/f/") && text.contains("error_log /tmp/f/"));
+    }
+}

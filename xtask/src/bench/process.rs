@@ -1,0 +1,160 @@
+//! Runs a program pinned to one core and says what it used.
+//!
+//! CPU time is read from `/proc/PID/stat` after the program has ended and before it is reaped (the kernel keeps it
+//! in steps of 10 ms), peak memory from `VmHWM` while it runs. `wait4` would give both in one call, but its peak
+//! memory includes the pages of the parent before `exec`, which is more than wrk uses.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, bail};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::time::Timespec;
+
+/// How often peak memory is read. `VmHWM` only grows, so a reading misses nothing but the last moment.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const LOOKS_PER_S: u64 = 20;
+
+/// Time a program gets beyond its measurement to start, connect and print.
+const GRACE_S: u64 = 60;
+
+/// Last lines of a program that failed.
+const LINES_SHOWN: usize = 4;
+
+/// A program with its arguments, and the core that it may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pinned {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) cpu: usize,
+    /// Exit codes with which it has still done its work.
+    pub(super) fine: &'static [i32],
+}
+
+impl Pinned {
+    /// The command as it is started. Priority is asked for and not needed: without the right to it `nice` warns.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new("taskset");
+        command.args(["-c", &self.cpu.to_string(), "nice", "-n", "-10"]);
+        command.arg(&self.program).args(&self.arguments).stdin(Stdio::null());
+        command
+    }
+
+    /// The program's own words, for the record.
+    pub(super) fn line(&self) -> String {
+        let name = self.program.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        [&[name], self.arguments.as_slice()].concat().join(" ")
+    }
+}
+
+/// What a program printed and used.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Finished {
+    pub(super) stdout: String,
+    /// User and system time together, s.
+    pub(super) cpu_s: f64,
+    pub(super) peak_rss_mib: f64,
+}
+
+/// Runs a program that means to take `seconds`. Its output goes through files in `folder`, so that a full pipe
+/// cannot slow it down. A program that fails, or takes a minute longer than it meant to, is an error.
+pub(super) fn run(pinned: &Pinned, seconds: u64, folder: &Path) -> anyhow::Result<Finished> {
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    let mut child = pinned
+        .command()
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?)
+        .spawn()
+        .context("start taskset (Debian package util-linux)")?;
+    let used = watch(&mut child, seconds);
+    let status = child.wait()?;
+    let (cpu_s, peak_rss_mib) = used.with_context(|| format!("run {}", pinned.line()))?;
+    let text = |file: &Path| fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let stdout = text(&out)?;
+    if !status.code().is_some_and(|code| pinned.fine.contains(&code)) {
+        let said = format!("{stdout}{}", text(&err)?);
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+        let tail = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
+        bail!("{status}, and it said: {}", tail.join(" | "));
+    }
+    Ok(Finished { stdout, cpu_s, peak_rss_mib })
+}
+
+/// Follows a child to its end without reaping it; kills it when it is far too late.
+fn watch(child: &mut Child, seconds: u64) -> anyhow::Result<(f64, f64)> {
+    let pid = Pid::from_child(child);
+    let proc = PathBuf::from(format!("/proc/{}", child.id()));
+    let end = rustix::process::pidfd_open(pid, PidfdFlags::empty()).context("watch the process")?;
+    let mut peak_kib = 0;
+    for _ in 0..(seconds + GRACE_S) * LOOKS_PER_S {
+        let ended = rustix::event::poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&LOOK))? > 0;
+        if ended {
+            let stat = fs::read_to_string(proc.join("stat")).context("read what the process used")?;
+            let ticks = cpu_ticks(&stat).context("find the CPU time in /proc/PID/stat")?;
+            let per_s = rustix::param::clock_ticks_per_second();
+            return Ok((ticks as f64 / per_s as f64, peak_kib as f64 / 1024.0));
+        }
+        if let Ok(status) = fs::read_to_string(proc.join("status")) {
+            peak_kib = peak_kib.max(high_water_kib(&status).unwrap_or(0));
+        }
+    }
+    rustix::process::kill_process(pid, Signal::KILL)?;
+    bail!("it was still running {GRACE_S} s after its {seconds} s, and was killed")
+}
+
+/// User and system time of all threads, in clock ticks: the 14th and 15th field. The second field is the program's
+/// name in parentheses and may hold anything.
+fn cpu_ticks(stat: &str) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace().skip(11);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+}
+
+/// The most memory the process ever held, KiB.
+fn high_water_kib(status: &str) -> Option<u64> {
+    status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Pinned {
+        Pinned {
+            program: PathBuf::from("sh"),
+            arguments: vec!["-c".to_owned(), script.to_owned()],
+            cpu: 0,
+            fine: &[0],
+        }
+    }
+
+    #[test]
+    fn fields_are_counted_after_a_name_with_spaces_and_parentheses() {
+        let stat = "71 (a) b (c) R 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20";
+        assert_eq!(cpu_ticks(stat), Some(300));
+        assert_eq!(cpu_ticks("71 (short) R 1"), None);
+        assert_eq!(high_water_kib("Name:\tx\nVmHWM:\t    5120 kB\n"), Some(5120));
+        assert_eq!(high_water_kib("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn a_busy_program_is_charged_for_what_it_burns() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done";
+        let done = run(&shell(script), 1, folder.path()).unwrap();
+        assert_eq!(done.stdout, "done\n");
+        assert!(done.cpu_s > 0.02, "{done:?}");
+        assert!(done.peak_rss_mib > 0.3 && done.peak_rss_mib < 50.0, "{done:?}");
+    }
+
+    #[test]
+    fn a_failing_program_is_an_error_with_its_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = run(&shell("echo no such host >&2; exit 3"), 1, folder.path()).unwrap_err().to_string();
+        assert!(why.contains("exit status: 3") && why.contains("no such host"), "{why}");
+        let judged = Pinned { fine: &[0, 3], ..shell("echo result; exit 3") };
+        assert_eq!(run(&judged, 1, folder.path()).unwrap().stdout, "result\n");
+    }
+}
