@@ -1,14 +1,14 @@
 //! Workloads that are made of a scenario file, as the harness wants a kind of workload.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_engine::Runnable;
 use barograph_harness::{Checked, HarnessError, LoadJob, WorkloadKind};
-use barograph_http::{Options, Policy, Protocol, Target, Tls, Verify};
+use barograph_http::Target;
 use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
-use barograph_scenario::{Connections as Sharing, Exchange, Protocol as Speaking, Scenario};
+use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
 use barograph_workload_scenario::{Options as How, Reason, Reasons, ScenarioError};
 use serde::Serialize;
@@ -170,38 +170,13 @@ impl WorkloadKind for ScenarioKind {
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
         let unreachable =
             |why: Box<dyn Error + Send + Sync>| HarnessError::Unreachable { url: job.url.to_owned(), why };
-        let target =
-            Target::parse(job.url, &options(&self.scenario)).map_err(|why| unreachable(why.into()))?;
+        let target = Target::parse(job.url, &barograph_workload_scenario::reach(&self.scenario.target))
+            .map_err(|why| unreachable(why.into()))?;
         let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
         reach::once(&resolved, self.scenario.target.connect_timeout.into()).map_err(unreachable)?;
         let how = How { clock: time_of_day, reasons: Arc::clone(&self.reasons) };
         let ready = barograph_workload_scenario::runnable(Arc::clone(&self.scenario), resolved, how);
         ready.map_err(|why| self.refused(&why))
-    }
-}
-
-/// How a scenario's target is spoken to.
-fn options(scenario: &Scenario) -> Options {
-    let target = &scenario.target;
-    Options {
-        protocol: match target.protocol {
-            Speaking::Auto => Protocol::Auto,
-            Speaking::Http1 => Protocol::Http1,
-            Speaking::Http2 => Protocol::Http2,
-        },
-        tls: Tls {
-            authorities: target.tls.authorities.clone(),
-            verify: if target.tls.trust_anyone { Verify::Nothing } else { Verify::Peer },
-            server_name: target.tls.server_name.clone(),
-        },
-        unix_socket: target.unix_socket.clone(),
-        sources: target.source_addresses.clone(),
-        policy: match target.connections {
-            Sharing::PerUser(most) => Policy::PerUser(most),
-            Sharing::Pool(most) => Policy::Shared(most),
-            Sharing::New => Policy::New,
-        },
-        ..Options::default()
     }
 }
 
@@ -224,7 +199,7 @@ pub(super) fn of_plan(plan: &Plan) -> Result<ScenarioKind, Refused> {
             "a scenario file, which workload = \"scenario\" needs".to_owned(),
         ));
     };
-    let path = beside(plan, file);
+    let path = plan.file_of("scenario", file);
     let text = std::fs::read_to_string(&path).map_err(|why| {
         refused(
             format!("{:?}", file.display().to_string()),
@@ -232,12 +207,6 @@ pub(super) fn of_plan(plan: &Plan) -> Result<ScenarioKind, Refused> {
         )
     })?;
     read(&path.display().to_string(), &text).map(ScenarioKind::new)
-}
-
-/// Where a file of the plan is.
-fn beside(plan: &Plan, file: &Path) -> PathBuf {
-    let folder = if plan.place("scenario") == "--set" { None } else { Path::new(&plan.name).parent() };
-    folder.map_or_else(|| file.to_owned(), |folder| folder.join(file))
 }
 
 /// Reads and checks a scenario with the files it names.
