@@ -1,6 +1,5 @@
 //! In steady state the engine allocates nothing for an operation: counted, on the worker's own thread.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -11,35 +10,8 @@ use barograph_model::{
     Share, StartOf, UserId, Vector,
 };
 
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-#[expect(unsafe_code, reason = "an allocator that counts has to be one")]
-// SAFETY: every call is handed to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: barograph_testkit::Counting = barograph_testkit::Counting;
 
 /// Operations before the count begins, and counted ones.
 const WARM: u64 = 5_000;
@@ -73,9 +45,9 @@ impl User for Idle {
         let done = self.done.get() + 1;
         self.done.set(done);
         if done == WARM {
-            self.at_start.set(ALLOCATIONS.get());
+            self.at_start.set(barograph_testkit::allocations());
         } else if done == WARM + COUNTED {
-            self.tell.try_send(ALLOCATIONS.get() - self.at_start.get()).expect("told once");
+            self.tell.try_send(barograph_testkit::allocations() - self.at_start.get()).expect("told once");
         }
         Outcome::Good
     }

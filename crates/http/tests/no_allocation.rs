@@ -1,47 +1,12 @@
 //! A request over a kept HTTP/1.1 connection allocates nothing, once buffers are warm.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::io::Write as _;
 
 use barograph_http::{Answer, Client, Connections, JSON, Method, Policy, Prepared, Request, Resolved};
 use barograph_testkit::{Act, Answer as Told, Server, always};
 
-/// The system's allocator, counting what the calling thread asks of it.
-struct Counting;
-
-thread_local! {
-    static ASKED: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that is ending has no counter any more, and is not the client's.
-    let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
-}
-
-#[expect(unsafe_code, reason = "an allocator cannot be written without; all work is handed to the system's")]
-// SAFETY: every call is handed on unchanged; the counter neither allocates nor unwinds.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are the same.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the same.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: barograph_testkit::Counting = barograph_testkit::Counting;
 
 const WARM_UP: u32 = 20;
 const MEASURED: u32 = 1_000;
@@ -51,11 +16,11 @@ async fn allocations(mut ask: impl AsyncFnMut(u32)) -> u64 {
     for n in 0..WARM_UP {
         ask(n).await;
     }
-    let before = ASKED.get();
+    let before = barograph_testkit::allocations();
     for n in 0..MEASURED {
         ask(n).await;
     }
-    ASKED.get() - before
+    barograph_testkit::allocations() - before
 }
 
 fn check(answer: &Answer) {
@@ -86,9 +51,9 @@ async fn drafted(connections: &Connections, n: u32) {
 /// The counter works: a test that could not fail would prove nothing.
 #[test]
 fn an_allocation_is_counted() {
-    let before = ASKED.get();
+    let before = barograph_testkit::allocations();
     drop(std::hint::black_box(Box::new(7)));
-    assert_eq!(ASKED.get() - before, 1);
+    assert_eq!(barograph_testkit::allocations() - before, 1);
 }
 
 #[test]

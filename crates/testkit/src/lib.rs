@@ -6,6 +6,7 @@
 
 mod act;
 mod authority;
+mod counting;
 mod door;
 pub mod pieces;
 mod request;
@@ -17,6 +18,7 @@ mod timed;
 
 pub use act::{Act, Answer, Script, Then, always, dying_after};
 pub use authority::{Authority, Identity};
+pub use counting::{Counting, allocations};
 pub use door::{Address, Door, has_ipv6};
 pub use request::Request;
 pub use server::Server;

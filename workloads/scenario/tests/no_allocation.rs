@@ -3,7 +3,6 @@
 //! The worker's thread is reached through the clock of the options, which is read for the timestamp of an operation
 //! beside those that are proven.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -13,36 +12,12 @@ use barograph_engine::Settings;
 use barograph_http::{Policy, Resolved};
 use barograph_model::Nanos;
 use barograph_scenario::Scenario;
-use barograph_testkit::{Act, Answer, Server, always};
+use barograph_testkit::{Act, Answer, Counting, Server, always};
 use barograph_workload_scenario::{Options, Reasons, runnable};
 
-struct Counting;
-
 thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     static CALLS: Cell<u64> = const { Cell::new(0) };
     static AT_START: Cell<u64> = const { Cell::new(0) };
-}
-
-#[expect(unsafe_code, reason = "an allocator that counts has to be one")]
-// SAFETY: every call is handed to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.realloc(place, layout, size) }
-    }
 }
 
 #[global_allocator]
@@ -59,9 +34,9 @@ fn clock() -> Nanos {
     let calls = CALLS.get() + 1;
     CALLS.set(calls);
     if calls == WARM {
-        AT_START.set(ALLOCATIONS.get());
+        AT_START.set(barograph_testkit::allocations());
     } else if calls == WARM + COUNTED {
-        let allocations = ALLOCATIONS.get() - AT_START.get();
+        let allocations = barograph_testkit::allocations() - AT_START.get();
         if let Some(tell) = &*TOLD.lock().unwrap() {
             tell.try_send(allocations).unwrap();
         }
