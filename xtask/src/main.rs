@@ -1,6 +1,7 @@
 //! The one door for maintainers: `cargo xtask test` is everything the server runs, `cargo xtask tidy` the house rules.
 
 mod bench;
+mod ferretdb;
 mod packages;
 mod say;
 mod steps;
@@ -15,8 +16,10 @@ use say::say;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   test           format, clippy, tidy, tests and documentation; ends with one line `N passed, N failed, N skipped`
+  tools          what tests need and is missing: Debian packages as root, FerretDB where Go is installed
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
-  bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)";
+  bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
+  bench auction  the auction application on its stores, buses and proxies (see bench auction --help)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,12 +27,14 @@ fn main() -> ExitCode {
     let root = root();
     let done = match arguments.as_slice() {
         ["test"] => steps::test(&root),
+        ["tools"] => Ok(packages::install_missing() + ferretdb::build_missing(&root) == 0),
         ["tidy"] => tidy_alone(&root),
         ["bench", "driver", "--help"] => {
             say(bench::USAGE);
             return ExitCode::SUCCESS;
         }
         ["bench", "driver", options @ ..] => bench::driver(&root, options),
+        ["bench", "auction", words @ ..] => bench::auction(&root, words),
         ["help" | "--help" | "-h"] => {
             say(USAGE);
             return ExitCode::SUCCESS;

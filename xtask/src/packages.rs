@@ -1,6 +1,8 @@
 //! Debian packages that some tests need: installed when they are missing and this process may, else a stated skip.
 
-use std::os::unix::fs::MetadataExt;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -9,17 +11,32 @@ use crate::say::say;
 /// A package and the tests that need it.
 struct Package {
     name: &'static str,
-    /// A program it installs; the package is there when one of these folders holds it.
+    /// A program it installs; the package is there when one of the usual folders holds it, or this file exists. A `*`
+    /// stands for the version in a folder's name.
     program: &'static str,
     needed_by: &'static str,
 }
 
 const PACKAGES: &[Package] = &[
     Package { name: "chromium", program: "chromium", needed_by: "the test that opens a report in a browser" },
+    Package { name: "chromium-driver", program: "chromedriver", needed_by: "the tests of the web pages" },
+    Package { name: "haproxy", program: "haproxy", needed_by: "the tests that go through a load balancer" },
+    Package { name: "mariadb-server", program: "mariadbd", needed_by: "the tests of stores against MariaDB" },
+    Package { name: "nats-server", program: "nats-server", needed_by: "the tests of the bus against NATS" },
     Package {
         name: "nginx-light",
         program: "nginx",
-        needed_by: "the tests of `barograph http` against nginx",
+        needed_by: "the tests of `barograph http` and of the web tier against nginx",
+    },
+    Package {
+        name: "postgresql",
+        program: "/usr/lib/postgresql/*/bin/postgres",
+        needed_by: "the tests of stores against PostgreSQL",
+    },
+    Package {
+        name: "rabbitmq-server",
+        program: "/usr/lib/rabbitmq/bin/rabbitmq-server",
+        needed_by: "the tests of the bus against RabbitMQ",
     },
 ];
 
@@ -34,12 +51,15 @@ pub(crate) fn install_missing() -> u32 {
     if is_root() {
         let mut command = Command::new("apt-get");
         command.args(["install", "-y", "--no-install-recommends"]).args(missing.iter().map(|p| p.name));
+        // Tests start services of their own; those of the system would take ports, memory and time.
+        let refusal = Refusal::of_starts();
         // A failure shows in what is still missing below; nothing else depends on it.
         let updated = Command::new("apt-get").args(["-q", "update"]).status();
         let installed = command.env("DEBIAN_FRONTEND", "noninteractive").status();
         if let Err(error) = updated.and(installed) {
             say(&format!("apt-get did not run: {error}"));
         }
+        drop(refusal);
     }
     let still: Vec<&Package> = missing.into_iter().filter(|package| !present(package.program)).collect();
     for package in &still {
@@ -51,8 +71,41 @@ pub(crate) fn install_missing() -> u32 {
     u32::try_from(still.len()).expect("the list is short")
 }
 
-fn present(program: &str) -> bool {
+/// Whether a program is in one of the usual folders, or at its own place.
+pub(crate) fn present(program: &str) -> bool {
+    if let Some((folders, rest)) = program.split_once("/*/") {
+        let versions = fs::read_dir(folders).into_iter().flatten().flatten();
+        return versions.into_iter().any(|version| version.path().join(rest).is_file());
+    }
+    // A whole path stays what it is when it is joined.
     FOLDERS.iter().any(|folder| Path::new(folder).join(program).is_file())
+}
+
+/// While it lives, packages that are installed do not start the services they bring.
+struct Refusal {
+    /// Whether the file was made here; one that was there before stays as it is.
+    made: bool,
+}
+
+/// Debian's installers ask this program, and 101 means no.
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+impl Refusal {
+    fn of_starts() -> Self {
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(POLICY);
+        let made = file.and_then(|mut file| file.write_all(b"#!/bin/sh\nexit 101\n")).is_ok();
+        Refusal { made }
+    }
+}
+
+impl Drop for Refusal {
+    fn drop(&mut self) {
+        if self.made
+            && let Err(error) = fs::remove_file(POLICY)
+        {
+            say(&format!("{POLICY} is still there and keeps services from starting: {error}"));
+        }
+    }
 }
 
 /// The files of a process in /proc belong to its user.
@@ -68,5 +121,16 @@ mod tests {
     fn a_program_is_looked_for_in_the_usual_folders() {
         assert!(present("sh"));
         assert!(!present("no-such-program-anywhere"));
+        assert!(present("/bin/sh") && !present("/bin/no-such-program-anywhere"));
+    }
+
+    #[test]
+    fn a_star_is_any_version() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("15/bin")).unwrap();
+        fs::write(folder.path().join("15/bin/postgres"), "").unwrap();
+        let place = folder.path().display();
+        assert!(present(&format!("{place}/*/bin/postgres")) && !present(&format!("{place}/*/bin/initdb")));
+        assert!(!present(&format!("{place}/none/*/bin/postgres")));
     }
 }

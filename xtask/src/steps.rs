@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 
+use crate::ferretdb;
 use crate::packages;
 use crate::say::say;
 use crate::tests_run::{self, Tally};
@@ -65,7 +66,7 @@ impl Report {
 /// Runs everything; true when all of it succeeded.
 pub(crate) fn test(root: &Path) -> anyhow::Result<bool> {
     let mut report = Report { good: true, ..Report::default() };
-    report.tally.skipped += packages::install_missing();
+    report.tally.skipped += packages::install_missing() + ferretdb::build_missing(root);
     report.step(FORMAT.name, |_| cargo(root, &FORMAT))?;
     report.step(CLIPPY.name, |_| cargo(root, &CLIPPY))?;
     report.step("tidy", |_| crate::tidy_alone(root))?;

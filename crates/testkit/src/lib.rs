@@ -3,6 +3,8 @@
 //! Three of them. [`Server`] does to every request what a script says, down to single bytes. [`TimedServer`] answers
 //! at times that can be computed exactly. [`Site`] speaks the protocols well, as a real service would. Each runs in a
 //! thread of its own, listens on a free port of this machine, and stops when it is dropped.
+//!
+//! Real services, such as databases, are in [`services`].
 
 mod act;
 mod authority;
@@ -12,6 +14,7 @@ pub mod pieces;
 mod request;
 mod serve;
 mod server;
+pub mod services;
 mod site;
 mod thread;
 mod timed;
