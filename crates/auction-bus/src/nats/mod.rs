@@ -1,0 +1,125 @@
+//! NATS, spoken to in its own text protocol.
+//!
+//! Not through a client library: the usual one hands each subscription its own queue, and then messages to all and
+//! messages to the inbox of one sender can overtake each other. On one connection the server keeps them in order.
+
+mod speech;
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::bounds::READ_BYTES;
+use crate::codec::{Broker, Link, LinkError};
+use crate::url::Server;
+use crate::{MAX_BODY_BYTES, Place};
+use speech::{Line, Listener, Pings, Speaker};
+
+/// A NATS server, and who we are there.
+pub(crate) struct Nats {
+    server: Server,
+    namespace: String,
+    node: String,
+}
+
+impl Nats {
+    pub(crate) fn new(server: &Server, place: Place<'_>) -> Nats {
+        let (namespace, node) = (place.namespace.to_owned(), place.node.to_owned());
+        Nats { server: server.clone(), namespace, node }
+    }
+
+    /// What is said once the server has introduced itself. The pong tells that it has taken the subscriptions.
+    fn introduction(&self) -> String {
+        let mut connect = json!({
+            "verbose": false,
+            "pedantic": false,
+            "tls_required": false,
+            "echo": true,
+            "name": self.node,
+            "lang": "rust",
+            "version": env!("CARGO_PKG_VERSION"),
+            "protocol": 1,
+        });
+        match (&self.server.user, &self.server.password) {
+            (Some(user), Some(password)) => {
+                connect["user"] = json!(user);
+                connect["pass"] = json!(password);
+            }
+            (Some(token), None) => connect["auth_token"] = json!(token),
+            _ => {}
+        }
+        let (all, inbox) = (speech::all(&self.namespace), speech::inbox(&self.namespace, &self.node));
+        let (all_id, inbox_id) = (speech::ALL_ID, speech::INBOX_ID);
+        format!("CONNECT {connect}\r\nSUB {all} {all_id}\r\nSUB {inbox} {inbox_id}\r\nPING\r\n")
+    }
+}
+
+impl Broker for Nats {
+    type Encoder = Speaker;
+    type Decoder = Listener;
+
+    async fn open(&self) -> Result<Link<Speaker, Listener>, LinkError> {
+        let mut stream = TcpStream::connect((self.server.host.as_str(), self.server.port)).await?;
+        stream.set_nodelay(true)?;
+        let mut read = BytesMut::with_capacity(READ_BYTES);
+        let Line::Info(info) = hear(&mut stream, &mut read).await? else {
+            return Err(LinkError::protocol("another greeting than INFO"));
+        };
+        let version = introduced(&info)?;
+        stream.write_all(self.introduction().as_bytes()).await?;
+        loop {
+            match hear(&mut stream, &mut read).await? {
+                Line::Pong => break,
+                Line::Ping => stream.write_all(speech::PONG).await?,
+                Line::Info(_) | Line::Fine => {}
+                // A message that comes between SUB and PONG would be lost here; it may be, before `Connected`. But
+                // its body is not a line, so the server is asked for nothing else until it is out of the way.
+                Line::Message { bytes, .. } => skip(&mut stream, &mut read, bytes).await?,
+            }
+        }
+        let description = format!("NATS {version} at {}, transient messages", self.server);
+        let pings = Arc::new(Pings::default());
+        let encoder = Speaker::new(&self.namespace, Arc::clone(&pings));
+        Ok(Link { stream, read, encoder, decoder: Listener::new(pings), description })
+    }
+}
+
+/// The server's version, if it takes us and our messages.
+fn introduced(info: &Value) -> Result<String, LinkError> {
+    if info["tls_required"] == true {
+        return Err(LinkError::protocol("it asks for TLS, which the bus does not speak"));
+    }
+    let limit = info["max_payload"].as_u64().unwrap_or(u64::MAX);
+    if limit < MAX_BODY_BYTES as u64 {
+        return Err(LinkError::protocol(format!(
+            "it takes {limit} bytes at most, {MAX_BODY_BYTES} are needed"
+        )));
+    }
+    Ok(info["version"].as_str().unwrap_or("of unknown version").to_owned())
+}
+
+async fn hear(stream: &mut TcpStream, read: &mut BytesMut) -> Result<Line, LinkError> {
+    loop {
+        if let Some(line) = speech::take_line(read)? {
+            return Ok(line);
+        }
+        more(stream, read).await?;
+    }
+}
+
+async fn skip(stream: &mut TcpStream, read: &mut BytesMut, bytes: usize) -> Result<(), LinkError> {
+    loop {
+        if speech::take_body(read, bytes)?.is_some() {
+            return Ok(());
+        }
+        more(stream, read).await?;
+    }
+}
+
+async fn more(stream: &mut TcpStream, read: &mut BytesMut) -> Result<(), LinkError> {
+    read.reserve(READ_BYTES);
+    if stream.read_buf(read).await? == 0 { Err(LinkError::Closed) } else { Ok(()) }
+}

@@ -1,0 +1,100 @@
+//! Reads a link for the application, no faster than the application takes what is heard.
+
+use std::sync::atomic::Ordering;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::bounds::{ACK_EVERY, ACK_IDLE, READ_BYTES, SILENCE_LIMIT};
+use crate::codec::{Decode, Incoming, LinkError};
+use crate::remote::Shared;
+use crate::writing::Mouth;
+use crate::{Delivery, Heard};
+
+/// The read half and what belongs to it.
+pub(crate) struct Ear<D> {
+    pub(crate) stream: OwnedReadHalf,
+    pub(crate) read: BytesMut,
+    pub(crate) decoder: D,
+}
+
+/// Whom the reading loop tells.
+pub(crate) struct Told<'a> {
+    pub(crate) heard: &'a mpsc::Sender<Heard>,
+    pub(crate) shared: &'a Shared,
+}
+
+impl Told<'_> {
+    /// Waits until the application has room: meanwhile nothing is read.
+    async fn message(&self, delivery: Delivery) {
+        // No room when nobody listens any more; the writing loop sees that too, and closes.
+        if let Ok(room) = self.heard.reserve().await {
+            self.shared.heard.fetch_add(1, Ordering::Relaxed);
+            room.send(Heard::Message(delivery));
+        }
+    }
+}
+
+/// Reads until the link is lost.
+pub(crate) async fn read_all<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth, told: &Told<'_>) -> LinkError {
+    loop {
+        if let Err(why) = read_once(ear, mouth, told).await {
+            return why;
+        }
+    }
+}
+
+/// Hands on what has been read, then reads more.
+async fn read_once<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth, told: &Told<'_>) -> Result<(), LinkError> {
+    while let Some(incoming) = ear.decoder.next(&mut ear.read)? {
+        match incoming {
+            Incoming::Message(delivery) => told.message(delivery).await,
+            Incoming::Answer(bytes) => mouth.lock().await.write_all(&bytes).await?,
+            Incoming::Chatter => {}
+            Incoming::Farewell => return Err(LinkError::Closed),
+        }
+        if ear.decoder.unacknowledged() >= ACK_EVERY {
+            acknowledge(&mut ear.decoder, mouth).await?;
+        }
+    }
+    ear.read.reserve(READ_BYTES);
+    if ear.decoder.unacknowledged() > 0 {
+        if let Ok(count) = timeout(ACK_IDLE, ear.stream.read_buf(&mut ear.read)).await {
+            return some(count?);
+        }
+        acknowledge(&mut ear.decoder, mouth).await?;
+    }
+    match timeout(SILENCE_LIMIT, ear.stream.read_buf(&mut ear.read)).await {
+        Ok(count) => some(count?),
+        Err(_) => Err(LinkError::Silent { seconds: SILENCE_LIMIT.as_secs() }),
+    }
+}
+
+fn some(count: usize) -> Result<(), LinkError> {
+    if count == 0 { Err(LinkError::Closed) } else { Ok(()) }
+}
+
+async fn acknowledge<D: Decode>(decoder: &mut D, mouth: &Mouth) -> Result<(), LinkError> {
+    let mut out = BytesMut::new();
+    decoder.acknowledge(&mut out);
+    Ok(mouth.lock().await.write_all(&out).await?)
+}
+
+/// Reads on without listening until the broker has answered the farewell: ending the connection with unread bytes
+/// would reset it, and the broker might lose what it has not read yet.
+pub(crate) async fn await_farewell<D: Decode>(ear: &mut Ear<D>, mouth: &Mouth) -> Result<(), LinkError> {
+    loop {
+        while let Some(incoming) = ear.decoder.next(&mut ear.read)? {
+            match incoming {
+                Incoming::Answer(bytes) => mouth.lock().await.write_all(&bytes).await?,
+                Incoming::Farewell => return Ok(()),
+                Incoming::Message(_) | Incoming::Chatter => {}
+            }
+        }
+        ear.read.reserve(READ_BYTES);
+        some(ear.stream.read_buf(&mut ear.read).await?)?;
+    }
+}

@@ -1,0 +1,106 @@
+//! A node's handle of a bus behind a broker. The link itself is kept by a task, see `session`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use crate::bounds::OPEN_LIMIT;
+use crate::codec::{Broker, Link, LinkError, Parcel};
+use crate::delays::Delays;
+use crate::session::Session;
+use crate::{Bus, Connected, Counts, Later, MAX_BODY_BYTES, SendError, Settings, To, name};
+
+/// What handle and task both see.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) up: AtomicBool,
+    pub(crate) sent: AtomicU64,
+    pub(crate) heard: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) reconnects: AtomicU64,
+}
+
+/// The handle.
+struct Remote {
+    outbox: mpsc::Sender<Parcel>,
+    /// Becomes true when the bus is to be closed. The task also ends when this is gone.
+    closing: watch::Sender<bool>,
+    shared: Arc<Shared>,
+    description: String,
+}
+
+/// One attempt, with its limit.
+pub(crate) async fn open<B: Broker>(broker: &B) -> Result<Link<B::Encoder, B::Decoder>, LinkError> {
+    let late = LinkError::Silent { seconds: OPEN_LIMIT.as_secs() };
+    timeout(OPEN_LIMIT, broker.open()).await.unwrap_or(Err(late))
+}
+
+/// Opens the first link and starts the task that keeps it.
+pub(crate) async fn connect<B: Broker>(broker: B, settings: &Settings) -> Result<Connected, LinkError> {
+    let link = open(&broker).await?;
+    let (outbox, queue) = mpsc::channel(settings.outbox.max(1));
+    let (heard, receiver) = mpsc::channel(settings.inbox.max(1));
+    let (closing, closed) = watch::channel(false);
+    let shared = Arc::new(Shared { up: AtomicBool::new(true), ..Shared::default() });
+    let description = link.description.clone();
+    let session = Session {
+        broker,
+        queue,
+        heard,
+        closing: closed,
+        shared: Arc::clone(&shared),
+        batch: Vec::new(),
+        delays: Delays::default(),
+    };
+    tokio::spawn(session.run(link));
+    Ok((Arc::new(Remote { outbox, closing, shared, description }), receiver))
+}
+
+impl Bus for Remote {
+    fn send(&self, to: To<'_>, body: Bytes) -> Result<(), SendError> {
+        if body.len() > MAX_BODY_BYTES {
+            return Err(SendError::TooLong { bytes: body.len() });
+        }
+        if let To::Node(node) = to {
+            name::check(node)?;
+        }
+        if !self.is_connected() {
+            return Err(SendError::Down);
+        }
+        match self.outbox.try_send(Parcel::new(to, body)) {
+            Ok(()) => {
+                self.shared.sent.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(mpsc::error::TrySendError::Full(_)) => Err(SendError::Full),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(SendError::Down),
+        }
+    }
+
+    fn is_connected(&self) -> bool {
+        self.shared.up.load(Ordering::Acquire)
+    }
+
+    fn describe(&self) -> String {
+        self.description.clone()
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            sent: self.shared.sent.load(Ordering::Relaxed),
+            heard: self.shared.heard.load(Ordering::Relaxed),
+            dropped: self.shared.dropped.load(Ordering::Relaxed),
+            reconnects: self.shared.reconnects.load(Ordering::Relaxed),
+        }
+    }
+
+    fn close(&self) -> Later<'_, ()> {
+        self.shared.up.store(false, Ordering::Release);
+        self.closing.send_replace(true);
+        // The task holds the other end until it is done, and its own limits bound that.
+        Box::pin(self.outbox.closed())
+    }
+}

@@ -1,0 +1,217 @@
+//! Where the bus is. A password goes in and never comes out in any text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Hub;
+
+const AMQP_PORT: u16 = 5672;
+const NATS_PORT: u16 = 4222;
+
+/// The longest part of an address: AMQP's short texts end there.
+const MAX_PART_BYTES: usize = 255;
+
+/// Where the bus is: `in-process`, `amqp://user:password@host:port/vhost` or `nats://user:password@host:port`.
+///
+/// Each reading of `in-process` makes a new hub; clones share it. User, password and vhost may be percent-encoded.
+/// What may be left out: the port, the user (RabbitMQ's `guest`), the vhost (`/`). A NATS user without a password is
+/// a token.
+#[derive(Clone)]
+pub struct BusUrl(pub(crate) Kind);
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    InProcess(Hub),
+    Amqp(Server),
+    Nats(Server),
+}
+
+/// A server and how to be let in. No `Debug`: it holds the password.
+#[derive(Clone)]
+pub(crate) struct Server {
+    /// Without the brackets of an IPv6 address.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    /// What follows the slash, RabbitMQ only.
+    pub(crate) vhost: String,
+}
+
+/// A text that says no place for a bus. The text itself may hold a password, so it is not repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadUrl {
+    /// Not one of the three kinds.
+    #[error(
+        "failed to read the bus: write in-process, amqp://user:password@host:port/vhost or nats://host:port"
+    )]
+    Kind,
+    /// No host, or one that is too long.
+    #[error("failed to read the host of the bus")]
+    Host,
+    /// Not a port.
+    #[error("failed to read the port of the bus: 1 to 65535")]
+    Port,
+    /// A percent sign without two hexadecimal digits, bytes that are not UTF-8, or more than 255 bytes.
+    #[error("failed to read user, password or vhost of the bus")]
+    Part,
+}
+
+impl BusUrl {
+    /// The bus of this process that goes through the hub.
+    pub fn in_process(hub: &Hub) -> BusUrl {
+        BusUrl(Kind::InProcess(hub.clone()))
+    }
+}
+
+impl FromStr for BusUrl {
+    type Err = BadUrl;
+
+    fn from_str(text: &str) -> Result<BusUrl, BadUrl> {
+        if text == "in-process" {
+            return Ok(BusUrl(Kind::InProcess(Hub::new())));
+        }
+        match text.split_once("://") {
+            Some(("amqp", rest)) => Ok(BusUrl(Kind::Amqp(server(rest, AMQP_PORT)?))),
+            Some(("nats", rest)) => Ok(BusUrl(Kind::Nats(server(rest, NATS_PORT)?))),
+            _ => Err(BadUrl::Kind),
+        }
+    }
+}
+
+impl fmt::Display for BusUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::InProcess(_) => f.write_str("in-process"),
+            Kind::Amqp(server) => write!(f, "amqp://{server}/{}", server.vhost),
+            Kind::Nats(server) => write!(f, "nats://{server}"),
+        }
+    }
+}
+
+impl fmt::Debug for BusUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BusUrl({self})")
+    }
+}
+
+/// Host and port only.
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+fn server(rest: &str, usual_port: u16) -> Result<Server, BadUrl> {
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (who, place) = match authority.rsplit_once('@') {
+        Some((who, place)) => (Some(who), place),
+        None => (None, authority),
+    };
+    let (host, port) = host_and_port(place, usual_port)?;
+    let (user, password) = match who.map(|who| who.split_once(':').unwrap_or((who, ""))) {
+        Some((user, "")) => (Some(decoded(user)?), None),
+        Some((user, password)) => (Some(decoded(user)?), Some(decoded(password)?)),
+        None => (None, None),
+    };
+    Ok(Server { host, port, user, password, vhost: decoded(path)? })
+}
+
+fn host_and_port(place: &str, usual_port: u16) -> Result<(String, u16), BadUrl> {
+    let (host, port) = match place.strip_prefix('[') {
+        Some(inside) => {
+            let (host, after) = inside.split_once(']').ok_or(BadUrl::Host)?;
+            let port =
+                if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or(BadUrl::Port)?) };
+            (host, port)
+        }
+        None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() || host.len() > MAX_PART_BYTES {
+        return Err(BadUrl::Host);
+    }
+    let port = match port {
+        None => usual_port,
+        Some(text) => text.parse().ok().filter(|port| *port != 0).ok_or(BadUrl::Port)?,
+    };
+    Ok((host.to_owned(), port))
+}
+
+/// Undoes percent-encoding.
+fn decoded(text: &str) -> Result<String, BadUrl> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let (pair, after) = rest.split_at_checked(2).ok_or(BadUrl::Part)?;
+        let digit = |b: u8| char::from(b).to_digit(16);
+        let (Some(high), Some(low)) = (digit(pair[0]), digit(pair[1])) else { return Err(BadUrl::Part) };
+        bytes.push(u8::try_from(high * 16 + low).map_err(|_| BadUrl::Part)?);
+        rest = after;
+    }
+    if bytes.len() > MAX_PART_BYTES || bytes.contains(&0) {
+        return Err(BadUrl::Part);
+    }
+    String::from_utf8(bytes).map_err(|_| BadUrl::Part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Server {
+        match text.parse::<BusUrl>().expect("a good address").0 {
+            Kind::Amqp(server) | Kind::Nats(server) => server,
+            Kind::InProcess(_) => panic!("{text} is a server"),
+        }
+    }
+
+    #[test]
+    fn addresses_are_read() {
+        let full = read("amqp://us%65r:p%40ss%2Fw@broker:15672/%2Fa");
+        assert_eq!((full.host.as_str(), full.port, full.vhost.as_str()), ("broker", 15672, "/a"));
+        assert_eq!((full.user.as_deref(), full.password.as_deref()), (Some("user"), Some("p@ss/w")));
+        let short = read("nats://[::1]");
+        assert_eq!((short.host.as_str(), short.port, short.user), ("::1", NATS_PORT, None));
+        assert_eq!(read("amqp://h").port, AMQP_PORT);
+        assert_eq!(read("nats://token@h:1").user.as_deref(), Some("token"));
+    }
+
+    #[test]
+    fn passwords_stay_inside() {
+        for text in ["amqp://me:secret@h:1/v", "nats://me:secret@h:1", "nats://secret@h:1"] {
+            let url: BusUrl = text.parse().expect("a good address");
+            let shown = format!("{url} {url:?} {:?}", text.replace('@', ":x@h:y@").parse::<BusUrl>().err());
+            assert!(!shown.contains("secret"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for (text, why) in [
+            ("", BadUrl::Kind),
+            ("amqps://h", BadUrl::Kind),
+            ("kafka://h", BadUrl::Kind),
+            ("amqp://", BadUrl::Host),
+            ("nats://u:p@", BadUrl::Host),
+            ("nats://[::1", BadUrl::Host),
+            ("nats://h:", BadUrl::Port),
+            ("nats://h:0", BadUrl::Port),
+            ("nats://h:65536", BadUrl::Port),
+            ("nats://[::1]1", BadUrl::Port),
+            ("amqp://a%4:b@h", BadUrl::Part),
+            ("amqp://h/%zz", BadUrl::Part),
+            ("amqp://h/%ff", BadUrl::Part),
+        ] {
+            assert_eq!(text.parse::<BusUrl>().err(), Some(why), "{text}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Writes what is queued to a link, together when it is much.
+
+use bytes::BytesMut;
+use tokio::io::AsyncWriteExt;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::{Mutex, mpsc};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::bounds::{BATCH, PING_EVERY, WRITE_BYTES};
+use crate::codec::{Encode, LinkError, Parcel};
+
+/// Both loops write: messages, acknowledgements, answers. No one waits for the other for long, because a broker reads
+/// whether or not we do.
+pub(crate) type Mouth = Mutex<OwnedWriteHalf>;
+
+/// What the writing loop works with.
+pub(crate) struct Writing<'a> {
+    pub(crate) queue: &'a mut mpsc::Receiver<Parcel>,
+    pub(crate) batch: &'a mut Vec<Parcel>,
+    pub(crate) mouth: &'a Mouth,
+}
+
+impl Writing<'_> {
+    async fn write(&self, out: &mut BytesMut) -> Result<(), LinkError> {
+        self.mouth.lock().await.write_all(out).await?;
+        out.clear();
+        Ok(())
+    }
+
+    /// Writes the batch in as few pieces as its length allows. What is left in it was not written whole.
+    async fn write_batch<E: Encode>(&mut self, encoder: &mut E, out: &mut BytesMut) -> Result<(), LinkError> {
+        while !self.batch.is_empty() {
+            let mut count = 0;
+            while count < self.batch.len() && out.len() < WRITE_BYTES {
+                encoder.message(&self.batch[count], out);
+                count += 1;
+            }
+            self.write(out).await?;
+            self.batch.drain(..count);
+        }
+        Ok(())
+    }
+}
+
+/// Writes what is queued, together when it is much, until `stop`; then the rest and the farewell.
+pub(crate) async fn write_all<E: Encode>(
+    writing: &mut Writing<'_>,
+    encoder: &mut E,
+    stop: impl Future<Output = ()>,
+) -> Result<(), LinkError> {
+    let mut stop = std::pin::pin!(stop);
+    let mut stopped = false;
+    let mut ping = interval(PING_EVERY);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut out = BytesMut::with_capacity(WRITE_BYTES);
+    loop {
+        tokio::select! {
+            taken = writing.queue.recv_many(writing.batch, BATCH) => {
+                if taken == 0 {
+                    encoder.farewell(&mut out);
+                    return writing.write(&mut out).await;
+                }
+                writing.write_batch(encoder, &mut out).await?;
+            }
+            _ = ping.tick() => {
+                encoder.ping(&mut out);
+                writing.write(&mut out).await?;
+            }
+            () = &mut stop, if !stopped => {
+                stopped = true;
+                // What is queued can still be taken out; then the queue ends.
+                writing.queue.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Brokers that die, refuse, or say nothing.
+
+mod common;
+
+use std::error::Error;
+
+use barograph_auction_bus::{BusUrl, ConnectError, Heard, Place, SendError, Settings, Through, To, connect};
+use barograph_testkit::services::{self, Missing, Service};
+use bytes::Bytes;
+use common::{Next, Node, in_time, text};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+fn url(text: &str) -> BusUrl {
+    text.parse().expect("an address")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rabbitmq_dies_and_comes_back() {
+    dies_and_comes_back(services::rabbitmq).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nats_dies_and_comes_back() {
+    dies_and_comes_back(services::nats).await;
+}
+
+async fn dies_and_comes_back(start: fn() -> Result<Service, Missing>) {
+    let Some(mut service) = services::or_skip(tokio::task::block_in_place(start)) else { return };
+    let (url, settings) = (url(service.url()), Settings::default());
+    let mut a = Node::connect(&url, Place { namespace: "dies", node: "a" }, &settings).await;
+    let mut b = Node::connect(&url, Place { namespace: "dies", node: "b" }, &settings).await;
+    a.send(To::Node("b"), "before").await;
+    assert_eq!(b.message().await, (Through::Inbox, text("before")));
+
+    tokio::task::block_in_place(|| service.kill());
+    assert_eq!((a.next().await, b.next().await), (Next::Lost, Next::Lost));
+    assert!(!a.bus.is_connected() && !b.bus.is_connected());
+    assert_eq!(a.bus.send(To::All, Bytes::new()), Err(SendError::Down));
+
+    tokio::task::block_in_place(|| service.restart());
+    assert_eq!((a.next().await, b.next().await), (Next::Connected, Next::Connected));
+    a.send(To::All, "after").await;
+    assert_eq!(a.message().await, (Through::All, text("after")));
+    assert_eq!(b.message().await, (Through::All, text("after")));
+    b.send(To::Node("a"), "back").await;
+    assert_eq!(a.message().await, (Through::Inbox, text("back")));
+    assert_eq!((a.bus.counts().reconnects, b.bus.counts().reconnects), (1, 1));
+
+    // Closing does not wait for a broker that is away.
+    tokio::task::block_in_place(|| service.kill());
+    assert_eq!(a.next().await, Next::Lost);
+    in_time(a.bus.close()).await;
+    assert_eq!(in_time(a.heard.recv()).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_password_is_said_and_not_shown() {
+    let started = tokio::task::block_in_place(services::rabbitmq_shared);
+    let Some(service) = services::or_skip(started) else { return };
+    let wrong = url(&service.url().replace("amqp://", "amqp://guest:wr0ng@"));
+    let error = refused(&wrong).await;
+    assert!(error.contains("403"), "{error}");
+    assert!(error.contains("amqp://127.0.0.1") && !error.contains("wr0ng"), "{error}");
+}
+
+#[tokio::test]
+async fn a_closed_port_is_an_error() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    drop(listener);
+    for scheme in ["amqp", "nats"] {
+        let error = refused(&url(&format!("{scheme}://127.0.0.1:{port}"))).await;
+        assert!(error.contains("failed to talk to the broker"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn names_are_checked_first() {
+    for place in [Place { namespace: "a.b", node: "n" }, Place { namespace: "a", node: "" }] {
+        let refused = connect(&url("in-process"), place, &Settings::default()).await;
+        assert!(matches!(refused.map(|_| ()), Err(ConnectError::Name(_))), "{place:?}");
+    }
+}
+
+/// The runtime's clock jumps to the next timer as soon as nothing else can happen.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_is_given_up() {
+    let (listener, port) = listener().await;
+    for scheme in ["amqp", "nats"] {
+        let error = refused(&url(&format!("{scheme}://127.0.0.1:{port}"))).await;
+        assert!(error.contains("within 5 s"), "{error}");
+    }
+    drop(listener);
+}
+
+/// The real one says so after ten seconds of not being read; what it says is what counts here.
+#[tokio::test]
+async fn nats_that_finds_us_slow_is_lost_and_found() {
+    let (listener, port) = listener().await;
+    let server = async {
+        let mut first = greet(&listener).await;
+        first.write_all(b"MSG slow.all 1 3\r\none\r\n-ERR 'Slow Consumer'\r\n").await.expect("open");
+        let mut second = greet(&listener).await;
+        second.write_all(b"MSG slow.all 1 3\r\ntwo\r\n").await.expect("open");
+        // Held until the other side goes.
+        let _ = second.read_line(&mut String::new()).await;
+        second
+    };
+    let client = async {
+        let url = url(&format!("nats://127.0.0.1:{port}"));
+        let mut node =
+            Node::connect(&url, Place { namespace: "slow", node: "a" }, &Settings::default()).await;
+        assert_eq!(node.message().await.1, text("one"));
+        let Some(Heard::Lost { why }) = in_time(node.heard.recv()).await else { panic!("the link was lost") };
+        assert!(why.contains("Slow Consumer"), "{why}");
+        assert_eq!(node.next().await, Next::Connected);
+        assert_eq!(node.message().await.1, text("two"));
+        assert!(node.bus.describe().starts_with("NATS 9.9 at 127.0.0.1:"), "{}", node.bus.describe());
+    };
+    let _ = tokio::join!(server, client);
+}
+
+/// The first attempt is made at once, the one after the next loss half a second later.
+#[tokio::test]
+async fn a_server_that_throws_us_out_is_not_asked_in_a_tight_loop() {
+    let (listener, port) = listener().await;
+    let server = async {
+        let mut times = Vec::new();
+        for _ in 0..3 {
+            drop(greet(&listener).await);
+            times.push(tokio::time::Instant::now());
+        }
+        times
+    };
+    let url = url(&format!("nats://127.0.0.1:{port}"));
+    let (place, settings) = (Place { namespace: "thrown", node: "a" }, Settings::default());
+    let (times, node) = tokio::join!(server, Node::connect(&url, place, &settings));
+    let waits = [times[1] - times[0], times[2] - times[1]];
+    assert!(waits[0] < waits[1] && waits[1].as_millis() >= 500, "{waits:?}");
+    drop(node);
+}
+
+/// A server that stops talking without closing, as one does whose machine has lost its power.
+#[tokio::test]
+async fn a_silent_link_is_lost() {
+    let (listener, port) = listener().await;
+    let url = url(&format!("nats://127.0.0.1:{port}"));
+    let settings = Settings::default();
+    let (mut node, server) = tokio::join!(
+        Node::connect(&url, Place { namespace: "silent", node: "a" }, &settings),
+        greet(&listener),
+    );
+    // From here on only timers are left to happen.
+    tokio::time::pause();
+    let Some(Heard::Lost { why }) = node.heard.recv().await else { panic!("the link was lost") };
+    assert!(why.contains("within 20 s"), "{why}");
+    assert_eq!(node.bus.send(To::All, Bytes::new()), Err(SendError::Down));
+    drop(server);
+}
+
+async fn listener() -> (TcpListener, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    (listener, port)
+}
+
+/// Plays NATS until the subscriptions are made.
+async fn greet(listener: &TcpListener) -> BufReader<TcpStream> {
+    let (stream, _) = listener.accept().await.expect("a connection");
+    let mut stream = BufReader::new(stream);
+    stream.write_all(b"INFO {\"version\":\"9.9\",\"max_payload\":1048576}\r\n").await.expect("open");
+    let mut line = String::new();
+    while !line.starts_with("PING") {
+        line.clear();
+        stream.read_line(&mut line).await.expect("open");
+    }
+    stream.write_all(b"PONG\r\n").await.expect("open");
+    stream
+}
+
+/// The error of a first attempt, with its causes.
+async fn refused(url: &BusUrl) -> String {
+    let place = Place { namespace: "refused", node: "a" };
+    match connect(url, place, &Settings::default()).await {
+        Ok(_) => panic!("it was let in"),
+        Err(error) => {
+            let cause =
+                error.source().map(|cause: &(dyn Error + 'static)| cause.to_string()).unwrap_or_default();
+            format!("{error}: {cause}")
+        }
+    }
+}
