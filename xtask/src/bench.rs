@@ -1,7 +1,10 @@
 //! `cargo xtask bench driver`: the cost of our driver and of others on the same target, as a page with tables.
 //!
 //! It installs nothing: a tool that is not here is named with the command that installs it.
+//!
+//! `cargo xtask bench auction` is beside it: the application, measured by an example of the program.
 
+mod auction;
 mod machine;
 mod nginx;
 mod options;
@@ -26,6 +29,7 @@ use sections::{Contender, Found, Section};
 use table::Run;
 use tools::TOOLS;
 
+pub(crate) use auction::auction;
 pub(crate) use options::USAGE;
 
 /// The core of the target, and the core of whoever drives it.

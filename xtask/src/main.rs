@@ -2,6 +2,7 @@
 
 mod bench;
 mod ferretdb;
+mod fuzz_api;
 mod packages;
 mod say;
 mod steps;
@@ -19,7 +20,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tools          what tests need and is missing: Debian packages as root, FerretDB where Go is installed
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
-  bench auction  the auction application on its stores, buses and proxies (see bench auction --help)";
+  bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
+  fuzz-api       the auction's resources against their OpenAPI document (see fuzz-api --help)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +37,11 @@ fn main() -> ExitCode {
         }
         ["bench", "driver", options @ ..] => bench::driver(&root, options),
         ["bench", "auction", words @ ..] => bench::auction(&root, words),
+        ["fuzz-api", "--help"] => {
+            say(fuzz_api::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        ["fuzz-api", words @ ..] => fuzz_api::run(&root, words),
         ["help" | "--help" | "-h"] => {
             say(USAGE);
             return ExitCode::SUCCESS;

@@ -37,3 +37,24 @@ pub struct Auction {
     /// Who holds it.
     pub auctioneer_id: UserId,
 }
+
+/// Query of `GET /auction`: what is `None` does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuctionQuery {
+    /// With this text in the name, whatever the case. At most [`crate::MAX_SEARCH`] characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// In this category, exactly. At most [`crate::MAX_CATEGORY`] characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// In this state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<AuctionState>,
+    /// Number of the page, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// Entries per page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<u32>,
+}

@@ -50,6 +50,7 @@ pub struct BidRequest {
     /// The item.
     pub item_id: ItemId,
     /// The amount offered, in cents.
+    #[serde(deserialize_with = "crate::whole::required")]
     pub amount_cents: Cents,
 }
 
@@ -73,6 +74,8 @@ pub enum BidOutcome {
     High,
     /// Bought the item.
     Winning,
+    /// Is stored, and it is not yet certain that it is accepted.
+    Proposed,
 }
 
 /// One stored bid of a user.

@@ -17,10 +17,18 @@ pub enum ErrorCode {
     NotFound,
     /// The resource does not know this verb (405).
     MethodNotAllowed,
+    /// The upload is not an image: not by its content type, or not by its first bytes (406).
+    NotAnImage,
     /// A long poll ended without news (408).
     NoNews,
+    /// The body of the request did not come in time (408).
+    TooSlow,
     /// The user name is taken (409).
     NameTaken,
+    /// An auction lists the item, so it stays as it is (409).
+    ItemListed,
+    /// The item has as many images as an item may have (409).
+    TooManyImages,
     /// The auction has not begun (409).
     AuctionNotRunning,
     /// The caller does not attend the auction (409).
@@ -33,6 +41,8 @@ pub enum ErrorCode {
     TooLarge,
     /// The body is not JSON by its content type (415).
     NotJson,
+    /// The body is not `multipart/form-data` by its content type (415).
+    NotMultipart,
     /// A queue is full; trying again later is sensible (503).
     Busy,
     /// The application is about to stop (503).

@@ -18,6 +18,7 @@ macro_rules! id {
         #[serde(transparent)]
         pub struct $name(
             /// The number on the wire and in the stores; at least 1.
+            #[serde(deserialize_with = "crate::whole::required")]
             pub i64,
         );
 

@@ -1,9 +1,9 @@
-//! Items, their images, and purchases.
+//! Items and purchases.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{AuctionId, Cents, ImageId, ItemId, Millis, UserId};
+use crate::{AuctionId, Cents, ImageLink, ItemId, Millis, UserId};
 
 /// How worn an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -52,50 +52,6 @@ pub enum ItemState {
     Sold,
 }
 
-/// One image of an item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ImageLink {
-    /// Names the image.
-    pub id: ImageId,
-    /// Path to the image; add `?size=` with one of `sizes`.
-    pub href: String,
-    /// The sizes this image exists in.
-    pub sizes: Vec<ImageSize>,
-}
-
-/// How large a copy of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ImageSize {
-    /// Fits in 100 x 100.
-    Thumbnail,
-    /// Fits in 350 x 350.
-    Preview,
-    /// As taken.
-    Full,
-}
-
-impl ImageSize {
-    /// The name on the wire and in the image store.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            ImageSize::Thumbnail => "thumbnail",
-            ImageSize::Preview => "preview",
-            ImageSize::Full => "full",
-        }
-    }
-}
-
-/// Query of an image resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ImageQuery {
-    /// Which size.
-    pub size: ImageSize,
-}
-
 /// An item, in lists and alone, with links to its own images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -131,16 +87,70 @@ pub struct Item {
 pub struct NewItem {
     /// How worn it is.
     pub condition: Condition,
-    /// Who made it, at most 100 bytes.
+    /// Who made it.
     pub manufacturer: String,
-    /// What it is, in one line, at most 127 bytes.
+    /// What it is, in one line.
     pub short_description: String,
-    /// What it is, at most 1024 bytes.
+    /// What it is.
     pub long_description: String,
     /// When it was made.
+    #[serde(deserialize_with = "crate::whole::required")]
     pub origin_ms: Millis,
-    /// The amount bidding starts at, in cents; not negative.
+    /// The amount bidding starts at, in cents.
+    #[serde(deserialize_with = "crate::whole::required")]
     pub starting_bid_cents: Cents,
+}
+
+/// Body of `PUT /item/{id}`: what changes; absent fields stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemUpdate {
+    /// Another condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
+    /// Another maker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manufacturer: Option<String>,
+    /// What it is, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_description: Option<String>,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long_description: Option<String>,
+    /// When it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::whole::optional")]
+    pub origin_ms: Option<Millis>,
+    /// The amount bidding starts at, in cents.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::whole::optional")]
+    pub starting_bid_cents: Option<Cents>,
+}
+
+/// Query of `GET /item`: what is `None` does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemQuery {
+    /// With all of these words in the short description, whatever the case; the last may be the beginning of a word.
+    /// At most [`crate::MAX_SEARCH`] characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// In this state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<ItemState>,
+    /// In this condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<Condition>,
+    /// With a starting bid of at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_cents: Option<Cents>,
+    /// With a starting bid of at most this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_cents: Option<Cents>,
+    /// Number of the page, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// Entries per page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<u32>,
 }
 
 /// One item that a user bought.

@@ -9,23 +9,29 @@ mod auction;
 mod bid;
 mod error;
 mod ids;
+mod image;
 mod item;
+mod limits;
 mod openapi;
 mod ops;
 mod page;
 pub mod routes;
 mod user;
+mod whole;
 
 pub use attendance::{AttendanceRecord, AttendanceState, JoinRequest};
-pub use auction::{Auction, AuctionState};
+pub use auction::{Auction, AuctionQuery, AuctionState};
 pub use bid::{BidAccepted, BidOutcome, BidRecord, BidRequest, BidState, BidUpdate};
 pub use error::{ErrorBody, ErrorCode};
 pub use ids::{AuctionId, Cents, ImageId, ItemId, Millis, UserId};
-pub use item::{
-    Condition, ImageLink, ImageQuery, ImageSize, Item, ItemState, NewItem, Purchase, PurchaseQuery,
-};
+pub use image::{ImageAccepted, ImageLink, ImageQuery, ImageSize};
+pub use item::{Condition, Item, ItemQuery, ItemState, ItemUpdate, NewItem, Purchase, PurchaseQuery};
+pub use limits::*;
 pub use openapi::{openapi, openapi_json};
-pub use ops::{CheckCounts, CheckReport, Health};
+pub use ops::{
+    BusState, CheckCounts, CheckReport, ClusterView, Drain, Health, Leadership, MemberStanding, MemberView,
+    Role, StoreView, Tier,
+};
 pub use page::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, Page, PageQuery};
 pub use user::{LoginRequest, LoginResponse, NewUser, User, UserUpdate};
 

@@ -27,7 +27,7 @@ pub struct Page<T> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageQuery {
-    /// Number of the page, from 0; 0 when absent.
+    /// Number of the page, from 0 to [`crate::MAX_PAGE`]; 0 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Entries per page, 1 to [`MAX_PAGE_SIZE`]; [`DEFAULT_PAGE_SIZE`] when absent.

@@ -57,7 +57,7 @@ pub struct User {
 pub struct NewUser {
     /// The name to log in with; 409 when it is taken.
     pub name: String,
-    /// The password in clear, 1 to 128 bytes.
+    /// The password in clear.
     pub password: String,
     /// First name.
     pub first_name: String,

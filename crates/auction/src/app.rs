@@ -1,21 +1,34 @@
-//! The application: stores, caches, bus and auctioneer put together, without any HTTP.
+//! The application: stores, caches, bus, auctioneer and register put together, without any HTTP.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use barograph_auction_api::{AuctionId, ImageId, ItemId, UserId};
+use barograph_auction_api::{
+    AuctionId, ImageId, ImageLink, Item, ItemId, Millis, Role, Tier, UserId, routes,
+};
+use barograph_auction_bus::{Bus, SendError, Settings, To, connect};
+use barograph_auction_live::Bidding;
+use barograph_auction_store::{Beat, Described, Events, Registry, Relational, StoreError, Window, codes};
+use barograph_store_images::{PictureError, Pictures};
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::auctioneer::{Auctioneer, CHANGES, Command, QUEUE};
-use crate::bus::Bus;
 use crate::cache::Shelf;
-use crate::check::Initial;
+use crate::channels::{Channels, From};
 use crate::clock::Clock;
-use crate::images::Images;
-use crate::publisher::{self, Trouble, with_cause};
-use crate::store::{self, Store, StoreError, Window, WriterThreads};
+use crate::cluster::{self, Known};
+use crate::ids::Ids;
+use crate::messages::{Bid, Message};
+use crate::metrics::Metrics;
+use crate::publisher::{self, Trouble};
+use crate::settings::ServeConfig;
+use crate::stores::{Opened, open};
+use crate::{check, hear};
 
 /// Sessions kept in memory: two connections' worth for each user of the largest size.
 const SESSIONS: usize = 100_000;
@@ -27,8 +40,12 @@ const ITEMS: usize = 60_000;
 const ITEM_PAGES: usize = 10_000;
 /// Pages of running auctions kept as text.
 const LIVE_PAGES: usize = 2_000;
-/// How often the application looks whether a future auction has begun, at most.
-const BEGIN_CHECK: std::time::Duration = std::time::Duration::from_secs(60);
+/// How long a start waits for the node's auctions.
+const FIRST_CLAIMS: std::time::Duration = std::time::Duration::from_secs(60);
+/// How long an end waits for the stores to take what was decided.
+const LAST_STORE: std::time::Duration = std::time::Duration::from_secs(20);
+/// Looks at the register in a start: one to learn of the cluster, one to be assigned, one to claim, and one to see it.
+const FIRST_LOOKS: u32 = 4;
 
 /// Why the application could not start.
 #[derive(Debug, thiserror::Error)]
@@ -50,21 +67,25 @@ pub enum StartError {
         #[source]
         source: std::io::Error,
     },
+    /// The stores hold different data sets.
+    #[error(
+        "the relational store holds data set {relational} and the event store {events}: load both from one fill"
+    )]
+    Unlike {
+        /// Stamp of the relational store.
+        relational: String,
+        /// Stamp of the event store.
+        events: String,
+    },
     /// A store could not be opened or read.
     #[error("cannot open the stores")]
     Store(#[from] StoreError),
-    /// The image folder could not be opened.
+    /// The image store could not be opened.
     #[error("cannot open the image store")]
-    Images(#[from] object_store::Error),
-}
-
-/// Where the data are and how much may be kept in memory.
-#[derive(Clone, Debug)]
-pub(crate) struct Places {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) state_dir: PathBuf,
-    pub(crate) cache_bytes: u64,
-    pub(crate) readers: usize,
+    Images(#[from] PictureError),
+    /// The bus could not be reached.
+    #[error("cannot reach the bus")]
+    Bus(#[from] barograph_auction_bus::ConnectError),
 }
 
 /// An item as it is served, and which images are its own.
@@ -76,17 +97,43 @@ pub(crate) struct ItemEntry {
 
 /// Everything a request may need.
 pub(crate) struct App {
-    pub(crate) store: Arc<Store>,
-    pub(crate) bus: Arc<Bus>,
-    pub(crate) images: Images,
+    pub(crate) node: Arc<str>,
+    pub(crate) role: Role,
+    /// What the node says to the register.
+    pub(crate) sign: Beat,
+    /// Whether there is nobody else.
+    pub(crate) alone: bool,
+    pub(crate) relational: Arc<dyn Relational>,
+    /// The same store over connections of its own: what the auctioneer decided never waits behind requests.
+    pub(crate) decisions: Arc<dyn Relational>,
+    pub(crate) events: Arc<dyn Events>,
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) images: Arc<Pictures>,
+    pub(crate) channels: Arc<Channels>,
+    pub(crate) bus: Option<Arc<dyn Bus>>,
+    pub(crate) known: Known,
     pub(crate) clock: Clock,
+    pub(crate) ids: Arc<Ids>,
     pub(crate) desk: mpsc::Sender<Command>,
-    pub(crate) trouble: Trouble,
-    /// Held while both stores take a batch of changes, and while the data checks take their view of both.
-    pub(crate) commit_gate: tokio::sync::Mutex<()>,
-    pub(crate) initial: Initial,
-    pub(crate) state_dir: PathBuf,
-    /// Who holds a token. There is no cache of users besides: a read by id costs as little as a lookup and a copy.
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) prometheus: Mutex<prometheus_client::registry::Registry>,
+    /// What keeps the application from working for good.
+    pub(crate) broken: Trouble,
+    /// What keeps it from working for a while.
+    pub(crate) passing: Trouble,
+    /// The register was not reached at the last try.
+    pub(crate) late: AtomicBool,
+    /// The register has changed, or may have.
+    pub(crate) look: Notify,
+    /// Auctions were taken or let go.
+    pub(crate) claims_done: Notify,
+    /// When the next future auction begins; `None` before anybody has asked.
+    pub(crate) next_begin: Mutex<Option<Millis>>,
+    /// Something that others must hear could not be said.
+    unsaid: AtomicBool,
+    /// Held while the data are checked: one check at a time reads all there is.
+    pub(crate) checking: tokio::sync::Mutex<()>,
+    /// Who holds a token. There is no cache of users besides: their credit changes with every sale.
     pub(crate) sessions: Shelf<u128, UserId>,
     pub(crate) auctions: Shelf<AuctionId, Bytes>,
     pub(crate) items: Shelf<ItemId, ItemEntry>,
@@ -99,92 +146,366 @@ pub(crate) struct App {
 pub(crate) struct Background {
     auctioneer: JoinHandle<()>,
     publisher: JoinHandle<()>,
-    herald: JoinHandle<()>,
+    cluster: JoinHandle<()>,
+    hear: Option<JoinHandle<()>>,
+    files: Option<barograph_store_sqlite::WriterThreads>,
 }
 
 impl App {
-    /// Resets the state, opens the stores and starts the auctioneer. Call within a runtime.
-    pub(crate) async fn start(places: &Places) -> Result<(Arc<App>, Background, WriterThreads), StartError> {
-        let Places { data_dir, state_dir, cache_bytes, readers } = places;
-        if !data_dir.join("marker.json").is_file() {
-            return Err(StartError::NotFilled { path: data_dir.clone() });
-        }
-        store::reset(data_dir, state_dir).map_err(|source| StartError::Copy {
-            from: data_dir.clone(),
-            to: state_dir.clone(),
-            source,
-        })?;
-        let (store, threads) = Store::open(state_dir, *readers)?;
-        let initial = Initial::read(&store)?;
-        let store = Arc::new(store);
+    /// Opens the stores, enlists the node and starts the auctioneer. Call within a runtime.
+    pub(crate) async fn start(config: &ServeConfig) -> Result<(Arc<App>, Background), StartError> {
+        let Opened { relational, decisions, events, registry, files } =
+            open(&config.stores, config.threads).await?;
+        let images = Pictures::open(&config.images, config.image_limits.clone()).await?;
+        let (bus, heard) = match &config.peers {
+            Some(peers) => {
+                let place = barograph_auction_bus::Place { namespace: &peers.namespace, node: &config.node };
+                let (bus, heard) = connect(&peers.bus, place, &Settings::default()).await?;
+                (Some(bus), Some(heard))
+            }
+            None => (None, None),
+        };
         let (desk, commands) = mpsc::channel(QUEUE);
-        let (changes, to_publish) = mpsc::channel(CHANGES);
+        let (jobs, to_publish) = mpsc::channel(CHANGES);
+        let mut prometheus = prometheus_client::registry::Registry::default();
+        let metrics = Arc::new(Metrics::register(&mut prometheus));
+        let sign = cluster::sign(config);
+        let enlisted = registry.enlist(&sign).await?;
+        let clock = Clock::start(enlisted.since_start_ms);
+        let ids = Arc::new(Ids::of_node(enlisted.number));
         let app = Arc::new(App {
-            images: Images::open(&data_dir.join("images"), *cache_bytes)?,
-            bus: Arc::new(Bus::default()),
-            clock: Clock::start(),
+            node: config.node.as_str().into(),
+            role: config.role,
+            sign,
+            alone: config.is_alone(),
+            relational,
+            decisions,
+            events,
+            registry,
+            images: Arc::new(images),
+            channels: Arc::default(),
+            bus,
+            known: Known::default(),
+            clock,
+            ids: Arc::clone(&ids),
             desk,
-            trouble: Trouble::default(),
-            commit_gate: tokio::sync::Mutex::new(()),
-            initial,
-            state_dir: state_dir.clone(),
+            metrics: Arc::clone(&metrics),
+            prometheus: Mutex::new(prometheus),
+            broken: Trouble::default(),
+            passing: Trouble::default(),
+            late: AtomicBool::new(false),
+            look: Notify::new(),
+            claims_done: Notify::new(),
+            next_begin: Mutex::new(None),
+            unsaid: AtomicBool::new(false),
+            checking: tokio::sync::Mutex::new(()),
             sessions: Shelf::new(SESSIONS),
             auctions: Shelf::new(AUCTIONS),
             items: Shelf::new(ITEMS),
             item_pages: Shelf::new(ITEM_PAGES),
             live_pages: Shelf::new(LIVE_PAGES),
-            store: Arc::clone(&store),
         });
+        let auctioneer = tokio::spawn(Auctioneer::new(ids, clock, metrics, jobs).run(commands));
         let publisher = tokio::spawn(publisher::run(Arc::clone(&app), to_publish));
-        let mut auctioneer = Auctioneer::new(Arc::clone(&store), Arc::clone(&app.bus), app.clock, changes);
-        for start in store.running_auctions()? {
-            auctioneer.track(start).await;
+        app.first_looks().await?;
+        let hear = heard.map(|heard| tokio::spawn(hear::run(Arc::clone(&app), heard)));
+        let cluster = tokio::spawn(cluster::run(Arc::clone(&app)));
+        Ok((app, Background { auctioneer, publisher, cluster, hear, files }))
+    }
+
+    /// Channels of all running auctions, and whatever is this node's at once: a node that is alone is ready with it.
+    async fn first_looks(self: &Arc<Self>) -> Result<(), StoreError> {
+        for start in self.relational.running().await? {
+            cluster::open(self, &start);
         }
-        drop(store);
-        let auctioneer = tokio::spawn(auctioneer.run(commands));
-        let herald = tokio::spawn(begin_auctions(Arc::clone(&app)));
-        Ok((app, Background { auctioneer, publisher, herald }, threads))
+        for _ in 0..FIRST_LOOKS {
+            timeout(FIRST_CLAIMS, cluster::look(self)).await.map_err(|_| StoreError::Full)??;
+        }
+        Ok(())
     }
 
-    /// Ends the background: what was decided is stored when this returns.
-    pub(crate) async fn stop(&self, background: Background) {
-        self.bus.stop();
-        background.herald.abort();
-        // The auctioneer only fails to hear this if it has ended already.
-        let _ = self.desk.send(Command::Stop).await;
-        let _ = background.auctioneer.await;
-        let _ = background.publisher.await;
-        let _ = background.herald.await;
+    /// Ends the background: what was decided is stored, and others know it, when this returns. The threads that write the
+    /// embedded stores end when the last handle to the application is dropped; join them after that.
+    pub(crate) async fn stop(&self, background: Background) -> Option<barograph_store_sqlite::WriterThreads> {
+        self.channels.stop();
+        background.cluster.abort();
+        let _ = background.cluster.await;
+        let decided = async {
+            // The auctioneer only fails to hear this if it has ended already.
+            let _ = self.desk.send(Command::Stop).await;
+            let _ = background.auctioneer.await;
+            let _ = background.publisher.await;
+        };
+        if timeout(LAST_STORE, decided).await.is_err() {
+            tracing::error!(
+                "a store does not answer: what was decided last is not stored, and nobody was told of it"
+            );
+        }
+        if let Err(error) = self.registry.leave(&self.node).await {
+            tracing::warn!(
+                error = publisher::with_cause(&error),
+                "the register still has this node until its lease ends"
+            );
+        }
+        self.tell_all(&Message::Look);
+        if let Some(bus) = &self.bus {
+            bus.close().await;
+        }
+        if let Some(hear) = background.hear {
+            hear.abort();
+            let _ = hear.await;
+        }
+        let lost = self.images.close().await;
+        if lost > 0 {
+            tracing::error!(lost, "pictures in the write queue could not be stored");
+        }
+        background.files
     }
 
-    /// The files of the stores.
-    pub(crate) fn files(state_dir: &Path) -> [PathBuf; 2] {
-        store::files(state_dir)
+    /// Hands the auctioneer something, and waits for room.
+    pub(crate) async fn command(&self, command: Command) {
+        // It has ended only when the application ends.
+        let _ = self.desk.send(command).await;
+    }
+
+    /// Hands the auctioneer something without waiting for it, which waits for the publisher now and then.
+    pub(crate) fn command_later(&self, command: Command) {
+        let desk = self.desk.clone();
+        tokio::spawn(async move { desk.send(command).await });
+    }
+
+    /// Whether this node owns an auction.
+    pub(crate) fn owns(&self, auction: AuctionId) -> bool {
+        self.channels.channel(auction).and_then(|c| c.owner()).is_some_and(|owner| *owner.node == *self.node)
+    }
+
+    /// Learns who owns an auction. A new owner is told when somebody watches here.
+    pub(crate) fn owned_by(&self, auction: AuctionId, node: &str, fence: i64) {
+        let Some(channel) = self.channels.channel(auction) else { return };
+        let news = channel.owned_by(&Arc::from(node), fence);
+        if news && channel.is_watched() && *node != *self.node {
+            self.tell_node(node, &Message::Wake { auction });
+        }
+    }
+
+    /// Publishes a state here and to the other nodes.
+    pub(crate) fn tell_followers(&self, auction: AuctionId, state: (i64, Bidding), from: From) {
+        self.tell_followers_here(auction, state, from);
+        if self.bus.is_some() {
+            self.tell_all(&Message::State { round: state.0, bidding: state.1.update(auction) });
+        }
+    }
+
+    /// Publishes a state here. What is cached of its item goes first. Old news, such as the echo of what this node told the
+    /// others, costs no cache.
+    pub(crate) fn tell_followers_here(&self, auction: AuctionId, state: (i64, Bidding), from: From) {
+        let Some(change) = self.channels.news(auction, state.0, &state.1) else { return };
+        if change.items {
+            self.items.invalidate(&state.1.item);
+            if let Some(before) = change.before.filter(|item| *item != state.1.item) {
+                self.items.invalidate(&before);
+            }
+        }
+        self.channels.publish(auction, state, from);
+    }
+
+    /// Tells all nodes, if there are others. What is not heard is announced again when the bus is back.
+    pub(crate) fn tell_all(&self, message: &Message) {
+        let Some(bus) = &self.bus else { return };
+        if let Err(error) = bus.send(To::All, message.bytes()) {
+            tracing::debug!(error = publisher::with_cause(&error), "not told to the others");
+        }
+    }
+
+    /// Tells one node; it may not hear.
+    pub(crate) fn tell_node(&self, node: &str, message: &Message) {
+        if let Err(error) = self.try_tell(node, message) {
+            tracing::debug!(node, error = publisher::with_cause(&error), "not told");
+        }
+    }
+
+    fn try_tell(&self, node: &str, message: &Message) -> Result<(), SendError> {
+        self.bus.as_ref().ok_or(SendError::Down)?.send(To::Node(node), message.bytes())
+    }
+
+    /// Tells all nodes that this one owns auctions, in messages of a bounded length.
+    pub(crate) fn tell_owned(&self, auctions: &[(AuctionId, i64)]) {
+        for some in auctions.chunks(1_000) {
+            self.tell_all(&Message::Owned { node: self.node.to_string(), auctions: some.to_vec() });
+        }
+    }
+
+    /// Sends a bid to the owner of its auction.
+    pub(crate) fn place(&self, bid: Bid) -> Result<(), Refused> {
+        let owner = self.channels.channel(bid.auction).and_then(|c| c.owner()).ok_or(Refused::NoOwner)?;
+        if *owner.node == *self.node {
+            let offer =
+                barograph_auction_live::Offer { item: bid.item, bidder: bid.bidder, amount: bid.amount };
+            return self.try_command(Command::Bid { auction: bid.auction, offer, credit: bid.credit });
+        }
+        self.try_tell(&owner.node, &Message::Bid(bid)).map_err(|_| Refused::Busy)
+    }
+
+    /// Tells the owner of an auction that somebody watches.
+    pub(crate) fn wake(&self, auction: AuctionId) -> Result<(), Refused> {
+        let owner = self.channels.channel(auction).and_then(|c| c.owner()).ok_or(Refused::NoOwner)?;
+        if *owner.node == *self.node {
+            return self.try_command(Command::Wake(auction));
+        }
+        self.try_tell(&owner.node, &Message::Wake { auction }).map_err(|_| Refused::Busy)
+    }
+
+    /// Hands the auctioneer something if there is room.
+    pub(crate) fn try_command(&self, command: Command) -> Result<(), Refused> {
+        self.desk.try_send(command).map_err(|e| match e {
+            mpsc::error::TrySendError::Full(_) => Refused::Busy,
+            mpsc::error::TrySendError::Closed(_) => Refused::Stopping,
+        })
+    }
+
+    /// A session is over: on all nodes.
+    pub(crate) fn end_session(&self, token: u128) {
+        self.sessions.invalidate(&token);
+        self.tell_surely(&Message::SessionEnded { token: format!("{token:032x}") });
+    }
+
+    /// Tells all nodes something that they must hear sooner or later: what cannot be said now makes them forget later.
+    fn tell_surely(&self, message: &Message) {
+        let Some(bus) = &self.bus else { return };
+        if bus.send(To::All, message.bytes()).is_err() {
+            self.unsaid.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Says what could not be said, if there is anything.
+    pub(crate) fn make_up(&self) {
+        if self.unsaid.swap(false, Ordering::Relaxed) {
+            self.tell_surely(&Message::Forget);
+        }
+    }
+
+    /// Announces the states of all auctions of this node, as they are stored, and that they are its own.
+    pub(crate) fn announce(&self) {
+        let owned = self.known.owned();
+        self.tell_owned(&owned);
+        for (auction, _) in owned {
+            if let Some((round, bidding)) = self.channels.channel(auction).and_then(|c| c.state()) {
+                self.tell_all(&Message::State { round, bidding: bidding.update(auction) });
+            }
+        }
+    }
+
+    /// Tells the owners of auctions elsewhere that somebody watches here.
+    pub(crate) fn wake_others(&self) {
+        for channel in self.channels.all() {
+            let owner = channel.owner().filter(|owner| *owner.node != *self.node && channel.is_watched());
+            if let Some(owner) = owner {
+                self.tell_node(&owner.node, &Message::Wake { auction: channel.auction.id });
+            }
+        }
+    }
+
+    /// Another node says that a session is over.
+    pub(crate) fn forget_session(&self, token: &str) {
+        if let Ok(token) = u128::from_str_radix(token, 16) {
+            self.sessions.invalidate(&token);
+        }
+    }
+
+    /// An item or its images have changed: on all nodes.
+    pub(crate) fn item_changed(&self, item: ItemId) {
+        self.items.invalidate(&item);
+        self.tell_surely(&Message::ItemChanged { item });
+    }
+
+    /// Forgets whatever another node may have changed.
+    pub(crate) fn forget(&self) {
+        self.sessions.clear();
+        self.auctions.clear();
+        self.items.clear();
+        self.item_pages.clear();
+        self.live_pages.clear();
+    }
+
+    /// Items with links to their images.
+    pub(crate) async fn with_images(&self, items: &mut [Item]) -> Result<(), StoreError> {
+        let ids: Vec<ItemId> = items.iter().map(|i| i.id).collect();
+        for (item, images) in items.iter_mut().zip(self.images_of(&ids).await?) {
+            item.images = images;
+        }
+        Ok(())
+    }
+
+    /// Links to the images of items, in the order of the items.
+    pub(crate) async fn images_of(&self, items: &[ItemId]) -> Result<Vec<Vec<ImageLink>>, StoreError> {
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = self.events.images(items).await?;
+        let of = |item: &ItemId| {
+            let own = rows.iter().filter(|row| row.item_id == item.0);
+            own.map(|row| ImageLink {
+                id: ImageId(row.id),
+                href: routes::image_href(*item, ImageId(row.id)),
+                sizes: codes::image::sizes(row.sizes),
+            })
+            .collect()
+        };
+        Ok(items.iter().map(of).collect())
+    }
+
+    /// What stands in the tiers.
+    pub(crate) fn tiers(&self) -> Vec<(Tier, Described)> {
+        let bus = match &self.bus {
+            Some(bus) => Described {
+                product: bus.describe(),
+                durability: "messages are not kept: states are announced again".to_owned(),
+            },
+            None => Described {
+                product: "in process".to_owned(),
+                durability: "one node: nothing is sent".to_owned(),
+            },
+        };
+        vec![
+            (Tier::Relational, self.relational.describe()),
+            (Tier::Events, self.events.describe()),
+            (Tier::Images, self.images.describe()),
+            (Tier::Bus, bus),
+            (
+                Tier::Cache,
+                Described { product: "in process, bounded".to_owned(), durability: "none needed".to_owned() },
+            ),
+        ]
+    }
+
+    /// Why the node is not ready, if it is not. A bus that is down is no reason: all nodes would be unready at once, while
+    /// each can still do most of its work; `GET /cluster` tells of it.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        if let Some(trouble) = self.broken.get().or_else(|| self.passing.get()) {
+            return Some(trouble);
+        }
+        if self.late.load(Ordering::Relaxed) {
+            return Some("the register of nodes was not reached".to_owned());
+        }
+        if self.known.is_draining() {
+            return Some("the node hands its auctions over".to_owned());
+        }
+        (!self.known.is_settled()).then(|| "the node does not know its auctions yet".to_owned())
+    }
+
+    /// Checks the data.
+    pub(crate) async fn check(&self) -> Result<barograph_auction_api::CheckReport, StoreError> {
+        check::check(self).await
     }
 }
 
-/// Begins future auctions when their time comes.
-async fn begin_auctions(app: Arc<App>) {
-    loop {
-        let next = match app.store.next_auction_start() {
-            Ok(Some(at)) => at,
-            Ok(None) => return,
-            Err(error) => return app.trouble.set(with_cause(&error)),
-        };
-        tokio::time::sleep_until(app.clock.instant(next).min(app.clock.after(BEGIN_CHECK))).await;
-        if next > app.clock.now() {
-            continue;
-        }
-        let begun = match app.store.begin_due_auctions(app.clock.now()).await {
-            Ok(begun) => begun,
-            Err(error) => return app.trouble.set(with_cause(&error)),
-        };
-        for start in begun {
-            app.auctions.invalidate(&start.auction.id);
-            if app.desk.send(Command::Track(Box::new(start))).await.is_err() {
-                return;
-            }
-        }
-        app.live_pages.clear();
-    }
+/// Why the owner of an auction was not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The auction is between two owners.
+    NoOwner,
+    /// A queue is full, or the bus is down.
+    Busy,
+    /// The node ends.
+    Stopping,
 }

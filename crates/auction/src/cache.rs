@@ -10,25 +10,44 @@ pub(crate) struct Shelf<K, V> {
     cache: Cache<K, V>,
     /// Rises with every invalidation: a value read before one and put in after it is taken out again.
     epoch: AtomicU64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// How a cache does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Use {
+    /// Entries now.
+    pub(crate) entries: u64,
+    /// Questions it answered.
+    pub(crate) hits: u64,
+    /// Questions it passed on.
+    pub(crate) misses: u64,
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Shelf<K, V> {
     /// Room for about `entries` values.
     pub(crate) fn new(entries: usize) -> Self {
-        Shelf { cache: Cache::new(entries), epoch: AtomicU64::new(0) }
+        Shelf {
+            cache: Cache::new(entries),
+            epoch: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
     }
 
     /// The value of a key, read with `load` when it is not here; `None` when there is no such thing.
-    pub(crate) fn get_or_load<E>(
-        &self,
-        key: &K,
-        load: impl FnOnce() -> Result<Option<V>, E>,
-    ) -> Result<Option<V>, E> {
+    pub(crate) async fn get_or_load<E, F>(&self, key: &K, load: impl FnOnce() -> F) -> Result<Option<V>, E>
+    where
+        F: Future<Output = Result<Option<V>, E>>,
+    {
         if let Some(value) = self.cache.get(key) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(Some(value));
         }
+        self.misses.fetch_add(1, Ordering::Relaxed);
         let before = self.epoch.load(Ordering::SeqCst);
-        let Some(value) = load()? else { return Ok(None) };
+        let Some(value) = load().await? else { return Ok(None) };
         self.cache.insert(key.clone(), value.clone());
         // The order matters: an invalidation raises the epoch first and removes then, so whichever comes first,
         // either it removes this value or we see that the epoch has risen.
@@ -54,24 +73,36 @@ impl<K: Hash + Eq + Clone, V: Clone> Shelf<K, V> {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         self.cache.clear();
     }
+
+    /// How it does.
+    pub(crate) fn used(&self) -> Use {
+        Use {
+            entries: self.cache.len() as u64,
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_value_outdated_while_it_was_read_is_not_kept() {
+    #[tokio::test]
+    async fn a_value_outdated_while_it_was_read_is_not_kept() {
         let shelf: Shelf<u32, u32> = Shelf::new(10);
-        let stale = shelf.get_or_load(&1, || {
-            shelf.invalidate(&1);
-            Ok::<_, ()>(Some(10))
-        });
+        let stale = shelf
+            .get_or_load(&1, || async {
+                shelf.invalidate(&1);
+                Ok::<_, ()>(Some(10))
+            })
+            .await;
         assert_eq!(stale, Ok(Some(10)));
-        assert_eq!(shelf.get_or_load(&1, || Ok::<_, ()>(Some(11))), Ok(Some(11)));
-        assert_eq!(shelf.get_or_load(&1, || Ok::<_, ()>(Some(12))), Ok(Some(11)));
+        assert_eq!(shelf.get_or_load(&1, || async { Ok::<_, ()>(Some(11)) }).await, Ok(Some(11)));
+        assert_eq!(shelf.get_or_load(&1, || async { Ok::<_, ()>(Some(12)) }).await, Ok(Some(11)));
         shelf.clear();
-        assert_eq!(shelf.get_or_load(&1, || Ok::<_, ()>(Some(13))), Ok(Some(13)));
+        assert_eq!(shelf.get_or_load(&1, || async { Ok::<_, ()>(Some(13)) }).await, Ok(Some(13)));
+        assert_eq!(shelf.used(), Use { entries: 1, hits: 1, misses: 3 });
     }
 
     #[test]
@@ -80,6 +111,6 @@ mod tests {
         for key in 0..10_000 {
             shelf.insert(key, key);
         }
-        assert!(shelf.cache.len() <= 100);
+        assert!(shelf.used().entries <= 100);
     }
 }

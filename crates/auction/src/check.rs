@@ -1,191 +1,218 @@
 //! Data checks: is what the stores hold after a run what the rules allow?
+//!
+//! The relational store is looked at first, then the events, so that every change in the first has its bid in the
+//! second. What the stores took in the last seconds may be on its way from the one to the other, on this node or another,
+//! and is none of the check's business yet.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
-use barograph_auction_api::{Cents, CheckCounts, CheckReport, Millis};
-use rusqlite::Connection;
+use barograph_auction_api::{CheckCounts, CheckReport, Millis};
+use barograph_auction_live::{IDLE_MS, UNSOLD};
+use barograph_auction_store::{Audit, BidRow, Fate, HighBidRow, Offered, StoreError, codes, fate};
 
-use crate::codes;
-use crate::live::UNSOLD;
-use crate::schema::CLOCK_START_MS;
-use crate::store::{Store, StoreError, count, open_for_reading};
+use crate::app::App;
 
 /// Findings of one kind that are spelled out; the rest is only counted.
 const MAX_FINDINGS: usize = 20;
 
-/// What the stores held when the application started.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Initial {
-    credit: Cents,
-    last_user: i64,
-    users: u64,
-}
+/// A change takes milliseconds from the first store to the last, on a busy machine seconds.
+const ON_ITS_WAY_MS: Millis = 5_000;
 
-impl Initial {
-    /// Sums up the users.
-    pub(crate) fn read(store: &Store) -> Result<Self, StoreError> {
-        store.readers.read(|conn| {
-            let sums = "SELECT coalesce(SUM(credit_cents), 0), coalesce(MAX(id), 0), COUNT(*) FROM user";
-            conn.query_row(sums, [], |row| {
-                Ok(Initial {
-                    credit: row.get(0)?,
-                    last_user: row.get(1)?,
-                    users: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0),
-                })
-            })
-        })
+/// Clocks of nodes may differ by so much.
+const CLOCKS_MS: Millis = 1_000;
+
+/// Checks everything in the stores, and what was published here. One check at a time; others are refused as busy.
+pub(crate) async fn check(app: &App) -> Result<CheckReport, StoreError> {
+    let _alone = app.checking.try_lock().map_err(|_| StoreError::Full)?;
+    let settled_by = app.clock.now() - ON_ITS_WAY_MS;
+    let audit = app.relational.audit().await?;
+    let bids = app.events.run_bids().await?;
+    let doubles = app.events.double_attendance().await?;
+    let published = app.channels.counts();
+    let mut findings = Findings::default();
+    let counts = CheckCounts {
+        updates: published.updates,
+        resynced: published.resyncs,
+        ..stores(&audit, &bids, settled_by, &mut findings)
+    };
+    for (user, auction) in doubles {
+        findings.add("attendance", format!("user {user} attends auction {auction} more than once at a time"));
     }
-}
-
-/// A consistent view of both stores. Make it while no changes are being committed.
-pub(crate) struct View {
-    conn: Connection,
-}
-
-impl View {
-    /// Opens the files and takes the view.
-    pub(crate) fn take([relational, events]: &[PathBuf; 2]) -> Result<Self, StoreError> {
-        let conn = open_for_reading(relational, events)?;
-        conn.execute_batch("BEGIN")?;
-        // A file's view is taken with the first read from it.
-        for table in ["user", "events.bid"] {
-            conn.query_row(&format!("SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT 1)"), [], |_| Ok(()))?;
-        }
-        Ok(View { conn })
+    if published.gaps > 0 {
+        findings.add("gap", format!("{} published updates did not follow on the one before", published.gaps));
     }
+    let findings = findings.finish();
+    Ok(CheckReport { ok: findings.is_empty(), findings, counts })
+}
 
-    /// Checks everything; `updates` are the published updates and how many of them left a gap.
-    pub(crate) fn check(&self, initial: Initial, updates: (u64, u64)) -> Result<CheckReport, StoreError> {
-        let mut findings = Findings::default();
-        let mut bids = self.bids()?;
-        let offers = self.offers()?;
-        let mut counts = CheckCounts {
-            offers: offers.len() as u64,
-            bids: bids.values().map(|b| b.len() as u64).sum(),
-            sales: offers.iter().filter(|o| o.state == codes::high_bid::SOLD).count() as u64,
-            updates: updates.0,
-            users: initial.users,
+/// Checks what the two stores hold against each other and against the rules.
+fn stores(audit: &Audit, bids: &[BidRow], settled_by: Millis, findings: &mut Findings) -> CheckCounts {
+    let mut by_listing: HashMap<i64, Vec<&BidRow>> = HashMap::new();
+    let listings: HashMap<i64, &HighBidRow> = audit.offers.iter().map(|o| (o.row.id, &o.row)).collect();
+    let mut proposed = 0;
+    for bid in bids {
+        let row = listings.get(&bid.listing).copied();
+        let counts = match bid.state {
+            codes::bid::VOID => false,
+            codes::bid::PROPOSED => fate(bid, row) == Fate::Accepted,
+            // Taken by both stores after the first was looked at.
+            _ => bid.bid_ms < settled_by || row.is_some_and(|row| row.sequence >= bid.sequence),
         };
-        for offer in &offers {
-            let all = bids.remove(&offer.item).unwrap_or_default();
-            let (own, others): (Vec<Bid>, Vec<Bid>) = all.into_iter().partition(|b| offer.covers(b));
-            check_offer(offer, &own, &mut findings);
-            if !others.is_empty() {
-                bids.insert(offer.item, others);
-            }
+        if counts {
+            by_listing.entry(bid.listing).or_default().push(bid);
+        } else {
+            proposed += 1;
         }
-        for (item, stray) in &bids {
-            findings.add("stray", format!("item {item} has {} bids while it was not on sale", stray.len()));
-        }
-        self.check_credit(initial, &mut findings)?;
-        if updates.1 > 0 {
-            findings.add("gap", format!("{} published updates did not follow on the one before", updates.1));
-        }
-        counts.users = initial.users;
-        let findings = findings.finish();
-        Ok(CheckReport { ok: findings.is_empty(), findings, counts })
     }
+    let mut accepted = 0;
+    for offer in &audit.offers {
+        let own = by_listing.remove(&offer.row.id).unwrap_or_default();
+        accepted += own.len() as u64;
+        check_offer(offer, &own, settled_by, findings);
+    }
+    for (listing, stray) in &by_listing {
+        findings
+            .add("stray", format!("{} bids belong to listing {listing}, which does not exist", stray.len()));
+    }
+    check_rounds(audit, findings);
+    check_credit(audit, findings);
+    CheckCounts {
+        offers: audit.offers.len() as u64,
+        bids: accepted,
+        sales: audit.offers.iter().filter(|o| o.row.state == codes::high_bid::SOLD).count() as u64,
+        proposed,
+        users: u64::try_from(audit.initial.users).unwrap_or(0),
+        ..CheckCounts::default()
+    }
+}
 
-    /// Credit only moves by sales: what there is now and what was paid make up what there was.
-    fn check_credit(&self, initial: Initial, findings: &mut Findings) -> Result<(), StoreError> {
-        let now: Cents = self.conn.query_row(
-            "SELECT coalesce(SUM(credit_cents), 0) FROM user WHERE id <= ?1",
-            [initial.last_user],
-            |row| row.get(0),
-        )?;
-        let paid: Cents = self.conn.query_row(
-            "SELECT coalesce(SUM(amount_cents), 0) FROM high_bid WHERE state = ?1 AND end_ms >= ?2 AND bidder_id <= ?3",
-            [codes::high_bid::SOLD, CLOCK_START_MS, initial.last_user],
-            |row| row.get(0),
-        )?;
-        if now + paid != initial.credit {
+/// Listings of an auction follow each other without gaps, and only the last may be open: no auction has two owners.
+fn check_rounds(audit: &Audit, findings: &mut Findings) {
+    for pair in audit.offers.windows(2) {
+        let (before, after) = (&pair[0].row, &pair[1].row);
+        if before.auction_id != after.auction_id {
+            continue;
+        }
+        let auction = after.auction_id;
+        if after.round != before.round + 1 {
             findings.add(
-                "credit",
-                format!(
-                    "credit of {now} cents and sales of {paid} make {}, but there were {}",
-                    now + paid,
-                    initial.credit
-                ),
+                "rounds",
+                format!("auction {auction}: listing number {} followed {}", after.round, before.round),
             );
         }
-        let below: u64 =
-            self.conn.query_row("SELECT COUNT(*) FROM user WHERE credit_cents < 0", [], count)?;
-        if below > 0 {
-            findings.add("credit", format!("{below} users have less than no credit"));
+        if matches!(before.state, codes::high_bid::OPEN | codes::high_bid::LAST_CALL) {
+            findings.add("rounds", format!("auction {auction}: two items are on sale at the same time"));
         }
-        Ok(())
-    }
-
-    /// Bids of this run by item, in the order they were accepted.
-    fn bids(&self) -> Result<HashMap<i64, Vec<Bid>>, StoreError> {
-        let mut query = self.conn.prepare(
-            "SELECT item_id, bid_ms, bidder_id, amount_cents, sequence, state FROM events.bid \
-             WHERE preloaded = 0 ORDER BY id",
-        )?;
-        let mut rows = query.query([])?;
-        let mut bids: HashMap<i64, Vec<Bid>> = HashMap::new();
-        while let Some(row) = rows.next()? {
-            let bid = Bid {
-                at: row.get(1)?,
-                bidder: row.get(2)?,
-                amount: row.get(3)?,
-                sequence: row.get(4)?,
-                state: row.get(5)?,
-            };
-            bids.entry(row.get(0)?).or_default().push(bid);
+        if after.fence < before.fence {
+            findings.add(
+                "rounds",
+                format!("auction {auction}: an owner that was followed by another wrote again"),
+            );
         }
-        Ok(bids)
-    }
-
-    /// Every time an item was on sale in this run.
-    fn offers(&self) -> Result<Vec<Offer>, StoreError> {
-        let mut query = self.conn.prepare(
-            "SELECT h.item_id, h.bidder_id, h.amount_cents, h.state, h.sequence, h.start_ms, h.end_ms, h.preloaded, \
-             i.starting_bid_cents FROM high_bid h JOIN item i ON i.id = h.item_id \
-             WHERE h.end_ms IS NULL OR h.end_ms >= ?1 ORDER BY h.id",
-        )?;
-        let rows = query.query_map([CLOCK_START_MS], |row| {
-            Ok(Offer {
-                item: row.get(0)?,
-                bidder: row.get(1)?,
-                amount: row.get(2)?,
-                state: row.get(3)?,
-                sequence: row.get(4)?,
-                start: row.get(5)?,
-                end: row.get(6)?,
-                preloaded: row.get(7)?,
-                starting_bid: row.get(8)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
-struct Bid {
-    at: Millis,
-    bidder: i64,
-    amount: Cents,
-    sequence: i64,
-    state: i64,
+/// Credit only moves by sales: what there is now and what was paid make up what there was.
+fn check_credit(audit: &Audit, findings: &mut Findings) {
+    let initial = &audit.initial;
+    let paid: i64 = audit
+        .offers
+        .iter()
+        .filter(|o| o.row.state == codes::high_bid::SOLD && o.row.bidder_id <= initial.last_user)
+        .map(|o| o.row.amount_cents)
+        .sum();
+    let now = audit.credit_cents;
+    if now + paid != initial.credit_cents {
+        let (sum, before) = (now + paid, initial.credit_cents);
+        findings.add(
+            "credit",
+            format!("credit of {now} cents and sales of {paid} make {sum}, but there were {before}"),
+        );
+    }
+    if audit.below_zero > 0 {
+        findings.add("credit", format!("{} users have less than no credit", audit.below_zero));
+    }
 }
 
-struct Offer {
-    item: i64,
-    bidder: i64,
-    amount: Cents,
-    state: i64,
-    sequence: i64,
-    start: Millis,
-    end: Option<Millis>,
-    /// Whether bidding had begun before this run.
-    preloaded: bool,
-    starting_bid: Cents,
+/// One listing against its bids, in the order of their sequence numbers.
+fn check_offer(offer: &Offered, bids: &[&BidRow], settled_by: Millis, findings: &mut Findings) {
+    let (row, item) = (&offer.row, offer.row.item_id);
+    for pair in bids.windows(2) {
+        if pair[1].amount_cents <= pair[0].amount_cents {
+            let (first, second) = (pair[0].amount_cents, pair[1].amount_cents);
+            findings.add("order", format!("item {item}: a bid of {second} followed one of {first}"));
+        }
+        if !follows((pair[0].sequence, pair[0].bid_ms), pair[1]) {
+            let (first, second) = (pair[0].sequence, pair[1].sequence);
+            findings.add("sequence", format!("item {item}: bid number {second} followed {first}"));
+        }
+    }
+    let sold = row.state == codes::high_bid::SOLD;
+    if sold && row.bidder_id == UNSOLD.0 {
+        findings.add("paid", format!("item {item}: sold to nobody"));
+    }
+    let Some(last) = bids.last() else {
+        // Bidding that had begun before the run may go on without a bid of this run.
+        let untouched = (row.amount_cents, row.bidder_id) == (offer.starting_bid, UNSOLD.0);
+        if !offer.preloaded && (sold || !untouched) {
+            findings.add("high", format!("item {item}: has a highest bid but no bids"));
+        }
+        return;
+    };
+    if (last.amount_cents, last.bidder_id, last.id) != (row.amount_cents, row.bidder_id, row.bid_id) {
+        findings.add(
+            "high",
+            format!(
+                "item {item}: highest bid is {} by user {}, greatest accepted one {} by user {}",
+                row.amount_cents, row.bidder_id, last.amount_cents, last.bidder_id
+            ),
+        );
+    }
+    let after = match row.state {
+        codes::high_bid::OPEN => 0,
+        codes::high_bid::LAST_CALL => 1,
+        _ => 2,
+    };
+    if row.sequence != last.sequence + after {
+        findings.add(
+            "sequence",
+            format!("item {item}: number {} after the last bid's {}", row.sequence, last.sequence),
+        );
+    }
+    check_first(offer, bids[0], findings);
+    check_winner(offer, bids, settled_by, findings);
 }
 
-impl Offer {
-    fn covers(&self, bid: &Bid) -> bool {
-        bid.at >= self.start && self.end.is_none_or(|end| bid.at < end)
+/// Whether a bid follows on a change: as the next one, or with a last call between, which comes after the idle limit.
+fn follows((sequence, at_ms): (i64, Millis), bid: &BidRow) -> bool {
+    match bid.sequence - sequence {
+        1 => true,
+        2 => bid.bid_ms - at_ms >= IDLE_MS - CLOCKS_MS,
+        _ => false,
+    }
+}
+
+/// The first bid of a fresh listing follows its beginning, or a last call after it.
+fn check_first(offer: &Offered, first: &BidRow, findings: &mut Findings) {
+    if !offer.preloaded && !follows((1, offer.row.start_ms), first) {
+        let item = offer.row.item_id;
+        findings.add("sequence", format!("item {item}: the first bid has number {}", first.sequence));
+    }
+    if !offer.preloaded && first.amount_cents <= offer.starting_bid {
+        findings.add("order", format!("item {}: the first bid is not above the start", offer.row.item_id));
+    }
+}
+
+/// Exactly the last bid of a sale bought the item; of a sale just now it may still be on its way to be called that.
+fn check_winner(offer: &Offered, bids: &[&BidRow], settled_by: Millis, findings: &mut Findings) {
+    let sold = offer.row.state == codes::high_bid::SOLD;
+    let winners = bids.iter().filter(|b| b.state == codes::bid::WINNING).count();
+    let last_wins = bids.last().is_some_and(|b| b.state == codes::bid::WINNING);
+    let fresh = offer.row.end_ms.is_some_and(|end| end >= settled_by);
+    let right = if sold { winners == usize::from(last_wins) && (last_wins || fresh) } else { winners == 0 };
+    if !right {
+        let item = offer.row.item_id;
+        findings.add("paid", format!("item {item}: not exactly the last bid of a sale is its winner"));
     }
 }
 
@@ -208,59 +235,5 @@ impl Findings {
         }
         all.sort();
         all
-    }
-}
-
-fn check_offer(offer: &Offer, bids: &[Bid], findings: &mut Findings) {
-    let item = offer.item;
-    for pair in bids.windows(2) {
-        if pair[1].amount <= pair[0].amount {
-            findings.add(
-                "order",
-                format!("item {item}: a bid of {} followed one of {}", pair[1].amount, pair[0].amount),
-            );
-        }
-        // Between two bids there is at most a last call.
-        if !(1..=2).contains(&(pair[1].sequence - pair[0].sequence)) {
-            findings.add(
-                "sequence",
-                format!("item {item}: bid number {} followed {}", pair[1].sequence, pair[0].sequence),
-            );
-        }
-    }
-    let sold = offer.state == codes::high_bid::SOLD;
-    let ended = sold || offer.state == codes::high_bid::NOT_SOLD;
-    match bids.last() {
-        Some(last) => {
-            if (last.amount, last.bidder) != (offer.amount, offer.bidder) {
-                findings.add(
-                    "high",
-                    format!(
-                        "item {item}: highest bid is {} by user {}, greatest accepted one {} by user {}",
-                        offer.amount, offer.bidder, last.amount, last.bidder
-                    ),
-                );
-            }
-            let last_call = offer.state == codes::high_bid::LAST_CALL;
-            let after = if ended { 2 } else { i64::from(last_call) };
-            if offer.sequence != last.sequence + after {
-                findings.add(
-                    "sequence",
-                    format!("item {item}: number {} after the last bid's {}", offer.sequence, last.sequence),
-                );
-            }
-            let winning: Vec<bool> = bids.iter().map(|b| b.state == codes::bid::WINNING).collect();
-            let expected: Vec<bool> = (1..=bids.len()).map(|n| sold && n == bids.len()).collect();
-            if winning != expected {
-                findings
-                    .add("paid", format!("item {item}: not exactly the last bid of a sale is its winner"));
-            }
-        }
-        None if !offer.preloaded
-            && (sold || (offer.amount, offer.bidder) != (offer.starting_bid, UNSOLD.0)) =>
-        {
-            findings.add("high", format!("item {item}: has a highest bid but no bids"));
-        }
-        None => {}
     }
 }

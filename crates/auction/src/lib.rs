@@ -1,26 +1,33 @@
-//! The auction benchmark application: REST resources, auctioneer, stores, caches, fill.
+//! The auction benchmark application: REST resources, auctioneer, cluster, caches, fill.
 //!
-//! [`serve`] runs it on a filled folder. The path of a bid: the resource asks for the bidder's credit and puts the bid
-//! in the queue; the auctioneer, the one owner of all auctions, decides; the publisher stores the decision in both
-//! stores and then puts it on the bus, where it wakes whoever polls for it.
+//! [`serve`] runs a node. The path of a bid: the resource asks for the bidder's credit and sends the bid to the node that
+//! owns the auction; its auctioneer decides; its publisher stores the decision and then publishes it, where it wakes
+//! whoever follows the auction, on every node.
 
 mod app;
 mod auctioneer;
 mod auth;
-mod bus;
 mod cache;
+mod channels;
 mod check;
 mod clock;
-mod codes;
+mod cluster;
 pub mod fill;
-mod images;
-pub mod live;
+mod hear;
+mod ids;
+pub mod load;
+mod messages;
+mod metrics;
 mod publisher;
-mod schema;
 mod server;
+mod settings;
+mod share;
 pub mod sizes;
-mod store;
+mod stores;
 
 pub use app::StartError;
-pub use server::{ServeConfig, ServeError, serve};
-pub use store::StoreError;
+pub use barograph_auction_api::Role;
+pub use barograph_auction_store::StoreError;
+pub use barograph_store_images::{Limits, Place};
+pub use server::{ServeError, serve};
+pub use settings::{Peers, Secret, ServeConfig, Stores};

@@ -1,14 +1,15 @@
 //! What can be typed.
 
 pub(crate) mod http;
+mod serve;
 mod values;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub(crate) use http::HttpArgs;
+pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
 pub(crate) use values::{ConnectionsArg, Limit, span};
 
 /// Finds how much load a platform holds before users notice, and what gave way first.
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Fill a data set for the benchmark application
     Fill(FillArgs),
+    /// Load a filled data set into database servers, over what they hold
+    Load(LoadArgs),
 }
 
 #[derive(ClapArgs)]
@@ -151,27 +154,6 @@ pub(crate) struct CleanArgs {
     /// Folder that holds the records
     #[arg(long, default_value = "runs")]
     pub(crate) runs: PathBuf,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct ServeArgs {
-    /// Which application
-    pub(crate) application: Application,
-    /// Folder of a filled data set (`barograph fill`)
-    #[arg(long)]
-    pub(crate) data: PathBuf,
-    /// Folder for what changes; emptied at the start
-    #[arg(long)]
-    pub(crate) state: PathBuf,
-    /// Address to listen at; port 0 takes a free one
-    #[arg(long, default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
-    /// Threads that serve requests; 0 means one per core
-    #[arg(long, default_value_t = 0)]
-    pub(crate) threads: usize,
-    /// Stop when standard input ends: how a harness takes its application along
-    #[arg(long)]
-    pub(crate) supervised: bool,
 }
 
 #[derive(ClapArgs)]

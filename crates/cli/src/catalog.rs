@@ -17,7 +17,7 @@ pub(crate) use scenario::{Failures, ScenarioKind, allows, read as read_scenario}
 pub(crate) const WORKLOADS: [&str; 2] = ["auction", "scenario"];
 
 /// Workloads that are what they are without a file.
-pub(crate) const BUILT_IN: &[&dyn WorkloadKind] = &[&auction::AuctionKind];
+pub(crate) const BUILT_IN: &[&dyn WorkloadKind] = &[&auction::AuctionKind::DEFAULT];
 
 /// Every platform. The first is the default.
 pub(crate) const PLATFORMS: &[&dyn Platform] = &[&ProcessPlatform];
@@ -39,7 +39,9 @@ impl From<ScenarioKind> for Found {
 /// The workload of a plan.
 pub(crate) fn workload(plan: &Plan) -> Result<Found, Refused> {
     match plan.workload.as_str() {
-        "auction" => Ok(Found { kind: Arc::new(auction::AuctionKind), scenario: None }),
+        "auction" => {
+            Ok(Found { kind: Arc::new(auction::AuctionKind::of_profile(&plan.profile)), scenario: None })
+        }
         "scenario" => scenario::of_plan(plan).map(Found::from),
         name => Err(Refused(vec![Refusal {
             place: plan.place("workload").to_owned(),

@@ -6,6 +6,7 @@ pub(crate) mod control;
 pub(crate) mod fill;
 pub(crate) mod http;
 pub(crate) mod list;
+pub(crate) mod load;
 pub(crate) mod new;
 pub(crate) mod run;
 pub(crate) mod serve;

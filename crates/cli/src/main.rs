@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Clean(a) => commands::clean::clean(&a),
         Command::Serve(a) => commands::serve::serve(&a),
         Command::Fill(a) => commands::fill::fill(&a),
+        Command::Load(a) => commands::load::load(&a),
     };
     match done {
         Ok(code) => ExitCode::from(code.code()),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use barograph_engine::Runnable;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Unit};
-use barograph_record::Fill;
+use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 
 use crate::HarnessError;
@@ -91,6 +91,12 @@ pub trait Deployment: Send + Sync {
 
     /// The small files that say what a data set is; copied into the record.
     fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf>;
+
+    /// What the application at `url` stands on, as it says itself; nothing when it does not say.
+    fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
+        let _ = url;
+        Box::pin(async { Ok(Vec::new()) })
+    }
 
     /// Is the data still right? `url` is the one the load went to. Asked when no load is on.
     fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>>;

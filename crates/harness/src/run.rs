@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use barograph_model::{OpenLoop, Phase};
 use barograph_platform::{Ledger, Platform, Running, Thing};
-use barograph_record::{Entry, ExitCode, Expected, Header, Interrupted, Note, RunId, RunWriter, Verdict};
+use barograph_record::{
+    Entry, ExitCode, Expected, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
+};
 use barograph_spec::Plan;
 
 use crate::check::{Checked, Most, Target};
@@ -187,37 +189,57 @@ impl Run<'_> {
             }
             (Target::Deployed, None) => return Err(HarnessError::NoData),
         };
+        self.tiers(&url).await?;
         let held = drive::drive(self, app.as_deref(), &url).await?;
-        let verified = match app {
-            Some(running) => Some(self.verify(running.as_ref(), &url).await?),
-            // Nothing is known of data that are somebody else's, and nothing is claimed.
-            None => None,
-        };
+        let verified = self.verify(app.as_deref(), &url).await?;
         if app.is_some() {
             self.collect()?;
         }
         Ok(verdict::conclude(self, &held, verified.as_ref(), &url))
     }
 
-    /// Is the data still right? An error inside means that nobody can tell.
+    /// What the application stands on, into the record.
+    async fn tiers(&mut self, url: &str) -> Result<(), HarnessError> {
+        let kind = Arc::clone(&self.world.kind);
+        let Some(deployment) = kind.deployment() else { return Ok(()) };
+        match self.world.stop.clone().or(deployment.tiers(url)).await? {
+            Ok(tiers) if tiers.is_empty() => Ok(()),
+            Ok(tiers) => {
+                for tier in &tiers {
+                    self.say(&format!("{}: {} ({})", tier.tier, tier.product, tier.durability));
+                }
+                Ok(self.record.append(&Entry::Tiers(Tiers { tiers }))?)
+            }
+            Err(why) => self.note(format!("the application did not say what it stands on: {why}")),
+        }
+    }
+
+    /// Is the data still right? `None` when the workload has no checks: nothing is known of data that are somebody
+    /// else's, and nothing is claimed. An error inside means that nobody can tell.
     async fn verify(
         &mut self,
-        running: &dyn Running,
+        running: Option<&dyn Running>,
         url: &str,
-    ) -> Result<Result<Verified, String>, HarnessError> {
-        self.phase(Phase::Verify, "is the data still right?")?;
+    ) -> Result<Option<Result<Verified, String>>, HarnessError> {
         let kind = Arc::clone(&self.world.kind);
-        let deployment = kind.deployment().ok_or(HarnessError::NoData)?;
+        let Some(deployment) = kind.deployment() else { return Ok(None) };
+        self.phase(Phase::Verify, "is the data still right?")?;
+        let ended = async {
+            match running {
+                Some(running) => running.wait_exit().await,
+                None => std::future::pending().await,
+            }
+        };
         let verified = async {
             tokio::select! {
                 biased;
                 verified = deployment.verify(url) => verified,
-                ended = running.wait_exit() => Err(format!("the application ended before: {ended}")),
+                ended = ended => Err(format!("the application ended before: {ended}")),
             }
         };
         let verified = self.world.stop.clone().or(verified).await?;
         self.done()?;
-        Ok(verified)
+        Ok(Some(verified))
     }
 
     /// The plan was checked before the run began; here its answers go into the record.

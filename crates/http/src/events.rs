@@ -1,11 +1,14 @@
 //! A stream of Server-Sent Events over a connection of its own.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
 
 use h2::RecvStream;
 
 use crate::answer::Answer;
+use crate::buffers::Buffers;
 use crate::carriers::Carrier;
 use crate::chunks::Chunks;
 use crate::connect::Speaks;
@@ -20,7 +23,8 @@ use crate::sse::{Event, Events};
 use crate::stream::Stream;
 use crate::translate;
 
-/// Events of one answer, as they come. Dropping it closes its connection.
+/// Events of one answer, as they come. Dropping it closes its connection. While it waits it holds no buffer for what
+/// comes: tens of thousands of followers wait at once.
 pub struct EventStream {
     head: Answer,
     source: Source,
@@ -29,6 +33,7 @@ pub struct EventStream {
     used: usize,
     events: Events,
     limit: usize,
+    buffers: Rc<Buffers>,
 }
 
 /// Where the bytes of the body come from.
@@ -75,7 +80,8 @@ impl Connections {
         if !plain.eq_ignore_ascii_case(b"text/event-stream") {
             return Err(Fault::NoEvents { kind: kind.escape_ascii().to_string() });
         }
-        Ok(EventStream { head, source, there: Vec::new(), used: 0, events: Events::new(limit), limit })
+        let (events, buffers) = (Events::new(limit), Rc::clone(&self.client.answers));
+        Ok(EventStream { head, source, there: Vec::new(), used: 0, events, limit, buffers })
     }
 
     async fn open_http1(&self, mut stream: Stream, request: &Rendered) -> Result<(Answer, Source), Fault> {
@@ -93,7 +99,10 @@ impl Connections {
             }
         };
         let Head { status, length, framing, .. } = head;
-        let raw = buffer.split_off(length);
+        // A buffer for a whole answer is too large to be held by its head as long as the stream lives.
+        let head = buffer[..length].to_vec();
+        buffer.drain(..length);
+        let raw = buffer;
         let whole =
             Whole { status, head: length, body: length..length, trailers: 0..0, wire: length, keep: false };
         let framing = match framing {
@@ -101,7 +110,7 @@ impl Connections {
             Framing::Chunked => Left::Chunks(Chunks::new(0)),
             Framing::UntilClose => Left::UntilClose,
         };
-        let answer = Answer::new(&whole, buffer, &self.client.answers);
+        let answer = Answer::new(&whole, head, &self.client.answers);
         Ok((answer, Source::Http1 { stream, raw, framing }))
     }
 
@@ -139,7 +148,8 @@ impl EventStream {
             }
             self.there.clear();
             self.used = 0;
-            if !self.source.more(&mut self.there, self.limit).await? {
+            self.buffers.give_back(std::mem::take(&mut self.there));
+            if !self.source.more(&mut self.there, self.limit, &self.buffers).await? {
                 return Ok(None);
             }
         }
@@ -149,11 +159,12 @@ impl EventStream {
 
 impl Source {
     /// Waits for bytes of the body and appends them; false when it is over.
-    async fn more(&mut self, there: &mut Vec<u8>, limit: usize) -> Result<bool, Fault> {
+    async fn more(&mut self, there: &mut Vec<u8>, limit: usize, buffers: &Buffers) -> Result<bool, Fault> {
         let (stream, raw, framing) = match self {
             Source::Http2 { data, .. } => {
                 let Some(piece) = data.data().await else { return Ok(false) };
                 let piece = piece.map_err(translate::fault_of)?;
+                *there = buffers.take();
                 there.extend_from_slice(&piece);
                 data.flow_control().release_capacity(piece.len()).map_err(translate::fault_of)?;
                 return Ok(true);
@@ -161,12 +172,14 @@ impl Source {
             Source::Http1 { stream, raw, framing } => (stream, raw, framing),
         };
         loop {
+            if there.capacity() == 0 && !raw.is_empty() {
+                *there = buffers.take();
+            }
             let over = framing.decode(raw, there).map_err(|flaw| fault_of(flaw, limit))?;
             if over || !there.is_empty() {
                 return Ok(!there.is_empty());
             }
-            raw.reserve(READ_STEP);
-            if stream.read_into(raw).await.map_err(Fault::Broken)? == 0 {
+            if poll_fn(|cx| poll_more(cx, stream, raw, buffers)).await.map_err(Fault::Broken)? == 0 {
                 return match framing {
                     Left::UntilClose => Ok(false),
                     _ => Err(Fault::Broken(io::ErrorKind::UnexpectedEof.into())),
@@ -174,6 +187,26 @@ impl Source {
             }
         }
     }
+}
+
+/// Reads more of the body. As long as nothing is there, `raw` has no room of its own.
+fn poll_more(
+    cx: &mut Context<'_>,
+    stream: &mut Stream,
+    raw: &mut Vec<u8>,
+    buffers: &Buffers,
+) -> Poll<io::Result<usize>> {
+    if raw.is_empty() {
+        buffers.give_back(std::mem::take(raw));
+        ready!(stream.poll_readable(cx));
+        *raw = buffers.take();
+    }
+    raw.reserve(READ_STEP);
+    let read = stream.poll_read_into(cx, raw);
+    if read.is_pending() && raw.is_empty() {
+        buffers.give_back(std::mem::take(raw));
+    }
+    read
 }
 
 impl Left {
@@ -198,5 +231,36 @@ impl Left {
                 Ok(over)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Client, Method, Options, Target};
+    use barograph_testkit::{Door, Site, Speaks};
+
+    fn room(stream: &EventStream) -> usize {
+        let Source::Http1 { raw, .. } = &stream.source else { return usize::MAX };
+        stream.there.capacity() + raw.capacity()
+    }
+
+    #[test]
+    fn a_stream_that_waits_holds_no_buffer() {
+        let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
+        let work = async {
+            let target = Target::parse(&site.url("/"), &Options::default()).unwrap();
+            let connections = Client::new(&target.resolve().unwrap()).user(0);
+            let path = format_args!("/feed");
+            let request = Request { method: Method::GET, path, headers: &[], body: None };
+            let mut stream = connections.events(&request).await.unwrap();
+            for text in ["one", "two"] {
+                assert!(futures::poll!(std::pin::pin!(stream.next())).is_pending());
+                assert_eq!(room(&stream), 0);
+                site.publish(text);
+                assert_eq!(stream.next().await.unwrap().unwrap().data, text);
+            }
+        };
+        barograph_reactor::block_on(work).unwrap();
     }
 }

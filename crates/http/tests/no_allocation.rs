@@ -78,3 +78,25 @@ fn a_kept_connection_allocates_nothing() {
         .unwrap();
     }
 }
+
+#[test]
+fn an_event_that_comes_allocates_nothing() {
+    // So long that the warm-up has read several times.
+    let data = "x".repeat(1_000);
+    let event = format!("event: bid\nid: 7-12\ndata: {data}\n\n");
+    let body = event.repeat((WARM_UP + MEASURED) as usize);
+    let told = Told::new(200, body.into_bytes()).with("content-type", "text/event-stream");
+    let server = Server::start(always(Act::Answer(told))).unwrap();
+    barograph_reactor::block_on(async {
+        let connections = Client::new(&Resolved::at(server.addr(), Policy::PerUser(1))).user(0);
+        let path = format_args!("/events");
+        let request = Request { method: Method::GET, path, headers: &[], body: None };
+        let mut stream = connections.events(&request).await.unwrap();
+        let ask = async |_| {
+            let event = stream.next().await.unwrap().unwrap();
+            assert_eq!((event.name, event.id, event.data), ("bid", "7-12", &*data));
+        };
+        assert_eq!(allocations(ask).await, 0);
+    })
+    .unwrap();
+}

@@ -35,6 +35,8 @@ pub enum Entry {
     Note(Note),
     /// The data under the application.
     Fill(Fill),
+    /// What the application stands on.
+    Tiers(Tiers),
     /// What the users did in one slice of time.
     Interval(IntervalRow),
     /// The load was changed from outside.
@@ -77,6 +79,24 @@ pub struct PhaseStarted {
     /// Seconds since the run began.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
+}
+
+/// What the application stands on, as it says itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tiers {
+    /// One entry per tier, in its order.
+    pub tiers: Vec<Tier>,
+}
+
+/// One tier of an application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tier {
+    /// Which: `relational`, `bus`, ...
+    pub tier: String,
+    /// Product and version.
+    pub product: String,
+    /// What survives what, in words.
+    pub durability: String,
 }
 
 /// How a phase ended.

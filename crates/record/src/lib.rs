@@ -25,8 +25,8 @@ mod writer;
 pub use append::Appender;
 pub use entry::{
     Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
-    LoadStarted, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, SearchSummary, Unknown, VERSION,
-    Verdict,
+    LoadStarted, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, SearchSummary, Tier, Tiers,
+    Unknown, VERSION, Verdict,
 };
 pub use error::RecordError;
 pub use exit::ExitCode;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::entry::KINDS;
 use crate::{
     Entry, Expected, Fill, Header, Interrupted, IntervalRow, LogReader, PhaseOutcome, ProbeRow, RecordError,
-    RunId, Trial, Unknown, VERSION, Verdict, probe,
+    RunId, Tier, Trial, Unknown, VERSION, Verdict, probe,
 };
 
 /// The record of a run, read.
@@ -108,7 +108,14 @@ impl Run {
         self.last(|e| if let Entry::Expected(expected) = e { Some(expected) } else { None })
     }
 
-    /// The data under the application.
+    /// What the application stood on; empty when it did not say.
+    #[must_use]
+    pub fn tiers(&self) -> &[Tier] {
+        self.last(|e| if let Entry::Tiers(tiers) = e { Some(&tiers.tiers) } else { None })
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The data under the application, where it was made by this program.
     #[must_use]
     pub fn fill(&self) -> Option<&Fill> {
         self.last(|e| if let Entry::Fill(fill) = e { Some(fill) } else { None })

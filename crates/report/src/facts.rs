@@ -119,6 +119,16 @@ pub(crate) fn phases(run: &Run) -> Grid {
     Grid::new(&["Phase", "Began at", "Took", "Ended", ""], rows.collect())
 }
 
+/// What the application stood on, tier by tier; `None` when it did not say.
+pub(crate) fn tiers(run: &Run) -> Option<Grid> {
+    let rows: Vec<Vec<String>> = run
+        .tiers()
+        .iter()
+        .map(|tier| vec![tier.tier.clone(), tier.product.clone(), tier.durability.clone()])
+        .collect();
+    (!rows.is_empty()).then(|| Grid::new(&["Tier", "Product", "What survives what"], rows))
+}
+
 /// The data under the application: facts, then rows and bytes by name.
 pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
     let fill = run.fill()?;

@@ -65,6 +65,7 @@ struct Page<'a> {
     phases: Grid,
     notes: Vec<(String, String)>,
     fill: Option<(Vec<(String, String)>, Grid)>,
+    tiers: Option<Grid>,
     damage: Vec<String>,
     disclosure: Vec<(String, Vec<(String, String)>)>,
 }
@@ -86,6 +87,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         phases: facts::phases(run),
         notes: run.notes().map(|(at, text)| (words::clock(at), text.to_owned())).collect(),
         fill: facts::fill(run),
+        tiers: facts::tiers(run),
         damage: damage(run, &measured),
         disclosure: facts::disclosure(run),
         run,

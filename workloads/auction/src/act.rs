@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use barograph_auction_api::{BidUpdate, ImageSize, TOKEN_HEADER};
+use barograph_auction_api::{ImageSize, TOKEN_HEADER};
 use barograph_data::names::{PASSWORD, user_name};
 use barograph_data::text::words;
 use barograph_engine::{Stream, Turn};
@@ -17,8 +17,8 @@ use crate::bidding;
 use crate::ops::*;
 use crate::profile::{FOLLOW, MAX_FOLLOWED};
 use crate::state::Followed;
-use crate::view::{AuctionView, BidView, ImageView, ItemView, LoginView, PageView, PurchaseView};
-use crate::{ACCOUNTS_PER_USER, AuctionUser, Line};
+use crate::view::{AuctionView, ImageView, ItemView, LoginView, PageView, PurchaseView};
+use crate::{ACCOUNTS_PER_USER, AuctionUser, Line, News};
 
 /// Entries on a page, as the published driver asks for them.
 const PAGE_SIZE: u64 = 5;
@@ -27,7 +27,7 @@ const PAGE_SIZE: u64 = 5;
 const USERS_PER_BLOCK: u32 = 30;
 
 /// Why an operation has no good end.
-pub(crate) struct Bad(Outcome);
+pub(crate) struct Bad(pub(crate) Outcome);
 
 impl From<Fault> for Bad {
     fn from(fault: Fault) -> Self {
@@ -38,7 +38,7 @@ impl From<Fault> for Bad {
     }
 }
 
-type Done<T = ()> = Result<T, Bad>;
+pub(crate) type Done<T = ()> = Result<T, Bad>;
 
 /// A request of this user and the status it should be answered with.
 struct Ask<'a> {
@@ -49,37 +49,39 @@ struct Ask<'a> {
 }
 
 /// Holds an answer's status against the expected one.
-fn expect(answer: &Answer, status: u16, turn: &mut Turn) -> Done {
-    match answer.status {
-        found if found == status => Ok(()),
-        // The application forgot the session: begin a new one, or every operation to come fails too.
-        401 => {
-            turn.reset();
-            Err(Bad(Outcome::Refused))
-        }
-        _ => Err(Bad(Outcome::Refused)),
+pub(crate) fn expect(answer: &Answer, status: u16, turn: &mut Turn) -> Done {
+    if answer.status == status { Ok(()) } else { Err(refused(answer.status, turn)) }
+}
+
+/// An answer with a status that nobody asked for.
+pub(crate) fn refused(status: u16, turn: &mut Turn) -> Bad {
+    // The application forgot the session: begin a new one, or every operation to come fails too.
+    if status == 401 {
+        turn.reset();
     }
+    Bad(Outcome::Refused)
 }
 
 /// Reads an answer's body.
-fn read<T: DeserializeOwned>(answer: &Answer) -> Done<T> {
+pub(crate) fn read<T: DeserializeOwned>(answer: &Answer) -> Done<T> {
     serde_json::from_slice(answer.body()).map_err(|_| Bad(Outcome::WrongAnswer))
 }
 
 /// Two pictures, thumbnails of a list, or none.
-type Pictures = SmallVec<[(i64, i64); 5]>;
+pub(crate) type Pictures = SmallVec<[(i64, i64); 5]>;
 
 /// The first picture of a size, if the item has one.
-fn first_picture(item: i64, images: &[ImageView], size: ImageSize) -> Option<(i64, i64)> {
+pub(crate) fn first_picture(item: i64, images: &[ImageView], size: ImageSize) -> Option<(i64, i64)> {
     images.iter().find(|i| i.has(size)).map(|i| (item, i.id))
 }
 
 impl<L: Line> AuctionUser<L> {
     pub(crate) async fn perform(&self, op: OpId, turn: &mut Turn) -> Outcome {
-        // Most users are waiting, most of the time, and nearly all of those in a long poll: that one future lives inside
-        // the user's task, the others only while their operation runs. It keeps a waiting user small.
+        // Most users are waiting, most of the time, and nearly all of those for the next bid: that one future lives
+        // inside the user's task, the others only while their operation runs. It keeps a waiting user small.
         let done = match op {
-            GET_NEXT_BID => self.next_bid(turn).await,
+            GET_NEXT_BID if self.news == News::Pushed => self.hear_next_bid(turn).await,
+            GET_NEXT_BID => self.poll_next_bid(turn).await,
             _ => Box::pin(self.perform_short(op, turn)).await,
         };
         if op != GET_NEXT_BID && op != GET_CURRENT_ITEM {
@@ -150,7 +152,7 @@ impl<L: Line> AuctionUser<L> {
         self.request(turn, Ask { method: Method::POST, path, json: Some(json.as_bytes()), expected }).await
     }
 
-    async fn get(&self, turn: &mut Turn, path: std::fmt::Arguments<'_>) -> Done<Answer> {
+    pub(crate) async fn get(&self, turn: &mut Turn, path: std::fmt::Arguments<'_>) -> Done<Answer> {
         self.request(turn, Ask { method: Method::GET, path, json: None, expected: 200 }).await
     }
 
@@ -163,7 +165,7 @@ impl<L: Line> AuctionUser<L> {
     }
 
     /// Fetches pictures side by side, as many at once as the user has connections.
-    async fn pictures(&self, turn: &mut Turn, pictures: &Pictures, size: ImageSize) -> Done {
+    pub(crate) async fn pictures(&self, turn: &mut Turn, pictures: &Pictures, size: ImageSize) -> Done {
         let token = self.with(|s| Rc::clone(&s.token));
         let one = |&(item, picture): &(i64, i64)| {
             turn.sent();
@@ -270,63 +272,13 @@ impl<L: Line> AuctionUser<L> {
         let room = self.with(|s| {
             let room = s.followed.len() < MAX_FOLLOWED && s.account == account;
             if room {
-                s.followed.push(Followed { auction, seen });
+                s.followed.push(Followed { auction, seen, round: None });
             }
             room
         });
         if room {
             turn.start(FOLLOW, u32::try_from(auction).map_err(|_| Bad(Outcome::WrongAnswer))?);
         }
-        Ok(())
-    }
-
-    /// The item on sale, the state of its bidding, its thumbnail.
-    async fn look_at_item(&self, turn: &mut Turn, auction: i64) -> Done<BidUpdate> {
-        let item: ItemView =
-            read(&self.get(turn, format_args!("/auction/item/current/auction/{auction}")).await?)?;
-        let path = format_args!("/auction/bid/auction/{auction}/item/{}/count/0", item.id);
-        let seen: BidView = read(&self.get(turn, path).await?)?;
-        let thumbnail: Pictures =
-            first_picture(item.id, &item.images, ImageSize::Thumbnail).into_iter().collect();
-        drop(item);
-        self.pictures(turn, &thumbnail, ImageSize::Thumbnail).await?;
-        Ok(seen)
-    }
-
-    async fn current_item(&self, turn: &mut Turn) -> Done {
-        let auction = i64::from(turn.argument);
-        let seen = self.look_at_item(turn, auction).await?;
-        self.saw(auction, seen);
-        Ok(())
-    }
-
-    async fn next_bid(&self, turn: &mut Turn) -> Done {
-        let auction = i64::from(turn.argument);
-        let seen = self.with(|s| s.followed.iter().find(|f| f.auction == auction).map(|f| f.seen));
-        let Some(seen) = seen else {
-            // The session ended while this follower was between two polls.
-            turn.end();
-            return Err(Bad(Outcome::Cancelled));
-        };
-        let path =
-            format_args!("/auction/bid/auction/{auction}/item/{}/count/{}", seen.item_id, seen.sequence);
-        turn.sent();
-        let sent = {
-            let token = self.with(|s| Rc::clone(&s.token));
-            self.line.send(&Request {
-                method: Method::GET,
-                path,
-                headers: &[(TOKEN_HEADER, &token)],
-                body: None,
-            })
-        };
-        let answer = sent.await?;
-        if answer.status == 408 {
-            return Err(Bad(Outcome::Expired));
-        }
-        expect(&answer, 200, turn)?;
-        let news: BidView = read(&answer)?;
-        self.saw(auction, news);
         Ok(())
     }
 

@@ -4,7 +4,9 @@ use barograph_engine::Turn;
 use barograph_model::ChooserId;
 
 use crate::bidding;
-use crate::profile::{AFTER_LOOKING, BID_OR_NOT, HAS_ITEMS, HAS_PICTURE, MAX_FOLLOWED, STILL_OPEN};
+use crate::profile::{
+    AFTER_LOOKING, BID_OR_NOT, HAS_ITEMS, HAS_PICTURE, LOOK_AGAIN, MAX_FOLLOWED, STILL_OPEN, WAIT_ON,
+};
 use crate::state::Session;
 
 pub(crate) fn choose(chooser: ChooserId, session: &mut Session, turn: &mut Turn) -> usize {
@@ -19,7 +21,7 @@ pub(crate) fn choose(chooser: ChooserId, session: &mut Session, turn: &mut Turn)
         STILL_OPEN => {
             let auction = i64::from(turn.argument);
             let open = session.followed.iter().any(|f| f.auction == auction && f.open());
-            usize::from(!open)
+            if open { WAIT_ON } else { LOOK_AGAIN }
         }
         HAS_ITEMS => usize::from(session.items.is_empty()),
         HAS_PICTURE => usize::from(session.picture.is_none()),

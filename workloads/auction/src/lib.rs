@@ -1,13 +1,15 @@
 //! The auction workload: twenty operations, behaviours, profile, and how to check the application is still right.
 //!
 //! A user signs in, looks for the two auctions it shares with its neighbours, joins them, follows each of them with an
-//! asynchronous activity that polls for the next bid, and meanwhile browses, bids and adds items until it signs out.
+//! asynchronous activity that waits for the next bid, and meanwhile browses, bids and adds items until it signs out.
 //! What follows what, how fast and within which limits is data in [`profile`](mod@profile); how each operation is done
-//! is in `act`. The workload reads no clock and counts nothing; the engine does.
+//! is in `act`, and in `follow` for those of the activity beside, which hears of bids in one of two ways ([`News`]). The
+//! workload reads no clock and counts nothing; the engine does.
 
 mod act;
 mod bidding;
 mod choose;
+mod follow;
 pub mod ops;
 pub mod profile;
 mod state;
@@ -17,8 +19,9 @@ mod view;
 use barograph_engine::Workload;
 use barograph_model::UserId;
 
+pub use follow::News;
 pub use state::AuctionUser;
-pub use transport::{Http, HttpLine, Keeping, Line, Transport};
+pub use transport::{Feed, Http, HttpLine, Keeping, Line, Transport};
 
 /// Raised with every change that can move results; runs of different versions are not compared.
 pub const VERSION: u32 = 1;
@@ -34,13 +37,20 @@ pub const ACCOUNTS_PER_USER: u32 = 5;
 pub struct Auction<T> {
     transport: T,
     max_users: u32,
+    news: News,
 }
 
 impl<T: Transport> Auction<T> {
     /// A workload whose users talk over `transport` to an application with data for `max_users`: accounts 1 to
-    /// [`ACCOUNTS_PER_USER`] times that number exist.
+    /// [`ACCOUNTS_PER_USER`] times that number exist. They hear of bids by long poll.
     pub fn new(transport: T, max_users: u32) -> Self {
-        Auction { transport, max_users }
+        Auction { transport, max_users, news: News::Polled }
+    }
+
+    /// The same, but users hear of bids this way.
+    #[must_use]
+    pub fn hearing(self, news: News) -> Self {
+        Auction { news, ..self }
     }
 }
 
@@ -48,6 +58,6 @@ impl<T: Transport> Workload for Auction<T> {
     type User = AuctionUser<T::Line>;
 
     fn user(&self, id: UserId) -> Self::User {
-        AuctionUser::new(self.transport.line(id), id, self.max_users)
+        AuctionUser::new(self.transport.line(id), id, self.max_users, self.news)
     }
 }

@@ -1,10 +1,14 @@
-//! The default profile, `official2`: limits, mix, transitions, choosers and pace as data, and what follows from them.
+//! The profiles: limits, mix, transitions, choosers and pace as data, and what follows from them.
+//!
+//! There are two, `official2` and `official2-push`. They differ in how followers hear of bids, and so in the requests an
+//! operation takes, and in nothing else.
 
 use barograph_model::{
     Behaviour, BehaviourId, Behaviours, ChooserId, Derived, Distribution, Nanos, Next, OpId, Pace, Profile,
     QosRule, Share, Vector,
 };
 
+use crate::News;
 use crate::ops::*;
 
 /// The asynchronous behaviour that follows one auction.
@@ -19,6 +23,9 @@ pub const AFTER_LOOKING: ChooserId = ChooserId(0);
 pub const BID_OR_NOT: ChooserId = ChooserId(1);
 /// Is the followed item still open? 0 yes, 1 no.
 pub const STILL_OPEN: ChooserId = ChooserId(2);
+/// The answers to [`STILL_OPEN`].
+pub(crate) const WAIT_ON: usize = 0;
+pub(crate) const LOOK_AGAIN: usize = 1;
 /// Does the user see items to look at? 0 yes, 1 no, because the look at their auction failed.
 pub const HAS_ITEMS: ChooserId = ChooserId(3);
 /// Does the user see a picture to look at? 0 yes, 1 no, because the look at its item failed.
@@ -70,10 +77,29 @@ const TABLE: [Row; 20] = [
     Row(LOGOUT, 3, 2.35, 20.0, 1.0),
 ];
 
-/// The profile by its name; only `official2` exists.
+/// All profiles, the default first.
+const PROFILES: [(&str, News); 2] = [("official2", News::Polled), ("official2-push", News::Pushed)];
+
+/// The names of all profiles, the default first.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    PROFILES.iter().map(|(name, _)| *name).collect()
+}
+
+fn find(name: &str) -> Option<(&'static str, News)> {
+    PROFILES.into_iter().find(|(known, _)| *known == name)
+}
+
+/// How followers hear of bids in the profile of this name.
+#[must_use]
+pub fn news(name: &str) -> Option<News> {
+    find(name).map(|(_, news)| news)
+}
+
+/// The profile of this name.
 #[must_use]
 pub fn profile(name: &str) -> Option<Profile> {
-    (name == "official2").then(|| Profile { name: "official2", rules: rules(), derived: Some(derived()) })
+    find(name).map(|(name, news)| Profile { name, rules: rules(), derived: Some(derived(news)) })
 }
 
 fn rules() -> Vec<QosRule> {
@@ -92,12 +118,11 @@ fn rules() -> Vec<QosRule> {
 
 /// What the mix and the cycle time imply. The two operations of the follow behaviour have no cycle of their own, so all
 /// the others together come once per cycle and user.
-fn derived() -> Derived {
+fn derived(news: News) -> Derived {
     let all: f64 = TABLE.iter().map(|row| row.2).sum();
-    let follow: f64 =
-        TABLE.iter().filter(|row| row.0 == GET_NEXT_BID || row.0 == GET_CURRENT_ITEM).map(|row| row.2).sum();
+    let follow = TABLE[GET_NEXT_BID.index()].2 + TABLE[GET_CURRENT_ITEM.index()].2;
     let main = all - follow;
-    let requests: f64 = TABLE.iter().map(|row| row.2 * row.4).sum();
+    let requests: f64 = TABLE.iter().map(|row| row.2 * requests(row, news)).sum();
     let logins = TABLE[LOGIN.index()].2;
     Derived {
         ops_per_user_s: all / main / CYCLE_MEAN_S,
@@ -106,7 +131,16 @@ fn derived() -> Derived {
     }
 }
 
-/// The behaviours of `official2`: the main one and the follower.
+/// Requests that the operation of this row sends on the average. A stream is asked for once per auction that is joined,
+/// by the first wait of its follower; the waits after it ask for nothing.
+fn requests(row: &Row, news: News) -> f64 {
+    match news {
+        News::Pushed if row.0 == GET_NEXT_BID => TABLE[JOIN_AUCTION.index()].2 / row.2,
+        News::Polled | News::Pushed => row.4,
+    }
+}
+
+/// The behaviours of both profiles: the main one and the follower.
 #[must_use]
 pub fn behaviours() -> Behaviours {
     let list = vec![
@@ -201,6 +235,12 @@ mod tests {
         // Published 1.86 counts five previews of an item; here an item has four pictures of its own.
         assert!((d.requests_per_op - 1.86).abs() < 0.05, "{d:?}");
         assert!(profile("official3").is_none());
+        let pushed = profile("official2-push").unwrap();
+        let p = pushed.derived.unwrap();
+        assert_eq!((p.ops_per_user_s, p.session_s), (d.ops_per_user_s, d.session_s));
+        // One request per follower instead of one per state it hears of.
+        assert!((d.requests_per_op - p.requests_per_op - (46.43 - 4.69) / 100.03).abs() < 1e-9, "{p:?}");
+        assert_eq!((pushed.name, pushed.rules), ("official2-push", profile("official2").unwrap().rules));
     }
 
     #[test]

@@ -8,16 +8,23 @@ use barograph_engine::{Turn, User};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use smallvec::SmallVec;
 
-use crate::Line;
+use crate::profile::{LOOK_AGAIN, MAX_FOLLOWED, STILL_OPEN};
+use crate::{Line, News};
 
 /// One simulated user of the auction application.
-pub struct AuctionUser<L> {
+pub struct AuctionUser<L: Line> {
     pub(crate) line: L,
     pub(crate) id: UserId,
     /// Users the data admits.
     pub(crate) max_users: u32,
+    pub(crate) news: News,
     pub(crate) session: RefCell<Session>,
+    /// The open streams by auction, where news are pushed. A follower takes its own out while it waits on it.
+    pub(crate) feeds: RefCell<Feeds<L::Feed>>,
 }
+
+/// Streams by auction.
+pub(crate) type Feeds<F> = SmallVec<[(i64, F); MAX_FOLLOWED]>;
 
 /// Everything that ends with the session.
 #[derive(Default)]
@@ -47,6 +54,15 @@ pub(crate) struct Session {
 pub(crate) struct Followed {
     pub(crate) auction: i64,
     pub(crate) seen: BidUpdate,
+    /// The round of the listing that was seen, once a stream has told it.
+    pub(crate) round: Option<i64>,
+}
+
+impl Session {
+    /// The auction of this number, if it is followed.
+    pub(crate) fn follow(&mut self, auction: i64) -> Option<&mut Followed> {
+        self.followed.iter_mut().find(|f| f.auction == auction)
+    }
 }
 
 impl Followed {
@@ -56,8 +72,9 @@ impl Followed {
 }
 
 impl<L: Line> AuctionUser<L> {
-    pub(crate) fn new(line: L, id: UserId, max_users: u32) -> Self {
-        AuctionUser { line, id, max_users, session: RefCell::default() }
+    pub(crate) fn new(line: L, id: UserId, max_users: u32, news: News) -> Self {
+        let (session, feeds) = (RefCell::default(), RefCell::default());
+        AuctionUser { line, id, max_users, news, session, feeds }
     }
 
     /// The auctions followed, changed or read; never held across a wait.
@@ -68,7 +85,7 @@ impl<L: Line> AuctionUser<L> {
     /// Takes note of a bid state.
     pub(crate) fn saw(&self, auction: i64, seen: BidUpdate) {
         self.with(|s| {
-            let Some(followed) = s.followed.iter_mut().find(|f| f.auction == auction) else { return };
+            let Some(followed) = s.follow(auction) else { return };
             let news = (followed.seen.item_id, followed.seen.sequence) != (seen.item_id, seen.sequence);
             followed.seen = seen;
             if news && seen.state == BidState::Sold && seen.bidder_id.0 == s.account {
@@ -84,11 +101,17 @@ impl<L: Line> User for AuctionUser<L> {
     }
 
     fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
+        let lost = self.news == News::Pushed && !self.has_feed(i64::from(turn.argument));
+        if chooser == STILL_OPEN && lost {
+            // What was last seen may be long past: the follower looks again before it waits for more.
+            return LOOK_AGAIN;
+        }
         self.with(|session| crate::choose::choose(chooser, session, turn))
     }
 
     fn end_session(&self) {
         *self.session.borrow_mut() = Session::default();
+        self.feeds.borrow_mut().clear();
     }
 }
 
@@ -96,11 +119,23 @@ impl<L: Line> User for AuctionUser<L> {
 mod tests {
     use super::*;
     use crate::ops::GET_NEXT_BID;
-    use barograph_http::{Answer, Fault, Request};
+    use crate::transport::Feed;
+    use barograph_http::{Answer, Event, Fault, Request};
 
     struct Nowhere;
 
+    impl Feed for Box<Nowhere> {
+        async fn next(&mut self) -> Result<Option<Event<'_>>, Fault> {
+            std::future::pending().await
+        }
+    }
+
     impl Line for Nowhere {
+        type Feed = Box<Nowhere>;
+
+        fn events(&self, _: &Request<'_>) -> impl Future<Output = Result<Box<Nowhere>, Fault>> + use<'_> {
+            std::future::pending()
+        }
         fn send(&self, _: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
             std::future::pending()
         }
@@ -109,9 +144,11 @@ mod tests {
 
     #[test]
     fn a_waiting_user_is_small() {
-        let user = AuctionUser::new(Nowhere, UserId(0), 1);
-        let waiting = std::mem::size_of_val(&user.perform(GET_NEXT_BID, &mut Turn::for_test()));
-        assert!(waiting <= 512, "a long poll holds {waiting} bytes beside its connection's");
-        assert!(std::mem::size_of_val(&user) <= 512, "a user is {} bytes", std::mem::size_of_val(&user));
+        for news in [News::Polled, News::Pushed] {
+            let user = AuctionUser::new(Nowhere, UserId(0), 1, news);
+            let waiting = std::mem::size_of_val(&user.perform(GET_NEXT_BID, &mut Turn::for_test()));
+            assert!(waiting <= 512, "a wait for the next bid holds {waiting} bytes beside its connection's");
+            assert!(std::mem::size_of_val(&user) <= 512, "a user is {} bytes", std::mem::size_of_val(&user));
+        }
     }
 }

@@ -4,10 +4,10 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use barograph_http::{Answer, Client, Connections, Fault, Policy, Request, Resolved};
+use barograph_http::{Answer, Client, Connections, Event, EventStream, Fault, Policy, Request, Resolved};
 use barograph_model::UserId;
 
-use crate::CONNECTIONS_PER_USER;
+use crate::{CONNECTIONS_PER_USER, News};
 
 /// Gives each user its line to the application.
 pub trait Transport: 'static {
@@ -20,11 +20,27 @@ pub trait Transport: 'static {
 
 /// One user's line to the application.
 pub trait Line: 'static {
+    /// A stream of events that is open.
+    type Feed: Feed;
+
     /// Sends a request and waits for the answer.
     fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_, Self>;
 
+    /// Asks for a stream of events, over a connection that nothing else uses.
+    fn events(
+        &self,
+        request: &Request<'_>,
+    ) -> impl Future<Output = Result<Self::Feed, Fault>> + use<'_, Self>;
+
     /// The user's main behaviour has ended an operation and will not need the line for a while.
     fn rest(&self);
+}
+
+/// Events of one auction as they come. Dropping it closes it.
+pub trait Feed: 'static {
+    /// Waits for the next event; `None` when the application has ended the stream. Dropped before it is done, it loses
+    /// nothing.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Event<'_>>, Fault>>;
 }
 
 /// Real HTTP/1.1 over keep-alive connections of the user's own.
@@ -44,15 +60,22 @@ pub enum Keeping {
 }
 
 impl Keeping {
-    /// Connections open per user on the average, with some to spare. A user follows 1.5 auctions on the average.
+    /// Connections open per user on the average, with some to spare. A poll waits on one of the connections the user may
+    /// have; a stream is open beside them, and nobody else can use it.
     #[must_use]
-    pub fn connections_per_user(self) -> f64 {
-        match self {
-            Keeping::BetweenOperations => f64::from(CONNECTIONS_PER_USER),
-            Keeping::WithinOperation => 1.65,
+    pub fn connections_per_user(self, news: News) -> f64 {
+        let kept = f64::from(CONNECTIONS_PER_USER);
+        match (self, news) {
+            (Keeping::BetweenOperations, News::Polled) => kept,
+            (Keeping::BetweenOperations, News::Pushed) => kept + FOLLOWED_PER_USER,
+            (Keeping::WithinOperation, _) => FOLLOWED_PER_USER,
         }
     }
 }
+
+/// Auctions a user follows, 1.5 on the average, and a tenth more: the connections of the operations that are going on,
+/// and what there is to spare.
+const FOLLOWED_PER_USER: f64 = 1.65;
 
 impl Http {
     /// To the application at `to`.
@@ -77,9 +100,25 @@ impl Transport for Http {
     }
 }
 
+impl Feed for Box<EventStream> {
+    fn next(&mut self) -> impl Future<Output = Result<Option<Event<'_>>, Fault>> {
+        EventStream::next(self)
+    }
+}
+
 impl Line for HttpLine {
+    type Feed = Box<EventStream>;
+
     fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
         self.connections.send(request)
+    }
+
+    fn events(
+        &self,
+        request: &Request<'_>,
+    ) -> impl Future<Output = Result<Box<EventStream>, Fault>> + use<'_> {
+        let opening = self.connections.events(request);
+        async move { Ok(Box::new(opening.await?)) }
     }
 
     fn rest(&self) {

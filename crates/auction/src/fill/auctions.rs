@@ -1,10 +1,11 @@
 //! Makes the rows of one auction: itself, its items, bids, attendance and images.
 
+use super::crew::Made;
 use super::layout::{Era, ITEM_MS, Layout, Place};
-use super::rows::{Attendance, Auction, Bid, Events, HighBid, Image, Item, Made};
-use crate::codes;
-use crate::schema::CLOCK_START_MS;
 use crate::sizes::{ATTENDEES_PER_AUCTION, BIDS_PER_ITEM};
+use barograph_auction_store::{
+    AttendanceRow, AuctionRow, BidRow, CLOCK_START_MS, EventBatch, HighBidRow, ImageRow, ItemRow, codes,
+};
 use barograph_data::{Stream, TruncatedNormal, names, text};
 use rand::{Rng, RngExt};
 
@@ -40,10 +41,10 @@ pub(super) fn add(layout: &Layout, place: Place, made: &mut Made) {
         Era::History => (codes::auction::COMPLETE, Some(start_ms + length)),
         Era::Future => (codes::auction::FUTURE, None),
     };
-    let auction = Auction {
+    let auction = AuctionRow {
         id: place.id as i64,
-        name: names::auction(rng.next_u64()),
-        category: names::category(rng.next_u64()),
+        name: names::auction(rng.next_u64()).into(),
+        category: names::category(rng.next_u64()).into(),
         start_ms,
         end_ms,
         state,
@@ -59,7 +60,14 @@ pub(super) fn add(layout: &Layout, place: Place, made: &mut Made) {
         let item = item(&auction, id, index, &mut rng);
         add_images(layout, place, &item, &mut made.events);
         let start_ms = start_ms + index * ITEM_MS;
-        let sale = Sale { layout, auction: &auction, item: &item, start_ms, attendees: &attendees };
+        let sale = Sale {
+            layout,
+            auction: &auction,
+            item: &item,
+            start_ms,
+            attendees: &attendees,
+            round: index + 1,
+        };
         match place.era {
             Era::History => add_history_bids(&sale, &mut rng, made),
             Era::Current if index == 0 => add_open_bid(&sale, &mut rng, made),
@@ -88,33 +96,33 @@ fn attendees(layout: &Layout, rng: &mut Stream, auctioneer: i64) -> Vec<i64> {
     attendees
 }
 
-fn attendance(auction: &Auction, id: u64, user_id: i64, rng: &mut Stream) -> Attendance {
+fn attendance(auction: &AuctionRow, id: u64, user_id: i64, rng: &mut Stream) -> AttendanceRow {
     let over = auction.state == codes::auction::COMPLETE;
-    Attendance {
+    AttendanceRow {
         id: id as i64,
         user_id,
         record_ms: auction.start_ms + rng.random_range(0..60_000),
         auction_id: auction.id,
-        auction_name: auction.name,
+        auction_name: auction.name.clone(),
         state: if over { codes::attendance::AUCTION_COMPLETE } else { codes::attendance::LEFT },
     }
 }
 
-fn item(auction: &Auction, id: u64, index: i64, rng: &mut Stream) -> Item {
+fn item(auction: &AuctionRow, id: u64, index: i64, rng: &mut Stream) -> ItemRow {
     let on_sale = auction.state == codes::auction::RUNNING && index == 0;
     let state = match auction.state {
         codes::auction::COMPLETE => codes::item::SOLD,
         _ if on_sale => codes::item::ACTIVE,
         _ => codes::item::IN_AUCTION,
     };
-    Item {
+    ItemRow {
         id: id as i64,
-        auction_id: auction.id,
+        auction_id: Some(auction.id),
         auctioneer_id: auction.auctioneer_id,
         condition: rng.random_range(0..CONDITIONS),
-        maker: names::maker(rng.next_u64()),
-        short: text::words(rng, 30..=100),
-        long: text::words(rng, 200..=900),
+        manufacturer: names::maker(rng.next_u64()).into(),
+        short_description: text::words(rng, 30..=100),
+        long_description: text::words(rng, 200..=900),
         origin_ms: rng.random_range(0..CLOCK_START_MS - YEAR_MS),
         starting_bid_cents: if on_sale { starting_bid_on_sale(rng) } else { starting_bid(rng) },
         state,
@@ -151,34 +159,37 @@ fn ms_on_sale(start_cents: f64) -> f64 {
     bids_to_the_ceiling(start_cents) * BID_EVERY_MS as f64 + CLOSING_MS
 }
 
-fn add_images(layout: &Layout, place: Place, item: &Item, events: &mut Events) {
+fn add_images(layout: &Layout, place: Place, item: &ItemRow, events: &mut EventBatch) {
     let small = codes::image::THUMBNAIL | codes::image::PREVIEW;
     let sizes = if place.era == Era::Current { small | codes::image::FULL } else { small };
     for (number, id) in (0..).zip(layout.images(item.id as u64)) {
         let created_ms = CLOCK_START_MS - YEAR_MS;
-        events.images.push(Image { id: id as i64, item_id: item.id, number, sizes, created_ms });
+        events.images.push(ImageRow { id: id as i64, item_id: item.id, number, sizes, created_ms });
     }
 }
 
 /// One item on sale.
 struct Sale<'a> {
     layout: &'a Layout,
-    auction: &'a Auction,
-    item: &'a Item,
+    auction: &'a AuctionRow,
+    item: &'a ItemRow,
     start_ms: i64,
     attendees: &'a [i64],
+    /// Counts the listings of the auction.
+    round: i64,
 }
 
 /// Twenty bids by attendees, the last of which bought the item.
 fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
     let (layout, attendees) = (sale.layout, sale.attendees);
     let first = layout.history_bids(sale.item.id as u64) as i64;
+    let listing = layout.history_high_bid(sale.item.id as u64) as i64;
     let mut bidder = rng.random_range(0..attendees.len());
     let mut high = None;
     for n in 0..BIDS_PER_ITEM as i64 {
         // Nobody outbids himself: the step to the next bidder is never a whole round.
         bidder = (bidder + rng.random_range(1..attendees.len())) % attendees.len();
-        let bid = Bid {
+        let bid = BidRow {
             id: first + n,
             bidder_id: attendees[bidder],
             bid_ms: sale.start_ms + (n + 1) * HISTORY_BID_MS,
@@ -187,13 +198,15 @@ fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
             amount_cents: sale.item.starting_bid_cents + (n + 1) * HISTORY_STEP_CENTS,
             state: if n + 1 == BIDS_PER_ITEM as i64 { codes::bid::WINNING } else { codes::bid::HIGH },
             sequence: n + 2,
+            listing,
+            fence: 0,
         };
-        high = Some((bid.bidder_id, bid.amount_cents, bid.bid_ms, bid.sequence));
+        high = Some((bid.bidder_id, bid.amount_cents, bid.bid_ms, bid.sequence, bid.id));
         made.events.bids.push(bid);
     }
-    let Some((bidder_id, amount_cents, bid_ms, sequence)) = high else { return };
-    made.relational.high_bids.push(HighBid {
-        id: layout.history_high_bid(sale.item.id as u64) as i64,
+    let Some((bidder_id, amount_cents, bid_ms, sequence, bid_id)) = high else { return };
+    made.relational.high_bids.push(HighBidRow {
+        id: listing,
         auction_id: sale.auction.id,
         item_id: sale.item.id,
         bidder_id,
@@ -204,6 +217,9 @@ fn add_history_bids(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
         start_ms: sale.start_ms,
         end_ms: Some(sale.start_ms + ITEM_MS),
         bid_ms,
+        bid_id,
+        round: sale.round,
+        fence: 0,
     });
 }
 
@@ -216,7 +232,7 @@ fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
     let bid_ms = CLOCK_START_MS - rng.random_range(0..BID_EVERY_MS);
     let state = codes::high_bid::OPEN;
     let start_ms = bid_ms - BID_EVERY_MS * (sequence - 1);
-    made.relational.high_bids.push(HighBid {
+    made.relational.high_bids.push(HighBidRow {
         id: auction_id,
         auction_id,
         item_id,
@@ -227,9 +243,13 @@ fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
         start_ms,
         end_ms: None,
         bid_ms,
+        // Bids of current auctions have the ids before all others, one each.
+        bid_id: auction_id,
+        round: sale.round,
+        fence: 0,
     });
     let state = codes::bid::HIGH;
-    made.events.bids.push(Bid {
+    made.events.bids.push(BidRow {
         id: auction_id,
         bidder_id,
         bid_ms,
@@ -238,6 +258,8 @@ fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
         amount_cents,
         state,
         sequence,
+        listing: auction_id,
+        fence: 0,
     });
 }
 

@@ -2,9 +2,10 @@
 
 use super::images::Writer;
 use super::layout::Layout;
-use super::rows::{Events, Made, Relational};
 use super::{FillError, Progress, Stage, auctions, store, users};
+use barograph_auction_store::{EventBatch, RelationalBatch};
 use barograph_data::pictures::Pictures;
+use barograph_store_sqlite::{EventFile, RelationalFile};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::ops::Range;
 use std::path::Path;
@@ -16,6 +17,13 @@ const USERS_PER_JOB: u64 = 500;
 const AUCTIONS_PER_JOB: u64 = 4;
 /// Batches that may wait for a store before makers wait for it.
 const WAITING_BATCHES: usize = 16;
+
+/// Rows of both stores that were made together.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub(super) relational: RelationalBatch,
+    pub(super) events: EventBatch,
+}
 
 /// A part of the data that one thread makes at one go.
 #[derive(Debug, Clone)]
@@ -53,8 +61,8 @@ struct Work<'a> {
 /// Where a maker sends what it made.
 #[derive(Clone)]
 struct Outlets {
-    relational: Sender<(usize, Relational)>,
-    events: Sender<(usize, Events)>,
+    relational: Sender<(usize, RelationalBatch)>,
+    events: Sender<(usize, EventBatch)>,
     done: Sender<(Stage, u64)>,
 }
 
@@ -66,6 +74,8 @@ pub(super) struct Order<'a> {
     pub(super) images: &'a Path,
     pub(super) threads: usize,
     pub(super) stop: &'a AtomicBool,
+    /// Names the data set.
+    pub(super) stamp: &'a str,
 }
 
 /// Makes everything; returns the bytes of the picture files.
@@ -96,8 +106,16 @@ pub(super) fn make(order: &Order<'_>, progress: &mut dyn FnMut(Progress)) -> Res
             })
             .collect();
         drop(outlets);
-        crew.push(scope.spawn(move || store::write(&relational_path, batches, &from_relational)));
-        crew.push(scope.spawn(move || store::write(&events_path, batches, &from_events)));
+        let stamp = order.stamp;
+        crew.push(scope.spawn(move || {
+            let file =
+                RelationalFile::create(&relational_path).map_err(FillError::store(&relational_path))?;
+            store::write(file, &relational_path, stamp, (batches, &from_relational))
+        }));
+        crew.push(scope.spawn(move || {
+            let file = EventFile::create(&events_path).map_err(FillError::store(&events_path))?;
+            store::write(file, &events_path, stamp, (batches, &from_events))
+        }));
         report(order.layout, &from_done, progress);
         crew.into_iter().map(|thread| thread.join().expect("makers do not panic")).collect::<Vec<_>>()
     });

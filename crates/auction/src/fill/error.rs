@@ -1,5 +1,6 @@
 //! Why a fill could not be done.
 
+use barograph_auction_store::StoreError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +55,7 @@ pub enum FillError {
         path: PathBuf,
         /// Why not.
         #[source]
-        why: rusqlite::Error,
+        why: StoreError,
     },
     /// The marker cannot be understood.
     #[error("understand the marker {}", path.display())]
@@ -85,10 +86,12 @@ impl FillError {
     }
 
     /// The same for a store.
-    pub(super) fn store(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self {
-        move |why| match why.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Self::DiskFull { path: path.to_owned() },
-            _ => Self::Store { path: path.to_owned(), why },
+    pub(super) fn store(path: &Path) -> impl FnOnce(StoreError) -> Self {
+        move |why| {
+            if barograph_store_sqlite::is_full(&why) {
+                return Self::DiskFull { path: path.to_owned() };
+            }
+            Self::Store { path: path.to_owned(), why }
         }
     }
 }

@@ -2,11 +2,11 @@
 //! be made without the others.
 
 use crate::fill::marker::Rows;
-use crate::schema::CLOCK_START_MS;
 use crate::sizes::{
     ATTENDEES_PER_AUCTION, BIDS_PER_ITEM, Counts, EXTRA_ACCOUNTS, FUTURE_DAYS, HISTORY_DAYS,
     IMAGES_PER_CURRENT_ITEM, ITEMS_PER_AUCTION, ITEMS_PER_CURRENT_AUCTION,
 };
+use barograph_auction_store::CLOCK_START_MS;
 use barograph_data::{Stream, Streams};
 use rand::RngExt;
 use std::ops::Range;

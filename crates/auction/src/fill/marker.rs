@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Rises whenever the same plan would give other data; then older data are not reused.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const NAME: &str = "marker.json";
 
 /// Rows by table, and picture files.

@@ -37,7 +37,6 @@ mod folder;
 mod images;
 mod layout;
 mod marker;
-mod rows;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -45,7 +44,6 @@ mod users;
 
 pub use error::FillError;
 pub use marker::{Marker, Rows};
-pub use users::UNSOLD_USER_ID;
 
 use crate::sizes::{Counts, Factors, Size};
 use barograph_data::pictures::Pictures;
@@ -153,7 +151,9 @@ pub fn fill_unless(
     let layout = layout::Layout::new(Counts::of(plan.size, plan.factors), plan.seed);
     let (stores, image_root) = (folder.stores(), folder.images());
     images::make_folders(&image_root, &layout)?;
+    let stamp = plan.stamp();
     let order = crew::Order {
+        stamp: &stamp,
         layout: &layout,
         pictures: &pictures,
         stores: &stores,

@@ -109,7 +109,7 @@ fn past_and_future_stay_on_their_sides_of_the_present() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path());
     fill_quietly(&plan).unwrap();
-    let (store, now) = (open(&plan), crate::schema::CLOCK_START_MS);
+    let (store, now) = (open(&plan), barograph_auction_store::CLOCK_START_MS);
     let count = |rows: &str| one(&store, &format!("SELECT count(*) FROM {rows}"));
     let day = 86_400_000_i64;
     assert_eq!(
@@ -147,7 +147,7 @@ fn users_log_in_with_the_shared_password_and_have_salts_of_their_own() {
     let name = barograph_data::names::user_name(17);
     let phc: String = store.query_row(query, [name], |row| row.get(0)).unwrap();
     assert!(crate::auth::verify(barograph_data::names::PASSWORD, &phc));
-    assert_eq!(one(&store, "SELECT id FROM user WHERE enabled = 0"), UNSOLD_USER_ID);
+    assert_eq!(one(&store, "SELECT id FROM user WHERE enabled = 0"), barograph_auction_live::UNSOLD.0);
 }
 
 #[test]

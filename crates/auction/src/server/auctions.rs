@@ -5,23 +5,25 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use barograph_auction_api::{AuctionId, AuctionState, ErrorCode, JoinRequest, UserId};
+use barograph_auction_api::{
+    AuctionId, AuctionQuery, AuctionState, ErrorCode, JoinRequest, MAX_CATEGORY, MAX_SEARCH, UserId,
+};
+use barograph_auction_store::{AttendanceRow, AuctionFilter, codes};
 
 use super::error::ApiError;
-use super::extract::{Caller, Parted, Sent};
+use super::extract::{Asked, Caller, Paged, Parted, Sent, check_search, window};
 use super::respond;
 use crate::app::App;
-use crate::bus::Channel;
-use crate::store::Window;
+use crate::channels::Channel;
 
 type Answer = Result<Response, ApiError>;
 
 /// The channel of a live auction, or why there is none.
-pub(crate) fn live(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiError> {
-    if let Some(channel) = app.bus.channel(id) {
+pub(crate) async fn live(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiError> {
+    if let Some(channel) = app.channels.channel(id) {
         return Ok(channel);
     }
-    let auction = app.store.auction(id)?.ok_or_else(|| ApiError::no_such("auction"))?;
+    let auction = app.relational.auction(id).await?.ok_or_else(|| ApiError::no_such("auction"))?;
     Err(match auction.state {
         AuctionState::Future => ApiError::new(ErrorCode::AuctionNotRunning, "the auction has not begun"),
         AuctionState::Running => {
@@ -32,9 +34,12 @@ pub(crate) fn live(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiError> {
 }
 
 /// `GET /live/auction`
-pub(crate) async fn running(State(app): State<Arc<App>>, _: Caller, window: Window) -> Answer {
-    let load = || app.store.running_page(window).map(|page| Some(respond::text(&page)));
-    let page = app.live_pages.get_or_load(&window, load)?;
+pub(crate) async fn running(State(app): State<Arc<App>>, _: Caller, Paged(window): Paged) -> Answer {
+    let load = async || {
+        let running = AuctionFilter { state: Some(AuctionState::Running), ..AuctionFilter::default() };
+        app.relational.auctions(&running, window).await.map(|page| Some(respond::text(&page)))
+    };
+    let page = app.live_pages.get_or_load(&window, load).await?;
     Ok(respond::ready_json(page.unwrap_or_default()))
 }
 
@@ -45,30 +50,49 @@ pub(crate) async fn join(
     Sent(sent): Sent<JoinRequest>,
 ) -> Answer {
     caller.must_be(sent.user_id)?;
-    let channel = live(&app, sent.auction_id)?;
-    let auction = (sent.auction_id, channel.auction.name.clone());
-    let record = app.store.join(caller.id, auction, app.clock.now()).await?;
+    let channel = live(&app, sent.auction_id).await?;
+    let attendance = AttendanceRow {
+        id: app.ids.next(),
+        user_id: caller.id.0,
+        record_ms: app.clock.now(),
+        auction_id: sent.auction_id.0,
+        auction_name: channel.auction.name.clone().into(),
+        state: codes::attendance::ATTENDING,
+    };
+    let record = app.events.join(attendance).await?;
     Ok(respond::json(StatusCode::CREATED, &record))
 }
 
 /// `DELETE /live/auction/{auctionId}`
 pub(crate) async fn leave(State(app): State<Arc<App>>, caller: Caller, Parted(id): Parted<i64>) -> Answer {
-    if app.store.leave(caller.id, Some(AuctionId(id))).await? == 0 {
+    if app.events.leave(caller.id, Some(AuctionId(id))).await? == 0 {
         return Err(ApiError::new(ErrorCode::NotAttending, "the caller does not attend this auction"));
     }
     Ok(respond::nothing())
 }
 
 /// `GET /auction`
-pub(crate) async fn all(State(app): State<Arc<App>>, _: Caller, window: Window) -> Answer {
-    Ok(respond::json(StatusCode::OK, &app.store.auction_page(window)?))
+pub(crate) async fn search(
+    State(app): State<Arc<App>>,
+    _: Caller,
+    Asked(query): Asked<AuctionQuery>,
+) -> Answer {
+    let window = window(query.page, query.page_size)?;
+    check_search("text", query.text.as_deref().unwrap_or(""), MAX_SEARCH)?;
+    check_search("category", query.category.as_deref().unwrap_or(""), MAX_CATEGORY)?;
+    // An empty text is in every name, and a form sends one for a field that was left out.
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let filter =
+        AuctionFilter { state: query.state, category: given(query.category), text: given(query.text) };
+    Ok(respond::json(StatusCode::OK, &app.relational.auctions(&filter, window).await?))
 }
 
 /// `GET /auction/{id}`
 pub(crate) async fn one(State(app): State<Arc<App>>, _: Caller, Parted(id): Parted<i64>) -> Answer {
     let id = AuctionId(id);
-    let load = || app.store.auction(id).map(|found| found.map(|auction| respond::text(&auction)));
-    let body = app.auctions.get_or_load(&id, load)?.ok_or_else(|| ApiError::no_such("auction"))?;
+    let load =
+        async || app.relational.auction(id).await.map(|found| found.map(|auction| respond::text(&auction)));
+    let body = app.auctions.get_or_load(&id, load).await?.ok_or_else(|| ApiError::no_such("auction"))?;
     Ok(respond::ready_json(body))
 }
 
@@ -77,8 +101,8 @@ pub(crate) async fn attendance(
     State(app): State<Arc<App>>,
     caller: Caller,
     Parted(id): Parted<i64>,
-    window: Window,
+    Paged(window): Paged,
 ) -> Answer {
     caller.must_be(UserId(id))?;
-    Ok(respond::json(StatusCode::OK, &app.store.user_attendance(UserId(id), window)?))
+    Ok(respond::json(StatusCode::OK, &app.events.user_attendance(UserId(id), window).await?))
 }

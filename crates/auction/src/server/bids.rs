@@ -5,37 +5,34 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use barograph_auction_api::{AuctionId, BidAccepted, BidRequest, ErrorCode, ItemId, UserId};
-use tokio::sync::mpsc::error::TrySendError;
+use barograph_auction_api::{AuctionId, BidAccepted, BidRequest, ErrorCode, ItemId, MAX_CENTS, UserId};
 
 use super::auctions::live;
 use super::error::ApiError;
-use super::extract::{Caller, Parted, Sent};
+use super::extract::{Caller, Paged, Parted, Sent, check_id};
 use super::respond;
 use crate::app::App;
-use crate::auctioneer::Command;
-use crate::bus::{Channel, News, POLL_LIMIT};
-use crate::live::Offer;
-use crate::store::Window;
+use crate::channels::{Channel, News, POLL_LIMIT};
+use crate::messages::Bid;
 
 type Answer = Result<Response, ApiError>;
 
-fn tell(app: &App, command: Command) -> Result<(), ApiError> {
-    app.desk.try_send(command).map_err(|e| match e {
-        TrySendError::Full(_) => ApiError::new(ErrorCode::Busy, "too many bids wait to be decided"),
-        TrySendError::Closed(_) => ApiError::new(ErrorCode::Stopping, "the application is about to stop"),
-    })
+/// The channel of an auction that somebody watches; an auction that is not live is not tracked.
+pub(crate) async fn watch(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiError> {
+    match live(app, id).await {
+        Err(error) if error.status() == StatusCode::CONFLICT => {
+            Err(ApiError::new(ErrorCode::AuctionNotTracked, "the auction has not begun"))
+        }
+        other => other,
+    }
 }
 
-/// The channel of an auction that somebody watches; an auction that is not live is not tracked.
-pub(crate) fn watch(app: &App, id: AuctionId) -> Result<Arc<Channel>, ApiError> {
-    let channel = match live(app, id) {
-        Err(error) if error.status() == StatusCode::CONFLICT => {
-            return Err(ApiError::new(ErrorCode::AuctionNotTracked, "the auction has not begun"));
-        }
-        other => other?,
-    };
-    Ok(channel)
+/// Somebody watches: the first one starts the auction's timers.
+pub(crate) fn wake(app: &App, id: AuctionId, channel: &Channel) -> Result<(), ApiError> {
+    if channel.first_watched() {
+        app.wake(id).inspect_err(|_| channel.forget_watcher())?;
+    }
+    Ok(())
 }
 
 /// `POST /bid`
@@ -45,14 +42,22 @@ pub(crate) async fn place(
     Sent(sent): Sent<BidRequest>,
 ) -> Answer {
     caller.must_be(sent.user_id)?;
-    live(&app, sent.auction_id)?;
-    if let Some(trouble) = app.trouble.get() {
+    if !(1..=MAX_CENTS).contains(&sent.amount_cents) {
+        return Err(ApiError::bad(format!("amountCents must be from 1 to {MAX_CENTS}")));
+    }
+    live(&app, sent.auction_id).await?;
+    if let Some(trouble) = app.broken.get() {
         return Err(ApiError::new(ErrorCode::StoreFailed, trouble));
     }
-    let account = app.store.user(caller.id)?.ok_or_else(|| ApiError::no_such("user"))?;
-    let offer = Offer { item: sent.item_id, bidder: caller.id, amount: sent.amount_cents };
-    let credit = account.user.credit_cents;
-    tell(&app, Command::Bid { auction: sent.auction_id, offer, credit })?;
+    let account = app.relational.user(caller.id).await?.ok_or_else(|| ApiError::no_such("user"))?;
+    app.place(Bid {
+        auction: sent.auction_id,
+        item: sent.item_id,
+        bidder: caller.id,
+        amount: sent.amount_cents,
+        credit: account.user.credit_cents,
+        sent_on: false,
+    })?;
     let answer =
         BidAccepted { auction_id: sent.auction_id, item_id: sent.item_id, amount_cents: sent.amount_cents };
     Ok(respond::json(StatusCode::ACCEPTED, &answer))
@@ -64,15 +69,17 @@ pub(crate) async fn next(
     _: Caller,
     Parted((auction, item, count)): Parted<(i64, i64, u32)>,
 ) -> Answer {
-    let channel = watch(&app, AuctionId(auction))?;
+    check_id("item", item)?;
+    let channel = watch(&app, AuctionId(auction)).await?;
     // Asking for the state there is (0) is not watching yet.
-    if count > 0 && channel.first_watched() {
-        tell(&app, Command::Wake(AuctionId(auction))).inspect_err(|_| channel.forget_watcher())?;
+    if count > 0 {
+        wake(&app, AuctionId(auction), &channel)?;
     }
+    let _following = app.channels.follow();
     match channel.next_bid(ItemId(item), count, app.clock.after(POLL_LIMIT)).await {
         News::Got(body) => Ok(respond::ready_json(body)),
         News::Nothing => Err(ApiError::new(ErrorCode::NoNews, "no news of this item")),
-        News::Stopping => Err(ApiError::new(ErrorCode::Stopping, "the application is about to stop")),
+        News::Stopping => Err(ApiError::stopping()),
     }
 }
 
@@ -81,8 +88,8 @@ pub(crate) async fn history(
     State(app): State<Arc<App>>,
     caller: Caller,
     Parted(id): Parted<i64>,
-    window: Window,
+    Paged(window): Paged,
 ) -> Answer {
     caller.must_be(UserId(id))?;
-    Ok(respond::json(StatusCode::OK, &app.store.user_bids(UserId(id), window)?))
+    Ok(respond::json(StatusCode::OK, &app.events.user_bids(UserId(id), window).await?))
 }

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use barograph_auction_api::{ErrorBody, ErrorCode};
+use barograph_auction_store::StoreError;
+use barograph_store_images::{Full, PictureError};
 
 use super::respond;
+use crate::app::Refused;
 use crate::publisher::with_cause;
-use crate::store::StoreError;
 
 /// A refusal with its reason.
 #[derive(Debug)]
@@ -28,6 +30,16 @@ impl ApiError {
         ApiError::new(ErrorCode::NotFound, format!("no such {what}"))
     }
 
+    /// The request cannot be read.
+    pub(crate) fn bad(message: impl Into<Cow<'static, str>>) -> Self {
+        ApiError::new(ErrorCode::BadRequest, message)
+    }
+
+    /// The node ends, or lets all go who wait.
+    pub(crate) fn stopping() -> Self {
+        ApiError::new(ErrorCode::Stopping, "the application is about to stop")
+    }
+
     /// The status that goes with the code.
     pub(crate) fn status(&self) -> StatusCode {
         match self.code {
@@ -36,13 +48,16 @@ impl ApiError {
             ErrorCode::Forbidden => StatusCode::FORBIDDEN,
             ErrorCode::NotFound => StatusCode::NOT_FOUND,
             ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            ErrorCode::NoNews => StatusCode::REQUEST_TIMEOUT,
-            ErrorCode::NameTaken | ErrorCode::AuctionNotRunning | ErrorCode::NotAttending => {
-                StatusCode::CONFLICT
-            }
+            ErrorCode::NotAnImage => StatusCode::NOT_ACCEPTABLE,
+            ErrorCode::NoNews | ErrorCode::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            ErrorCode::NameTaken
+            | ErrorCode::ItemListed
+            | ErrorCode::TooManyImages
+            | ErrorCode::AuctionNotRunning
+            | ErrorCode::NotAttending => StatusCode::CONFLICT,
             ErrorCode::AuctionComplete | ErrorCode::AuctionNotTracked => StatusCode::GONE,
             ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            ErrorCode::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            ErrorCode::NotJson | ErrorCode::NotMultipart => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             ErrorCode::Busy | ErrorCode::Stopping | ErrorCode::StoreFailed => StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -56,13 +71,34 @@ impl From<StoreError> for ApiError {
             StoreError::Closed => ErrorCode::Stopping,
             _ => ErrorCode::StoreFailed,
         };
-        ApiError::new(code, with_cause(&error))
+        let message = with_cause(&error);
+        tracing::debug!(message, "a store did not answer a request");
+        ApiError::new(code, message)
     }
 }
 
-impl From<object_store::Error> for ApiError {
-    fn from(error: object_store::Error) -> Self {
-        ApiError::new(ErrorCode::StoreFailed, with_cause(&error))
+impl From<PictureError> for ApiError {
+    fn from(error: PictureError) -> Self {
+        let message = with_cause(&error);
+        tracing::debug!(message, "the image store did not answer a request");
+        ApiError::new(ErrorCode::StoreFailed, message)
+    }
+}
+
+impl From<Full> for ApiError {
+    fn from(full: Full) -> Self {
+        let code = if matches!(full, Full::Closed) { ErrorCode::Stopping } else { ErrorCode::Busy };
+        ApiError::new(code, with_cause(&full))
+    }
+}
+
+impl From<Refused> for ApiError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::NoOwner => ApiError::new(ErrorCode::Busy, "the auction goes from one node to another"),
+            Refused::Busy => ApiError::new(ErrorCode::Busy, "too many bids wait to be decided"),
+            Refused::Stopping => ApiError::stopping(),
+        }
     }
 }
 

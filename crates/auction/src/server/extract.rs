@@ -2,18 +2,26 @@
 //! cannot read with an error of the contract.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
-use barograph_auction_api::{DEFAULT_PAGE_SIZE, ErrorCode, MAX_PAGE_SIZE, PageQuery, TOKEN_HEADER, UserId};
+use barograph_auction_api::{
+    Cents, DEFAULT_PAGE_SIZE, ErrorCode, MAX_CENTS, MAX_INTEGER, MAX_MILLIS, MAX_PAGE, MAX_PAGE_SIZE, Millis,
+    PageQuery, TOKEN_HEADER, UserId,
+};
+use barograph_auction_store::Window;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::error::ApiError;
 use crate::app::App;
-use crate::store::Window;
+
+/// How long a JSON body may take to come. It fits in a few packets, so only a broken or a hostile peer takes longer.
+const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// Who asks, by the token in the header.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +48,8 @@ impl FromRequestParts<Arc<App>> for Caller {
         let header = parts.headers.get(TOKEN_HEADER).ok_or_else(|| refuse("no token"))?;
         let token = Uuid::try_parse_ascii(header.as_bytes()).map_err(|_| refuse("the token is none"))?;
         let key = token.as_u128();
-        let holder = app.sessions.get_or_load(&key, || app.store.token_holder(&token.to_string()))?;
+        let load = async || app.relational.token_holder(&token.to_string()).await;
+        let holder = app.sessions.get_or_load(&key, load).await?;
         let id = holder.ok_or_else(|| refuse("the token is not valid"))?;
         Ok(Caller { id, token: key })
     }
@@ -54,7 +63,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for Parted<T> {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let found = Path::<T>::from_request_parts(parts, app).await;
-        found.map(|path| Parted(path.0)).map_err(|e| ApiError::new(ErrorCode::BadRequest, e.body_text()))
+        found.map(|path| Parted(path.0)).map_err(|e| ApiError::bad(e.body_text()))
     }
 }
 
@@ -66,26 +75,31 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let found = Query::<T>::from_request_parts(parts, app).await;
-        found.map(|query| Asked(query.0)).map_err(|e| ApiError::new(ErrorCode::BadRequest, e.body_text()))
+        found.map(|query| Asked(query.0)).map_err(|e| ApiError::bad(e.body_text()))
     }
 }
 
 /// A page of a list, checked.
 pub(crate) fn window(page: Option<u32>, page_size: Option<u32>) -> Result<Window, ApiError> {
-    let size = page_size.unwrap_or(DEFAULT_PAGE_SIZE);
-    if (1..=MAX_PAGE_SIZE).contains(&size) {
-        return Ok(Window { page: page.unwrap_or(0), size });
+    let (page, size) = (page.unwrap_or(0), page_size.unwrap_or(DEFAULT_PAGE_SIZE));
+    if page > MAX_PAGE {
+        return Err(ApiError::bad(format!("page is {page}, but must be from 0 to {MAX_PAGE}")));
     }
-    let text = format!("pageSize is {size}, but must be from 1 to {MAX_PAGE_SIZE}");
-    Err(ApiError::new(ErrorCode::BadRequest, text))
+    if !(1..=MAX_PAGE_SIZE).contains(&size) {
+        return Err(ApiError::bad(format!("pageSize is {size}, but must be from 1 to {MAX_PAGE_SIZE}")));
+    }
+    Ok(Window { page, size })
 }
 
-impl FromRequestParts<Arc<App>> for Window {
+/// A page of a list, as most lists are asked for. A type of its own because the stores' one is not of this crate.
+pub(crate) struct Paged(pub(crate) Window);
+
+impl FromRequestParts<Arc<App>> for Paged {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let Asked(query) = Asked::<PageQuery>::from_request_parts(parts, app).await?;
-        window(query.page, query.page_size)
+        window(query.page, query.page_size).map(Paged)
     }
 }
 
@@ -96,7 +110,8 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Sent<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
-        match Json::<T>::from_request(request, app).await {
+        let slow = |_| ApiError::new(ErrorCode::TooSlow, "the body did not come in time");
+        match timeout(BODY_TIME, Json::<T>::from_request(request, app)).await.map_err(slow)? {
             Ok(body) => Ok(Sent(body.0)),
             Err(error) => {
                 let code = match &error {
@@ -110,11 +125,43 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Sent<T> {
     }
 }
 
-/// Refuses a text that is empty or longer than `most` bytes.
+/// Refuses a number that nothing is called by, where no store is asked whether something is.
+pub(crate) fn check_id(what: &'static str, id: i64) -> Result<(), ApiError> {
+    if (1..=MAX_INTEGER).contains(&id) { Ok(()) } else { Err(ApiError::no_such(what)) }
+}
+
+/// Refuses a text that is empty, longer than `most` characters, or holds what not every store keeps.
 pub(crate) fn check_text(name: &'static str, text: &str, most: usize) -> Result<(), ApiError> {
-    if (1..=most).contains(&text.len()) {
+    if text.is_empty() {
+        return Err(ApiError::bad(format!("{name} is empty")));
+    }
+    check_search(name, text, most)
+}
+
+/// Like [`check_text`] for a text that may be empty.
+pub(crate) fn check_search(name: &'static str, text: &str, most: usize) -> Result<(), ApiError> {
+    if text.contains('\0') {
+        return Err(ApiError::bad(format!("{name} has a zero character")));
+    }
+    // A character has at least one byte, so most texts are not counted.
+    if text.len() > most && text.chars().count() > most {
+        return Err(ApiError::bad(format!("{name} has more than {most} characters")));
+    }
+    Ok(())
+}
+
+/// Refuses an amount that nobody can have.
+pub(crate) fn check_cents(name: &'static str, cents: Cents) -> Result<(), ApiError> {
+    if (0..=MAX_CENTS).contains(&cents) {
         return Ok(());
     }
-    let message = format!("{name} has {} bytes, but must have 1 to {most}", text.len());
-    Err(ApiError::new(ErrorCode::BadRequest, message))
+    Err(ApiError::bad(format!("{name} is {cents}, but must be from 0 to {MAX_CENTS}")))
+}
+
+/// Refuses a moment that no calendar has.
+pub(crate) fn check_millis(name: &'static str, at: Millis) -> Result<(), ApiError> {
+    if (-MAX_MILLIS..=MAX_MILLIS).contains(&at) {
+        return Ok(());
+    }
+    Err(ApiError::bad(format!("{name} is {at}, but must be from -{MAX_MILLIS} to {MAX_MILLIS}")))
 }

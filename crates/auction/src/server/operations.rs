@@ -5,15 +5,18 @@ use std::sync::{Arc, LazyLock};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use barograph_auction_api::{ErrorCode, Health, openapi_json};
+use barograph_auction_api::{
+    BusState, ClusterView, Drain, Health, Leadership, MemberStanding, MemberView, StoreView, Tier,
+    openapi_json,
+};
+use barograph_auction_store::{Described, Standing};
 use bytes::Bytes;
 
 use super::error::ApiError;
+use super::metrics;
 use super::respond;
+use super::traffic::Traffic;
 use crate::app::App;
-use crate::check::View;
-use crate::publisher::with_cause;
-use crate::store::{DURABILITY, StoreError};
 
 const HOME: &str = include_str!("home.html");
 
@@ -34,34 +37,98 @@ pub(crate) async fn openapi() -> Response {
 
 /// `GET /healthCheck`
 pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
-    let trouble = app.trouble.get();
+    let trouble = app.trouble();
     let ready = trouble.is_none();
+    let tiers = app.tiers();
     let health = Health {
         ready,
         trouble,
-        running_auctions: app.bus.len() as u64,
+        running_auctions: app.channels.len() as u64,
         now_ms: app.clock.now(),
-        durability: DURABILITY.to_owned(),
+        durability: durability(&tiers),
+        node: app.node.to_string(),
+        role: app.role,
+        stores: tiers
+            .into_iter()
+            .map(|(tier, what)| StoreView { tier, product: what.product, durability: what.durability })
+            .collect(),
     };
     respond::json(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &health)
 }
 
-/// `GET /check`
-pub(crate) async fn check(State(app): State<Arc<App>>) -> Answer {
-    let files = App::files(&app.state_dir);
-    let gate = app.commit_gate.lock().await;
-    let updates = app.bus.counts();
-    let initial = app.initial;
-    let view = background(move || View::take(&files)).await?;
-    drop(gate);
-    let report = background(move || view.check(initial, updates)).await?;
-    Ok(respond::json(StatusCode::OK, &report))
+/// What the stores promise, in one line; once when both promise the same.
+fn durability(tiers: &[(Tier, Described)]) -> String {
+    let kept = tiers.iter().filter(|(tier, _)| matches!(tier, Tier::Relational | Tier::Events));
+    let mut said: Vec<String> =
+        kept.map(|(_, what)| format!("{}: {}", what.product, what.durability)).collect();
+    said.dedup();
+    said.join("; ")
 }
 
-/// Runs what takes long where it holds nobody up.
-async fn background<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, ApiError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    Ok(done.map_err(|e| ApiError::new(ErrorCode::Internal, with_cause(&e)))??)
+/// `GET /alive`
+pub(crate) async fn alive() -> Response {
+    respond::nothing()
+}
+
+/// `GET /check`
+pub(crate) async fn check(State(app): State<Arc<App>>) -> Answer {
+    Ok(respond::json(StatusCode::OK, &app.check().await?))
+}
+
+/// `GET /live/auction/isMaster`
+pub(crate) async fn is_master(State(app): State<Arc<App>>) -> Response {
+    let leader = app.known.cluster().and_then(|cluster| cluster.leader);
+    let leadership =
+        Leadership { node: app.node.to_string(), is_leader: leader.as_deref() == Some(&*app.node), leader };
+    respond::json(StatusCode::OK, &leadership)
+}
+
+/// `GET /live/auction/prepareForShutdown`
+pub(crate) async fn prepare_for_shutdown(State(app): State<Arc<App>>) -> Response {
+    if !app.known.is_draining() {
+        app.known.drain();
+        app.look.notify_one();
+    }
+    let owned = app.known.owns();
+    let drain = Drain { node: app.node.to_string(), owned_auctions: owned as u64, ready: owned == 0 };
+    respond::json(StatusCode::OK, &drain)
+}
+
+/// `GET /live/auction/release`
+pub(crate) async fn release(State(app): State<Arc<App>>) -> Response {
+    app.channels.stop();
+    respond::nothing()
+}
+
+/// `GET /cluster`
+pub(crate) async fn cluster(State(app): State<Arc<App>>) -> Response {
+    let known = app.known.cluster();
+    let owned = app.known.owns();
+    let connected = app.bus.as_ref().is_none_or(|bus| bus.is_connected());
+    let since = app.known.seen().map_or(app.clock.now(), |seen| app.clock.now() - seen);
+    let view = ClusterView {
+        node: app.node.to_string(),
+        role: app.role,
+        leader: known.as_ref().and_then(|cluster| cluster.leader.clone()),
+        members: known.map_or_else(Vec::new, |cluster| {
+            let view = |m: barograph_auction_store::Member| MemberView {
+                node: m.node,
+                standing: match m.standing {
+                    Standing::Active => MemberStanding::Active,
+                    Standing::Idle => MemberStanding::Idle,
+                },
+            };
+            cluster.members.into_iter().map(view).collect()
+        }),
+        owned: owned as u64,
+        followed: app.channels.len().saturating_sub(owned) as u64,
+        bus: if connected { BusState::Connected } else { BusState::Lost },
+        last_seen_ms: u64::try_from(since).unwrap_or(0),
+    };
+    respond::json(StatusCode::OK, &view)
+}
+
+/// `GET /metrics`
+pub(crate) fn metrics(app: &App, traffic: &Arc<Traffic>) -> Response {
+    respond::body(StatusCode::OK, metrics::KIND, Bytes::from(metrics::text(app, traffic)))
 }

@@ -4,45 +4,87 @@ use std::any::Any;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
-use barograph_auction_api::{ErrorCode, routes};
+use axum::routing::{MethodRouter, delete, get, post};
+use barograph_auction_api::{ErrorCode, MAX_UPLOAD_BYTES, routes};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::error::ApiError;
-use super::{auctions, bids, items, operations, users};
+use super::traffic::{Metering, Traffic};
+use super::{auctions, bids, events, items, operations, pictures, ui, users};
 use crate::app::App;
 
-/// Bytes a request body may have; the largest sensible one, a new item, has about 1.5 KiB.
+/// Bytes a request body may have; the largest sensible one, an item in the longest script, has about 5 KiB.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// All resources, ready to serve.
-pub(crate) fn router(app: Arc<App>) -> Router {
-    let resources = Router::new()
-        .route(routes::HOME, get(operations::home))
-        .route(routes::LOGIN, post(users::login))
-        .route(routes::LOGOUT, get(users::logout))
-        .route(routes::USERS, post(users::register))
-        .route(routes::USER, get(users::profile).put(users::update))
-        .route(routes::LIVE_AUCTIONS, get(auctions::running).post(auctions::join))
-        .route(routes::LIVE_AUCTION, delete(auctions::leave))
-        .route(routes::AUCTIONS, get(auctions::all))
-        .route(routes::AUCTION, get(auctions::one))
-        .route(routes::ITEMS, post(items::add))
-        .route(routes::ITEM, get(items::one))
-        .route(routes::AUCTION_ITEMS, get(items::of_auction))
-        .route(routes::CURRENT_ITEM, get(items::current))
-        .route(routes::PURCHASES, get(items::purchases))
-        .route(routes::IMAGE, get(items::image))
-        .route(routes::BIDS, post(bids::place))
-        .route(routes::NEXT_BID, get(bids::next))
-        .route(routes::USER_BIDS, get(bids::history))
-        .route(routes::USER_ATTENDANCE, get(auctions::attendance))
-        .route(routes::HEALTH, get(operations::health))
-        .route(routes::CHECK, get(operations::check))
-        .route(routes::OPENAPI, get(operations::openapi));
-    Router::new()
+/// The resources, and their paths for those who count.
+struct Resources {
+    router: Router<Arc<App>>,
+    paths: Vec<&'static str>,
+}
+
+impl Resources {
+    fn at(mut self, path: &'static str, resource: MethodRouter<Arc<App>>) -> Self {
+        self.router = self.router.route(path, resource);
+        self.paths.push(path);
+        self
+    }
+}
+
+/// What users do.
+fn for_users() -> Resources {
+    let uploads = post(pictures::add).layer(DefaultBodyLimit::max(MAX_UPLOAD_BYTES));
+    Resources { router: Router::new(), paths: Vec::new() }
+        .at(routes::HOME, get(operations::home))
+        .at(routes::LOGIN, post(users::login))
+        .at(routes::LOGOUT, get(users::logout))
+        .at(routes::USERS, post(users::register))
+        .at(routes::USER, get(users::profile).put(users::update).delete(users::remove))
+        .at(routes::USER_ATTENDANCE, get(auctions::attendance))
+        .at(routes::LIVE_AUCTIONS, get(auctions::running).post(auctions::join))
+        .at(routes::LIVE_AUCTION, delete(auctions::leave))
+        .at(routes::AUCTIONS, get(auctions::search))
+        .at(routes::AUCTION, get(auctions::one))
+        .at(routes::ITEMS, get(items::search).post(items::add))
+        .at(routes::ITEM, get(items::one).put(items::update))
+        .at(routes::AUCTION_ITEMS, get(items::of_auction))
+        .at(routes::SELLER_ITEMS, get(items::of_seller))
+        .at(routes::CURRENT_ITEM, get(items::current))
+        .at(routes::PURCHASES, get(items::purchases))
+        .at(routes::IMAGES, uploads)
+        .at(routes::IMAGE, get(pictures::of_item))
+        .at(routes::PUBLIC_IMAGE, get(pictures::for_all))
+        .at(routes::BIDS, post(bids::place))
+        .at(routes::NEXT_BID, get(bids::next))
+        .at(routes::BID_EVENTS, get(events::follow))
+        .at(routes::USER_BIDS, get(bids::history))
+}
+
+/// What operations people and programs do.
+fn for_operations(resources: Resources) -> Resources {
+    resources
+        .at(routes::IS_MASTER, get(operations::is_master))
+        .at(routes::PREPARE_FOR_SHUTDOWN, get(operations::prepare_for_shutdown))
+        .at(routes::RELEASE, get(operations::release))
+        .at(routes::CLUSTER, get(operations::cluster))
+        .at(routes::HEALTH, get(operations::health))
+        .at(routes::ALIVE, get(operations::alive))
+        .at(routes::CHECK, get(operations::check))
+        .at(routes::OPENAPI, get(operations::openapi))
+}
+
+/// All resources, ready to serve, and what is counted of them.
+pub(crate) fn router(app: Arc<App>) -> (Router, Arc<Traffic>) {
+    let Resources { router, mut paths } = for_operations(for_users());
+    paths.push(routes::METRICS);
+    let traffic = Arc::new(Traffic::at(&paths, app.clock));
+    let figures = {
+        let traffic = Arc::clone(&traffic);
+        get(async move |State(app): State<Arc<App>>| operations::metrics(&app, &traffic))
+    };
+    let resources = router.route(routes::METRICS, figures).merge(ui::router());
+    let router = Router::new()
         // A nested "/" answers without the slash only; the start page has both addresses.
         .route(&format!("{}/", routes::BASE), get(operations::home))
         .nest(routes::BASE, resources)
@@ -50,9 +92,14 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(|| async {
             ApiError::new(ErrorCode::MethodNotAllowed, "this resource does not know this verb")
         })
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(CatchPanicLayer::custom(caught))
-        .with_state(app)
+        // One layer of three, so that a request is boxed once. The first is the outermost.
+        .layer((
+            Metering(Arc::clone(&traffic)),
+            CatchPanicLayer::custom(caught),
+            DefaultBodyLimit::max(BODY_LIMIT),
+        ))
+        .with_state(app);
+    (router, traffic)
 }
 
 /// A bug must cost one request, not the connection, and must be seen by the driver.
@@ -60,5 +107,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 fn caught(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    ApiError::new(ErrorCode::Internal, text.unwrap_or_else(|| "a bug".to_owned())).into_response()
+    let text = text.unwrap_or_else(|| "a bug".to_owned());
+    tracing::error!(text, "a request met a bug");
+    ApiError::new(ErrorCode::Internal, text).into_response()
 }

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use barograph_auction_api::{ErrorCode, LoginRequest, LoginResponse, NewUser, UserId, UserUpdate};
+use barograph_auction_api::{
+    ErrorCode, LoginRequest, LoginResponse, MAX_NAME, MAX_PASSWORD, MAX_PERSON, NewUser, User, UserId,
+    UserUpdate,
+};
+use barograph_auction_store::{Profile, StoreError, UserRow};
 use uuid::Uuid;
 
 use super::error::ApiError;
@@ -14,14 +18,6 @@ use super::respond;
 use crate::app::App;
 use crate::auth;
 use crate::fill::CREDIT_CENTS;
-use crate::store::StoreError;
-
-/// Bytes of a user name, at most: an e-mail address has no more.
-const NAME: usize = 254;
-/// Bytes of a password, at most: hashing takes time by the byte.
-const PASSWORD: usize = 128;
-/// Bytes of a first or last name, at most.
-const PERSON: usize = 100;
 
 type Answer = Result<Response, ApiError>;
 
@@ -29,22 +25,29 @@ fn hash(password: &str) -> String {
     auth::hash(password, Uuid::new_v4().into_bytes())
 }
 
+/// A token as the stores have it, as a key.
+fn key(token: &str) -> Option<u128> {
+    Uuid::try_parse(token).ok().map(|token| token.as_u128())
+}
+
 /// `POST /login`
 pub(crate) async fn login(State(app): State<Arc<App>>, Sent(sent): Sent<LoginRequest>) -> Answer {
     let refuse = || ApiError::new(ErrorCode::Unauthorized, "wrong name or password");
-    if sent.password.len() > PASSWORD {
+    // What nobody can be called is not looked for: a store may refuse such a text.
+    let readable = check_text("name", &sent.name, MAX_NAME).is_ok();
+    if !readable || check_text("password", &sent.password, MAX_PASSWORD).is_err() {
         return Err(refuse());
     }
-    let account = app.store.user_by_name(&sent.name)?.ok_or_else(refuse)?;
+    let account = app.relational.user_by_name(&sent.name).await?.ok_or_else(refuse)?;
     // Verified on the spot: it takes less time than handing it over would be worth.
     if !account.user.enabled || !auth::verify(&sent.password, &account.password) {
         return Err(refuse());
     }
     let user = account.user;
     let token = Uuid::new_v4();
-    let before = app.store.set_token(user.id, Some(token.to_string())).await?;
-    if let Some(before) = before.and_then(|t| Uuid::try_parse(&t).ok()) {
-        app.sessions.invalidate(&before.as_u128());
+    let before = app.relational.set_token(user.id, Some(token.to_string())).await?;
+    if let Some(before) = before.as_deref().and_then(key) {
+        app.end_session(before);
     }
     app.sessions.insert(token.as_u128(), user.id);
     let answer = LoginResponse {
@@ -60,29 +63,46 @@ pub(crate) async fn login(State(app): State<Arc<App>>, Sent(sent): Sent<LoginReq
 
 /// `GET /logout`
 pub(crate) async fn logout(State(app): State<Arc<App>>, caller: Caller) -> Answer {
-    // The two writes go to two files; neither needs the other's result.
-    let (token, left) = tokio::join!(app.store.set_token(caller.id, None), app.store.leave(caller.id, None));
+    // The two writes go to two stores; neither needs the other's result.
+    let (token, left) =
+        tokio::join!(app.relational.set_token(caller.id, None), app.events.leave(caller.id, None));
     token?;
     left?;
-    app.sessions.invalidate(&caller.token);
+    app.end_session(caller.token);
     Ok(respond::nothing())
 }
 
 /// `POST /user`
 pub(crate) async fn register(State(app): State<Arc<App>>, Sent(new): Sent<NewUser>) -> Answer {
-    check_text("name", &new.name, NAME)?;
-    check_text("password", &new.password, PASSWORD)?;
-    check_text("firstName", &new.first_name, PERSON)?;
-    check_text("lastName", &new.last_name, PERSON)?;
-    let password = hash(&new.password);
-    let user = app.store.add_user(new, password, CREDIT_CENTS).await.map_err(taken)?;
+    check_text("name", &new.name, MAX_NAME)?;
+    check_text("password", &new.password, MAX_PASSWORD)?;
+    check_text("firstName", &new.first_name, MAX_PERSON)?;
+    check_text("lastName", &new.last_name, MAX_PERSON)?;
+    let user = User {
+        id: UserId(app.ids.next()),
+        name: new.name,
+        first_name: new.first_name,
+        last_name: new.last_name,
+        credit_cents: CREDIT_CENTS,
+        enabled: true,
+    };
+    let row = UserRow {
+        id: user.id.0,
+        name: user.name.clone(),
+        password: hash(&new.password),
+        first_name: user.first_name.clone().into(),
+        last_name: user.last_name.clone().into(),
+        credit_cents: user.credit_cents,
+        enabled: user.enabled,
+    };
+    app.relational.add_user(row).await.map_err(taken)?;
     Ok(respond::json(StatusCode::CREATED, &user))
 }
 
 /// `GET /user/{id}`
 pub(crate) async fn profile(State(app): State<Arc<App>>, caller: Caller, Parted(id): Parted<i64>) -> Answer {
     caller.must_be(UserId(id))?;
-    let account = app.store.user(UserId(id))?.ok_or_else(|| ApiError::no_such("user"))?;
+    let account = app.relational.user(UserId(id)).await?.ok_or_else(|| ApiError::no_such("user"))?;
     Ok(respond::json(StatusCode::OK, &account.user))
 }
 
@@ -91,26 +111,43 @@ pub(crate) async fn update(
     State(app): State<Arc<App>>,
     caller: Caller,
     Parted(id): Parted<i64>,
-    Sent(mut update): Sent<UserUpdate>,
+    Sent(update): Sent<UserUpdate>,
 ) -> Answer {
     caller.must_be(UserId(id))?;
     let texts = [
-        ("name", &update.name, NAME),
-        ("password", &update.password, PASSWORD),
-        ("firstName", &update.first_name, PERSON),
-        ("lastName", &update.last_name, PERSON),
+        ("name", &update.name, MAX_NAME),
+        ("password", &update.password, MAX_PASSWORD),
+        ("firstName", &update.first_name, MAX_PERSON),
+        ("lastName", &update.last_name, MAX_PERSON),
     ];
     for (name, text, most) in texts {
         text.as_ref().map_or(Ok(()), |text| check_text(name, text, most))?;
     }
-    update.password = update.password.as_deref().map(hash);
-    let user = app.store.update_user(UserId(id), update).await.map_err(taken)?;
+    let profile = Profile {
+        name: update.name,
+        password: update.password.as_deref().map(hash),
+        first_name: update.first_name,
+        last_name: update.last_name,
+    };
+    let user = app.relational.update_user(UserId(id), profile).await.map_err(taken)?;
     let user = user.ok_or_else(|| ApiError::no_such("user"))?;
     Ok(respond::json(StatusCode::OK, &user))
 }
 
+/// `DELETE /user/{id}`
+pub(crate) async fn remove(State(app): State<Arc<App>>, caller: Caller, Parted(id): Parted<i64>) -> Answer {
+    caller.must_be(UserId(id))?;
+    // First, because afterwards nobody has the token to do it with.
+    app.events.leave(caller.id, None).await?;
+    let last = app.relational.remove_user(caller.id).await?.ok_or_else(|| ApiError::no_such("user"))?;
+    for token in last.as_deref().and_then(key).into_iter().chain([caller.token]) {
+        app.end_session(token);
+    }
+    Ok(respond::nothing())
+}
+
 fn taken(error: StoreError) -> ApiError {
-    if error.is_conflict() {
+    if matches!(error, StoreError::Conflict) {
         return ApiError::new(ErrorCode::NameTaken, "another user has this name");
     }
     error.into()

@@ -6,25 +6,40 @@ use std::time::Duration;
 
 use barograph_auction::fill::{FillPlan, Marker};
 use barograph_auction::sizes::{self, Factors};
+use barograph_auction_api::StoreView;
 use barograph_engine::{Runnable, runnable};
 use barograph_harness::{
     DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, LoadJob, SizeInfo, Verified, WorkloadKind,
 };
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Readiness, Unit};
-use barograph_record::{Count, Figure, Fill};
+use barograph_record::{Count, Figure, Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Refusal};
-use barograph_workload_auction::{Auction, Http, Keeping, VERSION, ops, profile};
+use barograph_workload_auction::{Auction, Http, Keeping, News, VERSION, ops, profile};
 
 use crate::commands::fill::Line;
 
 /// The auction.
-pub(crate) struct AuctionKind;
+pub(crate) struct AuctionKind {
+    /// How users hear of bids in the profile that a plan asks for.
+    news: News,
+}
+
+impl AuctionKind {
+    /// As its default profile has it.
+    pub(crate) const DEFAULT: AuctionKind = AuctionKind { news: News::Polled };
+
+    /// As the profile of this name has it. One that does not exist is refused when the plan is checked.
+    pub(crate) fn of_profile(name: &str) -> Self {
+        profile::news(name).map_or(AuctionKind::DEFAULT, |news| AuctionKind { news })
+    }
+}
 
 /// Filling the largest published size takes hours on a slow disk; a job that takes longer is stuck.
 const FILL_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
 
-/// How long the application holds a long poll without news; its OpenAPI document says the same.
+/// How long the application holds a long poll without news; its OpenAPI document says the same. A stream of events has
+/// news as often.
 const LONGEST_POLL: Nanos = Nanos::from_secs(45);
 
 /// The size of the main job.
@@ -48,7 +63,7 @@ impl WorkloadKind for AuctionKind {
     }
 
     fn profiles(&self) -> Vec<&str> {
-        vec!["official2"]
+        profile::names()
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
@@ -64,7 +79,7 @@ impl WorkloadKind for AuctionKind {
     }
 
     fn connections(&self, users: u32, kept: Connections) -> u64 {
-        (f64::from(users) * keeping(kept).connections_per_user()).ceil() as u64
+        (f64::from(users) * keeping(kept).connections_per_user(self.news)).ceil() as u64
     }
 
     fn longest_wait(&self) -> Option<Nanos> {
@@ -75,7 +90,8 @@ impl WorkloadKind for AuctionKind {
         let address = address(job.url)?;
         let keeping = keeping(job.plan.driver.connections);
         let max_users = job.data.ok_or(HarnessError::NoData)?.max_users;
-        Ok(runnable(move || Auction::new(Http::new(address, keeping), max_users)))
+        let news = self.news;
+        Ok(runnable(move || Auction::new(Http::new(address, keeping), max_users).hearing(news)))
     }
 }
 
@@ -140,6 +156,20 @@ impl Deployment for AuctionKind {
 
     fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf> {
         vec![Marker::path(data_dir)]
+    }
+
+    fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
+        Box::pin(async move {
+            let target = address(url).map_err(|why| why.to_string())?;
+            let asked = tokio::task::spawn_blocking(move || crate::commands::serve::ask_health(target)).await;
+            let health = asked.map_err(|e| e.to_string())??;
+            let tier = |store: StoreView| Tier {
+                tier: store.tier.name().to_owned(),
+                product: store.product,
+                durability: store.durability,
+            };
+            Ok(health.stores.into_iter().map(tier).collect())
+        })
     }
 
     fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>> {
@@ -244,5 +274,20 @@ fn kept(marker: &Marker, reused: bool) -> Fill {
         seconds: marker.seconds,
         reused,
         stamp: marker.stamp.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_connections_beside_those_that_are_kept() {
+        let of = |profile: &str, kept| AuctionKind::of_profile(profile).connections(100, kept);
+        for profile in ["", "official2", "unknown"] {
+            assert_eq!((of(profile, Connections::Keep), of(profile, Connections::Close)), (400, 165));
+        }
+        let push = "official2-push";
+        assert_eq!((of(push, Connections::Keep), of(push, Connections::Close)), (565, 165));
     }
 }

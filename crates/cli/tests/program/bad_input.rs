@@ -65,7 +65,7 @@ fn names_that_nobody_knows_are_refused_with_the_known_ones() {
     let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"mail\"\n  allowed: one of auction, scenario\n  \
         to do:   `barograph list workloads` shows them\n";
     assert_eq!(refused("workload = \"mail\"", &[]), expected);
-    let expected = "barograph: the plan cannot be run\np.toml:1: `profile` = \"calm\"\n  allowed: one of official2\n  \
+    let expected = "barograph: the plan cannot be run\np.toml:1: `profile` = \"calm\"\n  allowed: one of official2, official2-push\n  \
         to do:   name one of them\n";
     assert_eq!(refused("profile = \"calm\"\ndata.size = \"nano\"", &[]), expected);
     let expected = "barograph: the plan cannot be run\n--set: `data.size` = \"tiny\"\n  \

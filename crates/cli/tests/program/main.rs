@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bad_target;
+mod cluster;
 mod commands;
 mod control;
 mod fake;
@@ -15,9 +16,11 @@ mod http_ways;
 mod imports;
 mod interrupts;
 mod killed;
+mod nodes;
 mod open_files;
 mod place;
 mod plans;
+mod push;
 mod report;
 mod scenarios;
 mod screen;

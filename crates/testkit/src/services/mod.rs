@@ -1,5 +1,5 @@
-//! Real services for tests and measurements: PostgreSQL, MariaDB, RabbitMQ, NATS, FerretDB, nginx and HAProxy as
-//! processes of their own, that can be killed and started again.
+//! Real services for tests and measurements: PostgreSQL, MariaDB, RabbitMQ, NATS, FerretDB, nginx, HAProxy and
+//! browsers as processes of their own, that can be killed and started again.
 //!
 //! Not for running an application: a service here lives as long as the test that started it. Each has a temporary
 //! folder with its data, configuration and log, and ports of its own; nothing is read from or written to `/etc` and

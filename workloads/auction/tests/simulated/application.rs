@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use barograph_auction::live::{Bidding, Event, Listing, LiveAuction, Offer, Purses};
 use barograph_auction_api::{AuctionId, BidState, ItemId, TOKEN_HEADER, UserId as Account};
+use barograph_auction_live::{Bidding, Event, EventKind, Listing, LiveAuction, Offer, Purses};
 use barograph_engine::{Stream, Timer, stream};
 use barograph_http::{Answer, Fault, Request};
 use barograph_model::{Nanos, UserId};
@@ -13,6 +13,8 @@ use barograph_workload_auction::{Line, Transport};
 use futures::channel::oneshot;
 use futures::future::{Either, select};
 use rand::RngExt;
+
+use crate::feed::InProcessFeed;
 
 /// Every request takes this long.
 const SERVICE: Nanos = Nanos::from_millis(2);
@@ -24,7 +26,18 @@ const ITEMS: i64 = 15;
 
 struct Auction {
     live: LiveAuction,
+    /// Every state so far with the round of its listing.
+    told: Vec<(i64, Bidding)>,
     waiting: Vec<oneshot::Sender<()>>,
+}
+
+impl Auction {
+    /// How this item ended when it was last on sale, if that is news to somebody who knows `count` states.
+    fn over(&self, item: i64, count: u32) -> Option<&Bidding> {
+        let ended = |b: &&Bidding| matches!(b.state, BidState::Sold | BidState::NotSold);
+        let last = self.told.iter().rev().map(|(_, bidding)| bidding).find(ended);
+        last.filter(|b| b.item.0 == item && b.sequence > count)
+    }
 }
 
 struct Inner {
@@ -35,6 +48,18 @@ struct Inner {
     /// The token each user has to show; none when signed out.
     tokens: RefCell<BTreeMap<UserId, String>>,
     frozen: Cell<bool>,
+    /// The status that everything is answered which has to do with the bidding; streams say farewell.
+    trouble: Cell<Option<u16>>,
+    feeds: Cell<Feeds>,
+}
+
+/// Streams of events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Feeds {
+    pub(crate) opened: u64,
+    pub(crate) open: u64,
+    /// Most that were open at once.
+    pub(crate) most: u64,
 }
 
 /// A request as it arrived.
@@ -62,7 +87,30 @@ impl Application {
             accounts: RefCell::default(),
             tokens: RefCell::default(),
             frozen: Cell::new(false),
+            trouble: Cell::default(),
+            feeds: Cell::default(),
         }))
+    }
+
+    /// From now on everything about the bidding is refused with this status, or nothing any more.
+    pub(crate) fn refuse(&self, status: Option<u16>) {
+        self.0.trouble.set(status);
+        self.0.auctions.borrow_mut().iter_mut().for_each(wake);
+    }
+
+    pub(crate) fn feeds(&self) -> Feeds {
+        self.0.feeds.get()
+    }
+
+    pub(crate) fn count_feeds(&self, change: impl FnOnce(&mut Feeds)) {
+        let mut feeds = self.0.feeds.get();
+        change(&mut feeds);
+        feeds.most = feeds.most.max(feeds.open);
+        self.0.feeds.set(feeds);
+    }
+
+    pub(crate) fn trouble(&self) -> Option<u16> {
+        self.0.trouble.get()
     }
 
     /// No auction ever moves: polls run out.
@@ -88,13 +136,43 @@ impl Application {
             auction.live.advance(self.now_ms(), &mut *self.0.purse.borrow_mut(), &mut events);
         }
         let done = f(&mut auction.live, &mut events);
+        for event in &events {
+            let round = auction.told.last().map_or(0, |(round, _)| *round);
+            let round = round + i64::from(event.kind == EventKind::ItemStarted);
+            auction.told.push((round, event.bidding));
+        }
         if !events.is_empty() {
-            for waiting in auction.waiting.drain(..) {
-                // Who waits no longer needs no waking.
-                let _ = waiting.send(());
-            }
+            wake(auction);
         }
         done
+    }
+
+    /// Waits until something happens in an auction, or something is due there, or this instant comes.
+    pub(crate) async fn news(&self, id: i64, until: Nanos) {
+        let next = self.0.auctions.borrow()[id as usize - 1].live.next_deadline();
+        let due = next.filter(|_| !self.0.frozen.get());
+        let due = due.map_or(Nanos::MAX, |ms| Nanos::from_millis(ms as u64)).min(until);
+        let (send, woken) = oneshot::channel();
+        self.0.auctions.borrow_mut()[id as usize - 1].waiting.push(send);
+        match select(woken, std::pin::pin!(self.0.timer.until(due))).await {
+            Either::Left(_) | Either::Right(_) => {}
+        }
+    }
+
+    /// Somebody watches an auction.
+    pub(crate) fn watch(&self, id: i64) {
+        if !self.0.frozen.get() {
+            let now = self.now_ms();
+            self.change(id, |live, _| live.wake(now));
+        }
+    }
+
+    /// The state of this number in an auction, or the number of the latest if there is none yet.
+    pub(crate) fn told(&self, id: i64, at: usize) -> Result<(i64, Bidding), usize> {
+        self.current(id);
+        let auctions = self.0.auctions.borrow();
+        let told = &auctions[id as usize - 1].told;
+        told.get(at).copied().ok_or(told.len() - 1)
     }
 
     fn current(&self, id: i64) -> Bidding {
@@ -103,36 +181,33 @@ impl Application {
 
     async fn poll(&self, id: i64, item: i64, count: u32) -> Answer {
         let deadline = self.0.timer.now() + POLL;
-        if !self.0.frozen.get() {
-            let now = self.now_ms();
-            self.change(id, |live, _| live.wake(now));
-        }
+        self.watch(id);
         loop {
+            if let Some(status) = self.trouble() {
+                return json(status, "{}");
+            }
             let bidding = self.current(id);
             if bidding.item.0 != item {
-                let over = Bidding { item: ItemId(item), state: BidState::ItemNotActive, ..bidding };
-                return json(200, &bid(id, &over));
+                let gone = Bidding { item: ItemId(item), state: BidState::ItemNotActive, ..bidding };
+                let auctions = self.0.auctions.borrow();
+                return json(200, &bid(id, auctions[id as usize - 1].over(item, count).unwrap_or(&gone)));
             }
             if bidding.sequence > count {
                 return json(200, &bid(id, &bidding));
             }
-            let next = self.0.auctions.borrow()[id as usize - 1].live.next_deadline();
-            let due = next.map_or(Nanos::MAX, |ms| Nanos::from_millis(ms as u64)).min(deadline);
             if self.0.timer.now() >= deadline {
                 return json(408, r#"{"code":"noNews","message":"nothing happened"}"#);
             }
-            let (send, woken) = oneshot::channel();
-            self.0.auctions.borrow_mut()[id as usize - 1].waiting.push(send);
-            let until = std::pin::pin!(self.0.timer.until(due));
-            match select(woken, until).await {
-                Either::Left(_) | Either::Right(_) => {}
-            }
+            self.news(id, deadline).await;
         }
     }
 
     fn place(&self, body: &[u8]) -> Answer {
         let wish: barograph_auction_api::BidRequest = serde_json::from_slice(body).unwrap();
         let offer = Offer { item: wish.item_id, bidder: wish.user_id, amount: wish.amount_cents };
+        if self.0.frozen.get() {
+            return json(202, "{}");
+        }
         let now = self.now_ms();
         self.change(wish.auction_id.0, |live, events| {
             live.bid(now, offer, &mut *self.0.purse.borrow_mut(), events);
@@ -171,6 +246,10 @@ impl Application {
         }
         let Asked { user, method, path, body, .. } = asked;
         let parts: Vec<&str> = path.split(['/', '?', '&', '=']).skip(2).collect();
+        let is_bidding = matches!(parts[..], ["bid"] | ["bid", "auction", ..] | ["item", "current", ..]);
+        if let Some(status) = self.trouble().filter(|_| is_bidding) {
+            return json(status, "{}");
+        }
         let id = |n: usize| parts[n].parse::<i64>().unwrap();
         match (method.as_str(), &parts[..]) {
             ("POST", ["login"]) => self.login(user, &body),
@@ -199,6 +278,8 @@ impl Application {
             }
             ("GET", ["item", _, "image", ..]) => Answer::made(200, vec![0xff, 0xd8, 0xff]),
             ("GET", ["item", _]) => json(200, &item(id(1))),
+            // What a stream begins with; the rest of it is in `feed`.
+            ("GET", ["bid", "auction", _, "events"]) => json(200, ""),
             ("GET", _) => json(200, "{}"),
             other => panic!("the workload asks for something it should not: {other:?}"),
         }
@@ -229,14 +310,22 @@ fn auction(id: i64, rng: &mut Stream) -> Auction {
     let amount = (start * 1.02245f64.powf(elapsed / 7.6)).min(94_300.0f64.max(start)).round() as i64;
     let bidder = Account(1_000_000 + id);
     let bidding = Bidding { bidder, amount, sequence: 2, ..Bidding::begin(first) };
-    Auction { live: LiveAuction::resume(AuctionId(id), listings, bidding), waiting: Vec::new() }
+    let live = LiveAuction::resume(AuctionId(id), listings, bidding);
+    Auction { live, told: vec![(1, bidding)], waiting: Vec::new() }
+}
+
+fn wake(auction: &mut Auction) {
+    for waiting in auction.waiting.drain(..) {
+        // Who waits no longer needs no waking.
+        let _ = waiting.send(());
+    }
 }
 
 fn json(status: u16, text: &str) -> Answer {
     Answer::made(status, text.as_bytes().to_vec())
 }
 
-fn bid(auction: i64, bidding: &Bidding) -> String {
+pub(crate) fn bid(auction: i64, bidding: &Bidding) -> String {
     serde_json::to_string(&bidding.update(AuctionId(auction))).unwrap()
 }
 
@@ -272,20 +361,37 @@ pub(crate) struct UserLine {
     user: UserId,
 }
 
-impl Line for UserLine {
-    fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
-        let asked = Asked {
+impl UserLine {
+    fn asked(&self, request: &Request<'_>) -> Asked {
+        let token = request.headers.iter().find(|(name, _)| *name == TOKEN_HEADER);
+        Asked {
             user: self.user,
             method: request.method.name().to_owned(),
             path: request.path.to_string(),
-            token: request
-                .headers
-                .iter()
-                .find(|(name, _)| *name == TOKEN_HEADER)
-                .map(|(_, token)| (*token).to_owned()),
+            token: token.map(|(_, token)| (*token).to_owned()),
             body: request.body.unwrap_or_default().to_vec(),
-        };
+        }
+    }
+}
+
+impl Line for UserLine {
+    type Feed = InProcessFeed;
+
+    fn send(&self, request: &Request<'_>) -> impl Future<Output = Result<Answer, Fault>> + use<'_> {
+        let asked = self.asked(request);
         async move { Ok(self.app.answer(asked).await) }
+    }
+
+    fn events(&self, request: &Request<'_>) -> impl Future<Output = Result<InProcessFeed, Fault>> + use<'_> {
+        let asked = self.asked(request);
+        let named = asked.path.split('/').nth(4).and_then(|id| id.parse().ok());
+        let auction = named.expect("a follower names its auction");
+        async move {
+            match self.app.answer(asked).await.status {
+                200 => Ok(InProcessFeed::open(&self.app, auction)),
+                status => Err(Fault::Status(status)),
+            }
+        }
     }
 
     fn rest(&self) {}

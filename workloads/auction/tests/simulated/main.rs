@@ -1,6 +1,8 @@
 //! The workload in simulated time against the application's own auction rules: hours of load in seconds.
 
 mod application;
+mod feed;
+mod following;
 
 use std::sync::Arc;
 
@@ -8,11 +10,14 @@ use barograph_engine::Settings;
 use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, Outcome, UserId};
 use barograph_stats::Interval;
-use barograph_workload_auction::{Auction, ops, profile};
+use barograph_workload_auction::{Auction, News, ops, profile};
 
 use application::{Application, InProcess};
 
 const USERS: u32 = 600;
+
+/// The profiles with how their followers hear of bids.
+const BOTH: [(&str, News); 2] = [("official2", News::Polled), ("official2-push", News::Pushed)];
 
 fn settings(seed: u64, workers: usize) -> Settings {
     Settings {
@@ -27,11 +32,11 @@ fn settings(seed: u64, workers: usize) -> Settings {
 }
 
 /// Half an hour of load, after the ramp and warm-up of the published phases.
-fn measure(seed: u64, workers: usize) -> Interval {
+fn measure(seed: u64, workers: usize, news: News) -> Interval {
     let mut app = None;
     let mut sim = Simulation::new(&settings(seed, workers), |timer| {
         let app = app.get_or_insert_with(|| Application::new(timer, USERS, seed));
-        Auction::new(InProcess::new(app.clone()), USERS)
+        Auction::new(InProcess::new(app.clone()), USERS).hearing(news)
     });
     sim.ramp(USERS, Nanos::from_secs(240));
     sim.run(Nanos::from_secs(540));
@@ -40,47 +45,72 @@ fn measure(seed: u64, workers: usize) -> Interval {
 
 #[test]
 fn the_measured_mix_is_the_required_one() {
-    let got = measure(1, 1);
-    let rules = profile::profile("official2").unwrap().rules;
-    let judged = |i: usize| rules[i].judged;
-    let all: u64 = got.ops.iter().enumerate().filter(|(i, _)| judged(*i)).map(|(_, op)| op.count()).sum();
-    for (i, (op, rule)) in got.ops.iter().zip(&rules).enumerate() {
-        let share = op.count() as f64 / all as f64;
-        let (required, name) = (rule.mix.get(), ops::ALL[i].name);
-        // Half of the tolerance a run is judged by: what is left is for a real application and short windows.
-        let allowed = required * rule.mix_tolerance.get() / 2.0;
-        assert!(
-            (share - required).abs() <= allowed,
-            "{name}: {:.3} % instead of {:.3} %",
-            share * 100.0,
-            required * 100.0
-        );
-        assert_eq!(op.failed(), 0, "{name} failed");
+    for (name, news) in BOTH {
+        let got = measure(1, 1, news);
+        let rules = profile::profile(name).unwrap().rules;
+        let judged = |i: usize| rules[i].judged;
+        let all: u64 = got.ops.iter().enumerate().filter(|(i, _)| judged(*i)).map(|(_, op)| op.count()).sum();
+        for (i, (op, rule)) in got.ops.iter().zip(&rules).enumerate() {
+            let share = op.count() as f64 / all as f64;
+            let (required, name) = (rule.mix.get(), ops::ALL[i].name);
+            // Half of the tolerance a run is judged by: what is left is for a real application and short windows.
+            let allowed = required * rule.mix_tolerance.get() / 2.0;
+            assert!(
+                (share - required).abs() <= allowed,
+                "{news:?}: {name}: {:.3} % instead of {:.3} %",
+                share * 100.0,
+                required * 100.0
+            );
+            assert_eq!(op.failed(), 0, "{news:?}: {name} failed");
+        }
     }
 }
 
 #[test]
 fn users_do_as_much_as_the_profile_is_derived_to() {
-    let got = measure(2, 1);
-    let derived = profile::profile("official2").unwrap().derived.unwrap();
-    let ended: u64 = got.ops.iter().map(barograph_stats::OpStats::count).sum();
-    let requests: u64 = got.ops.iter().map(|op| op.requests).sum();
-    let rate = ended as f64 / f64::from(USERS) / got.seconds();
-    assert!((rate / derived.ops_per_user_s - 1.0).abs() < 0.03, "{rate} operations per user and second");
-    let per_op = requests as f64 / ended as f64;
-    assert!((per_op / derived.requests_per_op - 1.0).abs() < 0.03, "{per_op} requests per operation");
-    let sessions = got.ops[ops::LOGIN.index()].count() as f64;
-    let session_s = f64::from(USERS) * got.seconds() / sessions;
-    assert!((session_s / derived.session_s - 1.0).abs() < 0.05, "sessions of {session_s} s");
+    for (name, news) in BOTH {
+        let got = measure(2, 1, news);
+        let derived = profile::profile(name).unwrap().derived.unwrap();
+        let ended: u64 = got.ops.iter().map(barograph_stats::OpStats::count).sum();
+        let requests: u64 = got.ops.iter().map(|op| op.requests).sum();
+        let rate = ended as f64 / f64::from(USERS) / got.seconds();
+        assert!(
+            (rate / derived.ops_per_user_s - 1.0).abs() < 0.03,
+            "{name}: {rate} operations per user and second"
+        );
+        let per_op = requests as f64 / ended as f64;
+        assert!(
+            (per_op / derived.requests_per_op - 1.0).abs() < 0.03,
+            "{name}: {per_op} requests per operation"
+        );
+        let sessions = got.ops[ops::LOGIN.index()].count() as f64;
+        let session_s = f64::from(USERS) * got.seconds() / sessions;
+        assert!((session_s / derived.session_s - 1.0).abs() < 0.05, "{name}: sessions of {session_s} s");
+    }
+}
+
+/// Bids are further apart than a request takes, nearly always, so half an hour of 600 users is the same to the last
+/// operation; only the requests of the waits differ.
+#[test]
+fn both_profiles_do_the_same_from_the_same_seed() {
+    let (polled, pushed) = (measure(1, 1, News::Polled), measure(1, 1, News::Pushed));
+    let is_wait = |i: usize| i == ops::GET_NEXT_BID.index();
+    for (i, (a, b)) in polled.ops.iter().zip(&pushed.ops).enumerate() {
+        assert_eq!(a.outcomes, b.outcomes, "{}", ops::ALL[i].name);
+        assert!(is_wait(i) || a.requests == b.requests, "{}", ops::ALL[i].name);
+    }
+    let (waits, joins) = (ops::GET_NEXT_BID.index(), ops::JOIN_AUCTION.index());
+    assert_eq!(polled.ops[waits].requests, polled.ops[waits].outcomes.iter().sum::<u64>());
+    assert_eq!(pushed.ops[waits].requests, pushed.ops[joins].count(), "one stream per join");
 }
 
 #[test]
 fn a_seed_gives_the_same_users_on_one_worker_and_on_three() {
     let counts = |got: &Interval| got.ops.iter().map(|op| op.count()).collect::<Vec<_>>();
-    assert_eq!(counts(&measure(3, 1)), counts(&measure(3, 1)));
+    assert_eq!(counts(&measure(3, 1, News::Polled)), counts(&measure(3, 1, News::Polled)));
     // Users of different workers meet in auctions, where the order of two bids at the same instant is the workers';
     // so what they do agrees in its rates, not to the last bid.
-    let (one, three) = (measure(3, 1), measure(3, 3));
+    let (one, three) = (measure(3, 1, News::Polled), measure(3, 3, News::Polled));
     for (a, b) in counts(&one).iter().zip(counts(&three)) {
         assert!(a.abs_diff(b) as f64 <= 0.05 * (*a as f64) + 50.0, "{a} and {b}");
     }

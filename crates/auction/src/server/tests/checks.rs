@@ -19,6 +19,10 @@ async fn findings(file: &str, damage: &str) -> Vec<String> {
     let before = site.check().await;
     assert_eq!((&before["ok"], &before["counts"]["bids"]), (&json!(true), &json!(2)), "{before}");
     assert!(site.store(file).execute(damage, []).unwrap() > 0);
+    // What was stored in the last seconds may be on its way.
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(10)).await;
+    tokio::time::resume();
     let after = site.check().await;
     assert_eq!(after["ok"], false);
     after["findings"].as_array().unwrap().iter().map(|f| f.as_str().unwrap().to_owned()).collect()
@@ -57,9 +61,14 @@ async fn a_gap_in_the_sequence_is_found() {
 }
 
 #[tokio::test]
-async fn a_sale_without_its_winner_is_found() {
+async fn a_winner_of_nothing_is_found() {
+    let found = findings("events.db", "UPDATE bid SET state = 1 WHERE amount_cents = 20300").await;
+    assert_eq!(found, ["item 1: not exactly the last bid of a sale is its winner"]);
+}
+
+#[tokio::test]
+async fn a_sale_that_nobody_paid_is_found() {
     let sold = "UPDATE high_bid SET state = 2, sequence = sequence + 2, end_ms = bid_ms + 60000 WHERE id = 1";
     let found = findings("relational.db", sold).await;
-    assert!(found.iter().any(|f| f.contains("not exactly the last bid")), "{found:?}");
-    assert!(found.iter().any(|f| f.starts_with("credit of")), "the winner has not paid: {found:?}");
+    assert!(found.iter().any(|f| f.starts_with("credit of")), "{found:?}");
 }

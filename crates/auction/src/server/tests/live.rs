@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
+use barograph_auction_live::Bidding;
 use tokio::time::advance;
 
 use super::*;
-use crate::live::Bidding;
+use crate::channels::From;
 
 const IDLE: Duration = Duration::from_millis(30_000);
 
@@ -18,8 +19,8 @@ fn seen(reply: &Reply) -> (i64, i64, String) {
 
 #[tokio::test(start_paused = true)]
 async fn a_bid_wakes_whoever_polls() {
-    let site = Site::start().await;
     let _hold = Hold::time();
+    let site = Site::start().await;
     let (one, two) = (site.guest(1).await, site.guest(2).await);
     let now = one.poll(1, 1, 0).await;
     assert_eq!(seen(&now), (7, 20_000, "open".to_owned()));
@@ -48,8 +49,8 @@ async fn a_bid_wakes_whoever_polls() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_moves_before_somebody_watches() {
-    let site = Site::start().await;
     let _hold = Hold::time();
+    let site = Site::start().await;
     let guest = site.guest(1).await;
     advance(Duration::from_secs(300)).await;
     assert_eq!(seen(&guest.poll(1, 1, 0).await), (7, 20_000, "open".to_owned()));
@@ -59,8 +60,8 @@ async fn nothing_moves_before_somebody_watches() {
 
 #[tokio::test(start_paused = true)]
 async fn last_call_sale_and_the_next_item() {
-    let site = Site::start().await;
     let _hold = Hold::time();
+    let site = Site::start().await;
     let (winner, follower) = (site.guest(5).await, site.guest(6).await);
     let follow = |count| {
         let follower = follower.clone();
@@ -87,28 +88,27 @@ async fn last_call_sale_and_the_next_item() {
     assert_eq!(items["items"][1]["state"], "active");
     let report = site.check().await;
     assert_eq!((&report["ok"], &report["counts"]["sales"]), (&json!(true), &json!(1)), "{report}");
-    let outcome = winner.get("/auction/bid/user/5").await.json();
-    assert_eq!(outcome["items"][0]["outcome"], "winning");
-}
-
-/// Lets everything that is ready run, without moving time.
-async fn settle() {
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
+    // What became of a bid is written a moment after the bid.
+    while winner.get("/auction/bid/user/5").await.json()["items"][0]["outcome"] != "winning" {
+        advance(Duration::from_millis(100)).await;
+        settle().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_without_news_ends_after_45_seconds() {
-    let site = Site::start().await;
     let _hold = Hold::time();
+    let site = Site::start().await;
     let guest = site.guest(1).await;
     // A channel that no auctioneer feeds.
-    let mut auction = site.app.store.auction(AuctionId(1)).unwrap().unwrap();
+    let mut auction = site.app.relational.auction(AuctionId(1)).await.unwrap().unwrap();
     auction.id = AuctionId(77);
     let bidding =
         Bidding { item: ItemId(5), bidder: UserId(1), amount: 10, sequence: 3, state: BidState::Open };
-    site.app.bus.open(auction, Some(bidding));
+    let channel = site.app.channels.open(auction);
+    // Nobody owns it, so nobody can be told that somebody watches.
+    assert!(channel.first_watched());
+    site.app.channels.publish(AuctionId(77), (1, bidding), From::Hearsay);
     let poll = tokio::spawn({
         let guest = guest.clone();
         async move { guest.poll(77, 5, 3).await }
@@ -123,15 +123,15 @@ async fn a_poll_without_news_ends_after_45_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_future_auction_begins_when_its_time_comes() {
-    let site = Site::start().await;
     let _hold = Hold::time();
+    let site = Site::start().await;
     let guest = site.guest(1).await;
     assert_eq!(guest.get("/auction/live/auction").await.json()["totalRecords"], 2);
     for _ in 0..11 {
         advance(Duration::from_secs(60)).await;
         settle().await;
     }
-    while site.app.bus.channel(AuctionId(4)).is_none() {
+    while site.app.channels.channel(AuctionId(4)).is_none() {
         tokio::task::yield_now().await;
     }
     assert_eq!(guest.get("/auction/item/current/auction/4").await.json()["id"], 7);
@@ -143,8 +143,8 @@ async fn a_future_auction_begins_when_its_time_comes() {
 
 #[tokio::test(start_paused = true)]
 async fn many_bidders_make_one_winner() {
-    let site = Site::start().await;
     let _hold = Hold::time();
+    let site = Site::start().await;
     let mut guests = Vec::new();
     for id in 1..=USERS {
         guests.push(site.guest(id).await);
@@ -199,7 +199,8 @@ async fn many_bidders_make_one_winner() {
     advance(IDLE).await;
     drop(poll);
     while site.check().await["counts"]["sales"] != 1 {
-        tokio::task::yield_now().await;
+        advance(Duration::from_millis(100)).await;
+        settle().await;
     }
     let mut paid = 0;
     for guest in &guests {
@@ -209,7 +210,7 @@ async fn many_bidders_make_one_winner() {
     assert_eq!(site.check().await["ok"], true);
     // Guests hold the router and with it the stores.
     drop(guests);
-    let dir = site.stop().await;
+    let dir = moving(site.stop()).await;
     let db = Connection::open(dir.path().join("state/relational.db")).unwrap();
     let total: Cents = db.query_row("SELECT SUM(credit_cents) FROM user", [], |r| r.get(0)).unwrap();
     assert_eq!(total, (USERS + 1) * CREDIT - 90_000);
@@ -217,8 +218,8 @@ async fn many_bidders_make_one_winner() {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_ends_the_auctions_and_says_so() {
-    let site = Site::start().await;
     let _hold = Hold::time();
+    let site = Site::start().await;
     let guest = site.guest(2).await;
     let poll = tokio::spawn({
         let guest = guest.clone();

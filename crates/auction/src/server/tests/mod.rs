@@ -1,30 +1,43 @@
 //! A tiny data set and a way to ask, for the tests of the server.
 
 mod checks;
+mod cluster;
+mod events;
 mod garbage;
 mod live;
+mod metrics;
+mod pictures;
 mod resources;
+mod search;
 mod serving;
+mod slow;
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{Method, Request, StatusCode};
-use barograph_auction_api::{Cents, TOKEN_HEADER};
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use barograph_auction_api::{Cents, Role, TOKEN_HEADER};
+use barograph_auction_store::{
+    AttendanceRow, AuctionRow, BidRow, CLOCK_START_MS, EventBatch, HighBidRow, ImageRow, ItemRow,
+    RelationalBatch, UserRow, codes,
+};
+use barograph_store_images::{Limits, Place};
+use barograph_store_sqlite::{EventFile, Files, RelationalFile};
 use bytes::Bytes;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
 
 use super::router::router;
-use crate::app::{App, Background, Places};
-use crate::schema::{self, CLOCK_START_MS};
-use crate::store::WriterThreads;
-use crate::{auth, codes};
+use crate::app::{App, Background};
+use crate::auth;
+use crate::fill::Marker;
+use crate::settings::{ServeConfig, Stores};
 
 /// Numbered users of the data set.
 pub(super) const USERS: i64 = 20;
@@ -32,84 +45,19 @@ pub(super) const USERS: i64 = 20;
 pub(super) const CREDIT: Cents = 1_000_000;
 
 /// Auction 1 runs with items 1 to 3, the first in mid-bidding at number 7; auction 2 runs with items 4 and 5 and has
-/// not opened; auction 3 is over, user 1 bought its item 6; auction 4 begins ten minutes from now with item 7.
+/// not opened; auction 3 is over, user 1 bought its item 6; auction 4 begins ten minutes from now with item 7. Item 8
+/// is in no auction. User 20 sells everything.
 pub(super) fn fill(dir: &Path) {
     let pristine = dir.join("pristine");
     std::fs::create_dir_all(&pristine).unwrap();
-    let db = Connection::open(pristine.join("relational.db")).unwrap();
-    db.execute_batch(schema::RELATIONAL).unwrap();
-    db.execute_batch("BEGIN").unwrap();
-    for id in 0..=USERS {
-        let password = if id < 2 { auth::hash("secret", [id as u8; 16]) } else { String::new() };
-        let password = if id < 2 { password } else { user_hash(&db) };
-        db.execute(
-            "INSERT INTO user VALUES (?1, ?2, ?3, 'Ann', 'Other', ?4, ?5, NULL, 0)",
-            params![id, format!("user{id}@auction.example"), password, CREDIT, i64::from(id > 0)],
-        )
-        .unwrap();
-    }
-    let auctions = [
-        (1, codes::auction::RUNNING, -1000, None),
-        (2, codes::auction::RUNNING, -1000, None),
-        (3, codes::auction::COMPLETE, -900_000, Some(CLOCK_START_MS - 500_000)),
-        (4, codes::auction::FUTURE, 600_000, None),
-    ];
-    for (id, state, start, end) in auctions {
-        db.execute(
-            "INSERT INTO auction VALUES (?1, ?2, 'things', ?3, ?4, ?5, 20, 0)",
-            params![id, format!("Auction {id}"), CLOCK_START_MS + start, end, state],
-        )
-        .unwrap();
-    }
-    let items = [
-        (1, 1, codes::item::ACTIVE),
-        (2, 1, codes::item::IN_AUCTION),
-        (3, 1, codes::item::IN_AUCTION),
-        (4, 2, codes::item::IN_AUCTION),
-        (5, 2, codes::item::IN_AUCTION),
-        (6, 3, codes::item::SOLD),
-        (7, 4, codes::item::IN_AUCTION),
-    ];
-    for (id, auction, state) in items {
-        db.execute(
-            "INSERT INTO item VALUES (?1, ?2, 20, 3, 'Maker', ?3, 'A long text', 0, 10000, ?4, 1, 0)",
-            params![id, auction, format!("Item {id}"), state],
-        )
-        .unwrap();
-    }
-    let at = CLOCK_START_MS - 5000;
-    db.execute(
-        "INSERT INTO high_bid VALUES (1, 1, 1, 5, 20000, ?1, 7, ?2, NULL, ?3, 1, 0), \
-         (2, 3, 6, 1, 30000, ?4, 23, ?2, ?3, ?3, 1, 0)",
-        params![codes::high_bid::OPEN, at - 60_000, at, codes::high_bid::SOLD],
-    )
-    .unwrap();
-    db.execute_batch("COMMIT").unwrap();
-    db.execute_batch(schema::RELATIONAL_INDICES).unwrap();
-    fill_events(dir, at);
-}
-
-/// The hash of one user serves for all: hashing is not what is tested here.
-fn user_hash(db: &Connection) -> String {
-    db.query_row("SELECT password FROM user WHERE id = 1", [], |row| row.get(0)).unwrap()
-}
-
-fn fill_events(dir: &Path, at: i64) {
-    let db = Connection::open(dir.join("pristine/events.db")).unwrap();
-    db.execute_batch(schema::EVENTS).unwrap();
-    db.execute(
-        "INSERT INTO bid VALUES (5, ?1, 1, 1, 1, 20000, ?2, 7, 1), (1, ?1, 2, 3, 6, 30000, ?3, 21, 1)",
-        params![at, codes::bid::HIGH, codes::bid::WINNING],
-    )
-    .unwrap();
-    db.execute(
-        "INSERT INTO attendance VALUES (1, ?1, 1, 3, 'Auction 3', ?2, 1)",
-        params![at, codes::attendance::AUCTION_COMPLETE],
-    )
-    .unwrap();
-    // Images 11 and 12 belong to item 1, image 61 to item 6 and has no full size.
-    for (item, number, id, sizes) in [(1, 0, 11, 7), (1, 1, 12, 7), (6, 0, 61, 3)] {
-        db.execute("INSERT INTO image VALUES (?1, ?2, ?3, ?4, 0, 1)", [item, number, id, sizes]).unwrap();
+    let files = Files::pristine(dir);
+    let mut relational = RelationalFile::create(&files.relational).unwrap();
+    relational.insert(&relational_rows()).unwrap();
+    relational.close("test").unwrap();
+    let mut events = EventFile::create(&files.events).unwrap();
+    events.insert(&event_rows()).unwrap();
+    events.close("test").unwrap();
+    for (id, sizes) in [(11, 7), (12, 7), (61, 3)] {
         for (bit, size) in [(1, "thumbnail"), (2, "preview"), (4, "full")] {
             let folder = dir.join("images").join(size).join("0");
             std::fs::create_dir_all(&folder).unwrap();
@@ -118,7 +66,149 @@ fn fill_events(dir: &Path, at: i64) {
             }
         }
     }
-    std::fs::write(dir.join("marker.json"), "{}").unwrap();
+    std::fs::write(Marker::path(dir), "{}").unwrap();
+}
+
+/// When the bids of the data set were made.
+const BID_MS: i64 = CLOCK_START_MS - 5000;
+
+fn relational_rows() -> RelationalBatch {
+    // The hash of one user serves for all: hashing is not what is tested here.
+    let password = auth::hash("secret", [1; 16]);
+    let users = (0..=USERS).map(|id| UserRow {
+        id,
+        name: format!("user{id}@auction.example"),
+        password: password.clone(),
+        first_name: "Ann".into(),
+        last_name: "Other".into(),
+        credit_cents: CREDIT,
+        enabled: id > 0,
+    });
+    let auction = |id: i64, state, start: i64, end_ms| AuctionRow {
+        id,
+        name: format!("Auction {id}").into(),
+        category: if id < 3 { "things".into() } else { "others".into() },
+        start_ms: CLOCK_START_MS + start,
+        end_ms,
+        state,
+        auctioneer_id: 20,
+    };
+    let item = |(id, auction_id, state): (i64, Option<i64>, i64)| ItemRow {
+        id,
+        auction_id,
+        auctioneer_id: 20,
+        condition: id % 7,
+        manufacturer: "Maker".into(),
+        short_description: format!("Item number {id} of oak"),
+        long_description: "A long text".to_owned(),
+        origin_ms: 0,
+        starting_bid_cents: 10_000,
+        state,
+    };
+    let items = [
+        (1, Some(1), codes::item::ACTIVE),
+        (2, Some(1), codes::item::IN_AUCTION),
+        (3, Some(1), codes::item::IN_AUCTION),
+        (4, Some(2), codes::item::IN_AUCTION),
+        (5, Some(2), codes::item::IN_AUCTION),
+        (6, Some(3), codes::item::SOLD),
+        (7, Some(4), codes::item::IN_AUCTION),
+        (8, None, codes::item::NOT_LISTED),
+    ];
+    RelationalBatch {
+        users: users.collect(),
+        auctions: vec![
+            auction(1, codes::auction::RUNNING, -1000, None),
+            auction(2, codes::auction::RUNNING, -1000, None),
+            auction(3, codes::auction::COMPLETE, -900_000, Some(CLOCK_START_MS - 500_000)),
+            auction(4, codes::auction::FUTURE, 600_000, None),
+        ],
+        items: items.map(item).into(),
+        high_bids: listings(),
+    }
+}
+
+/// Item 1 in the midst of its bidding, item 6 sold.
+fn listings() -> Vec<HighBidRow> {
+    vec![
+        HighBidRow {
+            id: 1,
+            auction_id: 1,
+            item_id: 1,
+            bidder_id: 5,
+            amount_cents: 20_000,
+            state: codes::high_bid::OPEN,
+            sequence: 7,
+            start_ms: BID_MS - 60_000,
+            end_ms: None,
+            bid_ms: BID_MS,
+            bid_id: 1,
+            round: 1,
+            fence: 0,
+        },
+        HighBidRow {
+            id: 2,
+            auction_id: 3,
+            item_id: 6,
+            bidder_id: 1,
+            amount_cents: 30_000,
+            state: codes::high_bid::SOLD,
+            sequence: 23,
+            start_ms: BID_MS - 60_000,
+            end_ms: Some(BID_MS),
+            bid_ms: BID_MS,
+            bid_id: 2,
+            round: 1,
+            fence: 0,
+        },
+    ]
+}
+
+fn event_rows() -> EventBatch {
+    let bid = |id, bidder_id, auction_id, item_id, amount_cents, state, sequence| BidRow {
+        id,
+        bidder_id,
+        bid_ms: BID_MS,
+        auction_id,
+        item_id,
+        listing: id,
+        amount_cents,
+        state,
+        sequence,
+        fence: 0,
+    };
+    // Images 11 and 12 belong to item 1, image 61 to item 6 and has no full size.
+    let image = |(item_id, number, id, sizes)| ImageRow { id, item_id, number, sizes, created_ms: 0 };
+    EventBatch {
+        bids: vec![
+            bid(1, 5, 1, 1, 20_000, codes::bid::HIGH, 7),
+            bid(2, 1, 3, 6, 30_000, codes::bid::WINNING, 21),
+        ],
+        attendance: vec![AttendanceRow {
+            id: 1,
+            user_id: 1,
+            record_ms: BID_MS,
+            auction_id: 3,
+            auction_name: "Auction 3".into(),
+            state: codes::attendance::AUCTION_COMPLETE,
+        }],
+        images: [(1, 0, 11, 7), (1, 1, 12, 7), (6, 0, 61, 3)].map(image).into(),
+    }
+}
+
+/// How a server on this folder is started: the data in `data`, what the run makes in `state` and `uploads`.
+pub(super) fn config(dir: &Path, max_connections: usize) -> ServeConfig {
+    ServeConfig {
+        listener: TcpListener::bind("127.0.0.1:0").unwrap(),
+        node: "one".to_owned(),
+        role: Role::All,
+        stores: Stores::Embedded { data_dir: dir.join("data"), state_dir: dir.join("state") },
+        images: Place::Files { read: dir.join("data/images"), write: Some(dir.join("uploads")) },
+        image_limits: Limits { cache_bytes: 1 << 20, ..Limits::default() },
+        peers: None,
+        threads: 1,
+        max_connections,
+    }
 }
 
 /// Keeps paused time from moving by itself: while a blocking task runs, only `advance` moves it.
@@ -138,11 +228,37 @@ impl Drop for Hold {
     }
 }
 
+/// Lets everything that is ready run, without moving time.
+pub(super) async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Does something that waits for time to pass, while time is held: moves it on a little whenever nothing else happens
+/// for a while.
+pub(super) async fn moving<T>(work: impl Future<Output = T>) -> T {
+    let time = async {
+        loop {
+            for _ in 0..50 {
+                settle().await;
+            }
+            tokio::time::advance(std::time::Duration::from_millis(100)).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = time => unreachable!("time goes on for ever"),
+    }
+}
+
 /// An answer, read whole.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) kind: String,
+    pub(super) headers: HeaderMap,
     pub(super) bytes: Bytes,
 }
 
@@ -167,29 +283,30 @@ pub(super) struct Site {
     pub(super) router: Router,
     pub(super) dir: TempDir,
     background: Background,
-    threads: WriterThreads,
 }
 
 /// A logged-in user.
 #[derive(Clone)]
 pub(super) struct Guest {
     pub(super) id: i64,
-    token: String,
+    pub(super) token: String,
     router: Router,
 }
 
 impl Site {
+    /// A site on the tiny data set. Where time is stopped it must be held before: a start waits for the stores with a
+    /// limit, and time that moves by itself would be at the limit at once.
     pub(super) async fn start() -> Site {
         let dir = tempfile::tempdir().unwrap();
         fill(&dir.path().join("data"));
-        let places = Places {
-            data_dir: dir.path().join("data"),
-            state_dir: dir.path().join("state"),
-            cache_bytes: 1 << 20,
-            readers: 2,
-        };
-        let (app, background, threads) = App::start(&places).await.unwrap();
-        Site { router: router(Arc::clone(&app)), app, dir, background, threads }
+        Site::on(dir).await
+    }
+
+    /// A site on data that are there.
+    pub(super) async fn on(dir: TempDir) -> Site {
+        let (app, background) = App::start(&config(dir.path(), 1)).await.unwrap();
+        let (router, _) = router(Arc::clone(&app));
+        Site { router, app, dir, background }
     }
 
     pub(super) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
@@ -215,9 +332,9 @@ impl Site {
 
     /// Stops the application; everything decided is in the files then.
     pub(super) async fn stop(self) -> TempDir {
-        self.app.stop(self.background).await;
+        let files = self.app.stop(self.background).await.unwrap();
         drop((self.app, self.router));
-        tokio::task::spawn_blocking(move || self.threads.join()).await.unwrap();
+        tokio::task::spawn_blocking(move || files.join()).await.unwrap();
         self.dir
     }
 }
@@ -265,7 +382,8 @@ pub(super) fn request(method: Method, path: &str, token: Option<&str>, body: Opt
 pub(super) async fn ask(router: &Router, request: Request<Body>) -> Reply {
     let response = router.clone().oneshot(request).await.unwrap();
     let status = response.status();
-    let kind = response.headers().get("content-type").map(|v| v.to_str().unwrap().to_owned());
-    let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-    Reply { status, kind: kind.unwrap_or_default(), bytes }
+    let headers = response.headers().clone();
+    let kind = headers.get("content-type").map(|v| v.to_str().unwrap().to_owned());
+    let bytes = to_bytes(response.into_body(), 1 << 25).await.unwrap();
+    Reply { status, kind: kind.unwrap_or_default(), headers, bytes }
 }

@@ -168,7 +168,7 @@ async fn operations_and_start_page_need_no_token() {
         let reply = site.ask(Method::PATCH, &path, None).await;
         assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED, "{path} is documented and not routed");
     }
-    site.app.trouble.set("the disk is full".to_owned());
+    site.app.broken.set("the disk is full".to_owned());
     let health = site.ask(Method::GET, "/auction/healthCheck", None).await;
     assert_eq!((health.status, &health.json()["ready"]), (StatusCode::SERVICE_UNAVAILABLE, &json!(false)));
     let guest = site.guest(1).await;

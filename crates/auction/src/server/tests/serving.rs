@@ -1,7 +1,7 @@
 //! The server on a real socket: start, stop, limits.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,24 +9,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::{ServeConfig, ServeError, StartError, serve};
+use crate::{ServeError, StartError, serve};
 
 struct Running {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), ServeError>>,
     _dir: TempDir,
-}
-
-fn config(dir: &Path, max_connections: usize) -> ServeConfig {
-    ServeConfig {
-        listener: TcpListener::bind("127.0.0.1:0").unwrap(),
-        data_dir: dir.join("data"),
-        state_dir: dir.join("state"),
-        threads: 1,
-        cache_bytes: 1 << 20,
-        max_connections,
-    }
 }
 
 fn run(max_connections: usize) -> Running {
@@ -145,14 +134,7 @@ async fn it_runs_on_what_the_fill_makes() {
         threads: 1,
     };
     let filled = crate::fill::fill(&plan, &mut |_| ()).unwrap();
-    let places = Places {
-        data_dir: dir.path().join("data"),
-        state_dir: dir.path().join("state"),
-        cache_bytes: 1 << 20,
-        readers: 1,
-    };
-    let (app, background, threads) = App::start(&places).await.unwrap();
-    let site = Site { router: router(Arc::clone(&app)), app, dir, background, threads };
+    let site = Site::on(dir).await;
     let name = barograph_data::names::user_name(7);
     let login = json!({ "name": name, "password": barograph_data::names::PASSWORD });
     let session = site.ask(Method::POST, "/auction/login", Some(login)).await.json();

@@ -1,0 +1,193 @@
+//! What every implementation of the seams must do, as tests that an implementation calls with its own store.
+//!
+//! A suite makes a small data set, loads it through [`Loading`], opens the store and asks it everything that the seams
+//! promise. It panics with what it expected, as tests do. What only one product can get wrong (its own server dying, its
+//! own settings) is not here.
+
+mod applies;
+mod attendance;
+mod auctions;
+mod bids;
+mod data;
+mod digest;
+mod fences;
+mod images;
+mod items;
+mod model;
+mod random;
+mod registry;
+mod search;
+mod track;
+mod users;
+
+pub use data::{event_data, relational_data};
+pub use digest::Digest;
+pub use random::seeded_run;
+
+use std::sync::Arc;
+
+use barograph_auction_api::{AuctionId, Page};
+
+use crate::{
+    Batch, Beat, EventBatch, Events, Led, Loading, Registry, Relational, RelationalBatch, Standing,
+    StoreError, Window,
+};
+
+/// The name under which the data set is loaded.
+const STAMP: &str = "contract";
+
+/// A lease that outlasts every test.
+const LONG_MS: i64 = 600_000;
+
+/// The page that holds everything there is in the small data set.
+const ALL: Window = Window { page: 0, size: 1000 };
+
+/// Loads batches and finishes. Errors: those of the store.
+pub async fn load<B: Batch>(mut loading: Box<dyn Loading<B>>, batches: Vec<B>) -> Result<(), StoreError> {
+    for batch in batches {
+        loading.add(batch).await?;
+    }
+    loading.finish(STAMP).await
+}
+
+/// Puts a relational store through everything its seam promises. `empty` makes the store anew for loading, `open` opens
+/// what was loaded; both are called once per case, one case after the other.
+///
+/// # Panics
+/// When the store does anything else.
+pub async fn relational<S: Relational + Registry + ?Sized>(
+    empty: impl AsyncFn() -> Result<Box<dyn Loading<RelationalBatch>>, StoreError>,
+    open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
+) {
+    let fresh = async || {
+        load(empty().await.unwrap(), relational_data()).await.unwrap();
+        open().await.unwrap()
+    };
+    users::profiles(&*fresh().await).await;
+    users::tokens(&*fresh().await).await;
+    users::removal(&*fresh().await).await;
+    auctions::lists(&*fresh().await).await;
+    auctions::starting(&*fresh().await).await;
+    auctions::running(&*fresh().await).await;
+    items::lists(&*fresh().await).await;
+    items::changes(&*fresh().await).await;
+    items::purchases(&*fresh().await).await;
+    search::words(&*fresh().await).await;
+    search::filters(&*fresh().await).await;
+    applies::every_kind(&*fresh().await).await;
+    applies::repeated(&*fresh().await).await;
+    applies::unpaid(&*fresh().await).await;
+    applies::at_the_same_time(&*fresh().await).await;
+    applies::large(&*fresh().await).await;
+    fences::stale(&*fresh().await).await;
+    fences::raised_in_between(&*fresh().await).await;
+    users::stay(&*fresh().await, &open).await;
+}
+
+/// Puts an event store through everything its seam promises; see [`relational`] for the arguments.
+///
+/// # Panics
+/// When the store does anything else.
+pub async fn events<S: Events + ?Sized>(
+    empty: impl AsyncFn() -> Result<Box<dyn Loading<EventBatch>>, StoreError>,
+    open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
+) {
+    let fresh = async || {
+        load(empty().await.unwrap(), event_data()).await.unwrap();
+        open().await.unwrap()
+    };
+    bids::histories(&*fresh().await).await;
+    bids::settling(&*fresh().await).await;
+    bids::repeated(&*fresh().await).await;
+    bids::of_the_run(&*fresh().await).await;
+    attendance::joining(&*fresh().await).await;
+    attendance::leaving(&*fresh().await).await;
+    attendance::histories(&*fresh().await).await;
+    attendance::at_the_same_time(&*fresh().await).await;
+    images::listed(&*fresh().await).await;
+    images::added(&*fresh().await).await;
+    bids::stay(&*fresh().await, &open).await;
+}
+
+/// Puts a register of nodes through everything its seam promises, with one opened store that speaks for all nodes; see
+/// [`relational`] for the arguments.
+///
+/// # Panics
+/// When the register does anything else.
+pub async fn registry<S: Relational + Registry + ?Sized>(
+    empty: impl AsyncFn() -> Result<Box<dyn Loading<RelationalBatch>>, StoreError>,
+    open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
+) {
+    let fresh = async || {
+        load(empty().await.unwrap(), relational_data()).await.unwrap();
+        open().await.unwrap()
+    };
+    registry::enlisting(&*fresh().await).await;
+    registry::leading(&*fresh().await).await;
+    registry::expiring(&*fresh().await).await;
+    registry::assigning(&*fresh().await).await;
+    registry::claiming(&*fresh().await).await;
+    registry::leaving(&*fresh().await).await;
+    registry::versions(&*fresh().await).await;
+    registry::same_name(&*fresh().await).await;
+}
+
+/// A node that was replaced by another process of the same name is told so: for stores that several processes open.
+/// See [`relational`] for the arguments.
+///
+/// # Panics
+/// When the register does anything else.
+pub async fn replaced<S: Relational + Registry + ?Sized>(
+    empty: impl AsyncFn() -> Result<Box<dyn Loading<RelationalBatch>>, StoreError>,
+    open: impl AsyncFn() -> Result<Arc<S>, StoreError>,
+) {
+    load(empty().await.unwrap(), relational_data()).await.unwrap();
+    let (first, second) = (open().await.unwrap(), open().await.unwrap());
+    registry::replaced(&*first, &*second).await;
+}
+
+/// A sign of life of an active node.
+fn beat(node: &str, lease_ms: i64) -> Beat {
+    Beat { node: node.to_owned(), standing: Standing::Active, lease_ms }
+}
+
+/// Makes `node` the owner of auctions; answers their fences in the order of the auctions. Whoever led before leaves.
+async fn own<S: Registry + ?Sized>(store: &S, node: &str, auctions: &[i64]) -> Vec<i64> {
+    let me = beat(node, LONG_MS);
+    store.enlist(&me).await.unwrap();
+    let mut cluster = store.beat(&me).await.unwrap();
+    if let Some(other) = cluster.leader.filter(|l| l != node) {
+        store.leave(&other).await.unwrap();
+        cluster = store.beat(&me).await.unwrap();
+        assert_eq!(cluster.leader.as_deref(), Some(node), "the lead is free once the leader left");
+    }
+    let moves: Vec<_> = auctions.iter().map(|a| (AuctionId(*a), node.to_owned())).collect();
+    assert_eq!(store.assign(node, &moves).await.unwrap(), Led::Yes);
+    let ids: Vec<_> = auctions.iter().map(|a| AuctionId(*a)).collect();
+    let claimed = store.claim(node, &ids).await.unwrap();
+    assert_eq!(
+        claimed.iter().map(|c| c.0).collect::<Vec<_>>(),
+        ids,
+        "every assigned auction is claimed, by id"
+    );
+    claimed.into_iter().map(|c| c.1).collect()
+}
+
+/// Walks through a list in pages of `size` and answers all of it; the pages must fit each other and the total.
+async fn in_pages<T, F>(size: u32, mut page: F) -> Vec<T>
+where
+    F: AsyncFnMut(Window) -> Result<Page<T>, StoreError>,
+{
+    let mut all = Vec::new();
+    for number in 0.. {
+        let got = page(Window { page: number, size }).await.unwrap();
+        assert_eq!((got.page, got.page_size), (number, size), "a page says which it is");
+        let left = got.total_records as usize - all.len();
+        assert_eq!(got.items.len(), left.min(size as usize), "page {number} is full unless it is the last");
+        if got.items.is_empty() {
+            break;
+        }
+        all.extend(got.items);
+    }
+    all
+}

@@ -1,0 +1,109 @@
+//! Loading: a filled folder into database servers and picture stores, which makes them as new.
+
+use std::path::Path;
+
+use barograph_auction_store::{Batch, Loading, StoreError};
+use barograph_store_images::{PictureError, Place};
+use barograph_store_sqlite::Pristine;
+
+use crate::fill::Marker;
+use crate::settings::Secret;
+
+/// Where the data go.
+#[derive(Clone, Debug)]
+pub struct Servers {
+    /// The relational store and the event store.
+    pub stores: Option<(Secret, Secret)>,
+    /// The picture store.
+    pub images: Option<Place>,
+}
+
+/// What is being loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Rows of the relational store.
+    Relational,
+    /// Rows of the event store.
+    Events,
+    /// Pictures.
+    Images,
+}
+
+impl Part {
+    /// In a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Relational => "relational",
+            Part::Events => "events",
+            Part::Images => "pictures",
+        }
+    }
+}
+
+/// Why data could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A filled store could not be read, or a server refused.
+    #[error("load the {}", part.name())]
+    Store {
+        /// What was being loaded.
+        part: Part,
+        /// Why not.
+        #[source]
+        source: StoreError,
+    },
+    /// Pictures could not be copied.
+    #[error("load the pictures")]
+    Images(#[from] PictureError),
+}
+
+/// Loads a filled folder into all servers that are named. What they held of an application is removed first.
+///
+/// `progress` hears what is loaded, how much of it is done, and how much there is.
+///
+/// # Errors
+/// When the folder cannot be read or a server refuses. Nodes refuse to start on a store that was not loaded to its end.
+pub async fn load(
+    data_dir: &Path,
+    marker: &Marker,
+    servers: &Servers,
+    progress: &mut (dyn FnMut(Part, u64, u64) + Send),
+) -> Result<(), LoadError> {
+    let rows = &marker.rows;
+    if let Some((relational, events)) = &servers.stores {
+        let failed = |part: Part| move |source: StoreError| LoadError::Store { part, source };
+        let pristine = Pristine::open(data_dir).map_err(failed(Part::Relational))?;
+        let total = rows.users + rows.auctions + rows.items + rows.high_bids;
+        let into = barograph_store_sql::load(&relational.0).await.map_err(failed(Part::Relational))?;
+        pour(pristine.relational(), into, &marker.stamp, &mut |done| progress(Part::Relational, done, total))
+            .await
+            .map_err(failed(Part::Relational))?;
+        let total = rows.bids + rows.attendance + rows.images;
+        let into = barograph_store_documents::load(&events.0).await.map_err(failed(Part::Events))?;
+        pour(pristine.events(), into, &marker.stamp, &mut |done| progress(Part::Events, done, total))
+            .await
+            .map_err(failed(Part::Events))?;
+    }
+    if let Some(images) = &servers.images {
+        let mut each = |done, total| progress(Part::Images, done, total);
+        barograph_store_images::load(&data_dir.join("images"), images, &marker.stamp, &mut each).await?;
+    }
+    Ok(())
+}
+
+async fn pour<B: Batch>(
+    batches: impl Iterator<Item = Result<B, StoreError>>,
+    mut into: Box<dyn Loading<B>>,
+    stamp: &str,
+    progress: &mut (dyn FnMut(u64) + Send),
+) -> Result<(), StoreError> {
+    let mut done = 0;
+    for batch in batches {
+        let batch = batch?;
+        done += batch.rows() as u64;
+        into.add(batch).await?;
+        progress(done);
+    }
+    into.finish(stamp).await
+}

@@ -1,0 +1,127 @@
+//! Connections: how many, how long, and how they end.
+//!
+//! What a hostile or a broken peer can hold is bounded in each direction: a connection on which no whole head of a
+//! request comes is closed after [`QUIET`], a body that does not come in time is refused where it is read, and one whose
+//! answers are not taken is closed by the system after [`UNTAKEN_MS`]. A poll or a stream that waits is none of these.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::rt::{Read, Write};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use super::traffic::Traffic;
+
+/// Bytes a connection may buffer: an image is sent past the buffer, a request is far smaller. A longer head is refused.
+pub(super) const BUFFER_BYTES: usize = 16 * 1024;
+/// How long a connection may be open before a request's head has come whole, and between two requests: longer than
+/// users think between two operations, so that it costs no connection of an honest one.
+pub(super) const QUIET: Duration = Duration::from_secs(120);
+/// How long bytes that were sent may be unacknowledged, and bytes to be sent may find no room at the peer, in
+/// milliseconds: as long as a client waits for an answer.
+const UNTAKEN_MS: u32 = 60_000;
+/// How long connections may take to finish what they do when the server ends.
+pub(super) const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+/// Pause after the system refused a connection, so that a lack of files does not become a busy loop.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// The place where connections come in.
+pub(super) struct Gate {
+    listener: TcpListener,
+    router: Router,
+    traffic: Arc<Traffic>,
+    free: Arc<Semaphore>,
+    room: u32,
+    closing: watch::Sender<bool>,
+}
+
+impl Gate {
+    /// A gate with room for so many connections.
+    pub(super) fn new(listener: TcpListener, front: (Router, Arc<Traffic>), connections: usize) -> Self {
+        let room = u32::try_from(connections.clamp(1, Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        Gate {
+            listener,
+            router: front.0,
+            traffic: front.1,
+            free: Arc::new(Semaphore::new(room as usize)),
+            room,
+            closing: watch::Sender::new(false),
+        }
+    }
+
+    /// Serves connections until `shutdown` is done; those that are open are served on.
+    pub(super) async fn accept_until(&self, shutdown: impl Future<Output = ()>) {
+        let accept = async {
+            loop {
+                let Ok(permit) = Arc::clone(&self.free).acquire_owned().await else { return };
+                match self.listener.accept().await {
+                    Ok((stream, _)) => {
+                        prepare(&stream);
+                        let connected = self.traffic.connected();
+                        let closing = self.closing.subscribe();
+                        let connection = serve_connection(TokioIo::new(stream), self.router.clone(), closing);
+                        tokio::spawn(async move {
+                            connection.await;
+                            drop((connected, permit));
+                        });
+                    }
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                }
+            }
+        };
+        tokio::select! {
+            () = accept => {}
+            () = shutdown => {}
+        }
+    }
+
+    /// Takes no more requests, and waits a bounded time until those there are have been answered.
+    pub(super) async fn close(self) {
+        drop(self.listener);
+        self.closing.send_replace(true);
+        let all = self.free.acquire_many(self.room);
+        if tokio::time::timeout(DRAIN_LIMIT, all).await.is_err() {
+            let open = self.room as usize - self.free.available_permits();
+            tracing::warn!(open, "connections did not finish in time and are cut");
+        }
+    }
+}
+
+/// Settings of a connection that the system keeps. It works without them as well.
+fn prepare(stream: &TcpStream) {
+    // Without this an answer could wait for the acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, UNTAKEN_MS);
+}
+
+/// Serves one connection until its peer closes it or the server ends.
+pub(super) async fn serve_connection<C>(io: C, router: Router, mut closing: watch::Receiver<bool>)
+where
+    C: Read + Write + Unpin + Send + 'static,
+{
+    let connection = http1::Builder::new()
+        .max_buf_size(BUFFER_BYTES)
+        .timer(TokioTimer::new())
+        .header_read_timeout(QUIET)
+        .keep_alive(true)
+        .serve_connection(io, TowerToHyperService::new(router));
+    let mut connection = std::pin::pin!(connection);
+    let closing = async move {
+        // The guard must not live on: it is not for two threads.
+        let _ = closing.wait_for(|closing| *closing).await.is_ok();
+    };
+    // Errors of a connection are its peer's business: it closed early or sent what is not HTTP.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = closing => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}

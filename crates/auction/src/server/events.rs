@@ -1,0 +1,145 @@
+//! The bidding of an auction as server-sent events: what a follower polls for is pushed to it.
+//!
+//! A stream belongs to the task of its connection: a change wakes it once, and the text of the event is made once for
+//! all followers. A follower that reads slowly misses states in between, never the end of an item's bidding nor the
+//! latest state; nothing is queued for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
+use barograph_auction_api::AuctionId;
+use bytes::Bytes;
+use futures::stream;
+use tokio::sync::watch::Receiver;
+use tokio::time::timeout;
+
+use super::bids::{wake, watch};
+use super::error::ApiError;
+use super::extract::{Caller, Parted};
+use crate::app::App;
+use crate::channels::{Following, Published, Seen};
+
+/// How long a stream is silent at the most: proxies drop connections on which nothing comes, often after a minute.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// A line that says nothing.
+const STILL_THERE: Bytes = Bytes::from_static(b": no change\n\n");
+
+/// The last event of a stream that the node ends.
+const STOPPING: Bytes = Bytes::from_static(b"event: stopping\ndata: {}\n\n");
+
+/// What a browser that comes again says it has seen last.
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Tells nginx to pass events on as they come.
+const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// `GET /bid/auction/{auctionId}/events`
+pub(crate) async fn follow(
+    State(app): State<Arc<App>>,
+    _: Caller,
+    Parted(id): Parted<i64>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let id = AuctionId(id);
+    let channel = watch(&app, id).await?;
+    wake(&app, id, &channel)?;
+    let seen = headers.get(LAST_EVENT).and_then(|value| seen(value.to_str().ok()?));
+    let watch = channel.subscribe();
+    if watch.borrow().is_stopping() {
+        return Err(ApiError::stopping());
+    }
+    // Who has missed nothing, or says what cannot be, is told the present state all the same: it came to ask.
+    let seen = seen.filter(|seen| watch.borrow().unseen(Some(*seen)).next().is_some());
+    let follower = Follower { watch, seen, next: None, state: Flow::On, _following: app.channels.follow() };
+    let events = stream::unfold(follower, |mut follower| async move {
+        let event = follower.event().await?;
+        Some((Ok::<_, std::convert::Infallible>(event), follower))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    for (name, value) in [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store"), (NO_BUFFER, "no")]
+    {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+/// Reads an event's id, `ROUND-SEQUENCE`.
+fn seen(id: &str) -> Option<Seen> {
+    let (round, sequence) = id.trim().split_once('-')?;
+    Some((round.parse().ok()?, sequence.parse().ok()?))
+}
+
+/// Whether a stream goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    On,
+    Over,
+}
+
+/// Somebody who follows an auction.
+struct Follower {
+    watch: Receiver<Published>,
+    /// The state last told; `None` before the first.
+    seen: Option<Seen>,
+    /// An event that follows on the one just told.
+    next: Option<(Seen, Bytes)>,
+    state: Flow,
+    _following: Following,
+}
+
+impl Follower {
+    /// The next event; `None` after the last.
+    async fn event(&mut self) -> Option<Bytes> {
+        if self.state == Flow::Over {
+            return None;
+        }
+        if let Some((seen, event)) = self.next.take() {
+            self.seen = Some(seen);
+            return Some(event);
+        }
+        loop {
+            match timeout(SILENCE, self.watch.changed()).await {
+                Err(_) => return Some(STILL_THERE),
+                Ok(Err(_)) => return self.stop(),
+                Ok(Ok(())) => {}
+            }
+            let mut unseen = {
+                let now = self.watch.borrow_and_update();
+                if now.is_stopping() {
+                    drop(now);
+                    return self.stop();
+                }
+                now.unseen(self.seen)
+            };
+            // A state that comes again is no news.
+            let Some((seen, event)) = unseen.next() else { continue };
+            (self.seen, self.next) = (Some(seen), unseen.next());
+            return Some(event);
+        }
+    }
+
+    fn stop(&mut self) -> Option<Bytes> {
+        self.state = Flow::Over;
+        Some(STOPPING)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_events_are_read() {
+        assert_eq!(seen("12-7"), Some((12, 7)));
+        assert_eq!(seen(" 12-7 "), Some((12, 7)));
+        for none in ["", "12", "-", "a-b", "1-99999999999", "1-2-3"] {
+            assert_eq!(seen(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the application is told when it starts.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use barograph_auction_api::Role;
+use barograph_auction_bus::BusUrl;
+use barograph_store_images::{Limits, Place};
+
+/// Where users, auctions, events are.
+#[derive(Clone, Debug)]
+pub enum Stores {
+    /// In two SQLite files. The application is alone.
+    Embedded {
+        /// A filled folder, see [`crate::fill`]. It is only read.
+        data_dir: PathBuf,
+        /// A folder for this run's copies. What an earlier run left there is overwritten.
+        state_dir: PathBuf,
+    },
+    /// In servers, which were loaded before (see [`crate::load`]) and which nodes may share.
+    Servers {
+        /// `postgres://`, `mysql://` or `mariadb://`.
+        relational: Secret,
+        /// `postgres://` or `mongodb://`.
+        events: Secret,
+        /// Connections to each of the two, at most; at least 2.
+        connections: usize,
+    },
+}
+
+/// A text that may hold a password: `Debug` does not show it.
+#[derive(Clone)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+/// Whether a node with this role owns auctions.
+pub(crate) fn owns(role: Role) -> bool {
+    role != Role::Application
+}
+
+/// How nodes talk to each other.
+#[derive(Clone, Debug)]
+pub struct Peers {
+    /// The bus.
+    pub bus: BusUrl,
+    /// Several deployments may share a broker: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub namespace: String,
+}
+
+/// What the server is to use.
+#[derive(Debug)]
+pub struct ServeConfig {
+    /// Where connections come in; bound by the caller, port 0 is fine.
+    pub listener: TcpListener,
+    /// The node's name, unique among the nodes that share stores: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub node: String,
+    /// What it does.
+    pub role: Role,
+    /// Users, auctions, events.
+    pub stores: Stores,
+    /// Pictures.
+    pub images: Place,
+    /// Bounds of the picture cache and of the write queue.
+    pub image_limits: Limits,
+    /// The bus between nodes; `None` for a node that is alone.
+    pub peers: Option<Peers>,
+    /// Threads that serve requests, at least 1.
+    pub threads: usize,
+    /// Connections open at once; more wait until one closes.
+    pub max_connections: usize,
+}
+
+impl ServeConfig {
+    /// Whether there is nobody else: the embedded stores belong to one process.
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self.stores, Stores::Embedded { .. })
+    }
+}

@@ -1,0 +1,10 @@
+//! The browser application in real browsers: people who bid against each other, sell, search, and lose the server.
+//!
+//! The server runs in this process on data of its own, browsers run in a namespace that ends with their test. Every wait
+//! is for something that shows on the page, and has a deadline.
+
+mod account;
+mod bidding;
+mod person;
+mod selling;
+mod site;

@@ -1,0 +1,191 @@
+//! Nodes of the application that share stores and a bus, as processes, and a bidder that talks to them.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use barograph_auction_api::{
+    Auction, BidState, BidUpdate, CheckReport, ClusterView, Item, LoginResponse, Page, TOKEN_HEADER, routes,
+};
+use barograph_http::{Answer, Client, Method, Policy, Request, Resolved};
+use barograph_testkit::services::Service;
+use rustix::process::Signal;
+use serde::de::DeserializeOwned;
+
+use crate::going::{Going, until};
+use crate::place::{Place, shared_data};
+
+/// Stores of a cluster that hold the shared data, and its bus.
+pub(crate) struct Shared {
+    pub(crate) relational: Service,
+    pub(crate) bus: Service,
+    pub(crate) place: Place,
+}
+
+/// A node as a process.
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) address: SocketAddr,
+    going: Going,
+}
+
+/// The one filled data set.
+fn filled() -> PathBuf {
+    fs::read_dir(shared_data()).unwrap().next().unwrap().unwrap().path()
+}
+
+impl Shared {
+    /// Loads the shared data into the store.
+    pub(crate) fn load(relational: Service, bus: Service) -> Self {
+        let place = Place::new();
+        let mut command = place.program(&["load", "auction", "--relational", relational.url()]);
+        command.arg("--data").arg(filled());
+        let ended = Going::start(command).end();
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(ended.out.starts_with("loaded size nano"), "{}", ended.out);
+        Shared { relational, bus, place }
+    }
+
+    /// Starts a node and waits until it answers.
+    pub(crate) fn node(&self, name: &str, more: &[&str]) -> Node {
+        let said = self.place.root().join(format!("{name}.ready"));
+        let mut command =
+            self.place.program(&["serve", "auction", "--listen", "127.0.0.1:0", "--node", name]);
+        command.args(["--threads", "1", "--connections", "4", "--log-level", "info"]);
+        command.args(["--relational", self.relational.url(), "--bus", self.bus.url()]);
+        command.arg("--data").arg(filled()).arg("--state").arg(self.place.root().join(name)).args(more);
+        command.stdout(fs::File::create(&said).unwrap());
+        let going = Going::start_quiet(command);
+        let line = until("readiness", || fs::read_to_string(&said).ok().filter(|l| l.ends_with('\n')));
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        Node { name: name.to_owned(), address: line["address"].as_str().unwrap().parse().unwrap(), going }
+    }
+}
+
+impl Node {
+    /// What the node knows of the cluster.
+    pub(crate) fn view(&self) -> ClusterView {
+        get(self.address, &routes::cluster())
+    }
+
+    /// What the data checks say.
+    pub(crate) fn check(&self) -> CheckReport {
+        get(self.address, &routes::check())
+    }
+
+    /// Kills the process at once.
+    pub(crate) fn kill(self) {
+        self.going.signal(Signal::KILL);
+        assert_eq!(self.going.end().code, None);
+    }
+
+    /// Asks the process to end, and waits until it has.
+    pub(crate) fn end(self) {
+        self.going.signal(Signal::TERM);
+        let ended = self.going.end();
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+    }
+}
+
+/// Waits until all nodes together own every running auction.
+pub(crate) fn until_owned(nodes: &[&Node], auctions: u64) {
+    until("ownership", || {
+        let views: Vec<ClusterView> = nodes.iter().map(|n| n.view()).collect();
+        let owned: u64 = views.iter().map(|v| v.owned).sum();
+        (owned == auctions && views.iter().all(|v| v.members.len() == nodes.len())).then_some(())
+    });
+}
+
+fn get<T: DeserializeOwned>(at: SocketAddr, path: &str) -> T {
+    let answer = ask(at, Method::GET, path, None, None).unwrap();
+    let body = String::from_utf8_lossy(answer.body());
+    serde_json::from_slice(answer.body())
+        .unwrap_or_else(|why| panic!("{path}: {} {body}: {why}", answer.status))
+}
+
+/// One request on a connection of its own; `None` when there was no answer.
+fn ask(
+    at: SocketAddr,
+    method: Method,
+    path: &str,
+    token: Option<&str>,
+    json: Option<&str>,
+) -> Option<Answer> {
+    let mut headers = vec![("content-type", "application/json")];
+    headers.extend(token.map(|token| (TOKEN_HEADER, token)));
+    barograph_reactor::block_on(async {
+        let connections = Client::new(&Resolved::at(at, Policy::PerUser(1))).user(0);
+        let request = Request {
+            method,
+            path: format_args!("{path}"),
+            headers: &headers,
+            body: json.map(str::as_bytes),
+        };
+        connections.send(&request).await.ok()
+    })
+    .unwrap()
+}
+
+/// A user who bids, on whichever node it is told to.
+pub(crate) struct Bidder {
+    pub(crate) id: i64,
+    token: String,
+}
+
+impl Bidder {
+    /// Logs in the user of this number.
+    pub(crate) fn login(at: SocketAddr, number: u32) -> Self {
+        let name = barograph_data::names::user_name(number);
+        let json = format!(r#"{{"name":"{name}","password":"{}"}}"#, barograph_data::names::PASSWORD);
+        let answer = ask(at, Method::POST, &routes::login(), None, Some(&json)).unwrap();
+        assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(answer.body()));
+        let login: LoginResponse = serde_json::from_slice(answer.body()).unwrap();
+        Bidder { id: login.user_id.0, token: login.token }
+    }
+
+    fn try_get<T: DeserializeOwned>(&self, at: SocketAddr, path: &str) -> Option<T> {
+        let answer = ask(at, Method::GET, path, Some(&self.token), None)?;
+        if answer.status != 200 {
+            return None;
+        }
+        serde_json::from_slice(answer.body()).ok()
+    }
+
+    /// The running auctions.
+    pub(crate) fn auctions(&self, at: SocketAddr) -> Vec<Auction> {
+        self.try_get::<Page<Auction>>(at, &routes::live_auctions(0, 100)).unwrap().items
+    }
+
+    /// Where the bidding stands; `None` when the node does not say.
+    pub(crate) fn state(&self, at: SocketAddr, auction: &Auction) -> Option<BidUpdate> {
+        let item: Item = self.try_get(at, &routes::current_item(auction.id))?;
+        self.try_get(at, &routes::next_bid(auction.id, item.id, 0))
+    }
+
+    /// Bids a little more than there is, and waits until everybody who asks this node sees it; `None` when the bid was
+    /// refused, outbid or lost.
+    pub(crate) fn bid(&self, at: SocketAddr, auction: &Auction) -> Option<BidUpdate> {
+        let seen = self.state(at, auction)?;
+        let amount = seen.amount_cents + 100;
+        let json = format!(
+            r#"{{"userId":{},"auctionId":{},"itemId":{},"amountCents":{amount}}}"#,
+            self.id, auction.id, seen.item_id
+        );
+        let answer = ask(at, Method::POST, &routes::bids(), Some(&self.token), Some(&json))?;
+        if answer.status != 202 {
+            return None;
+        }
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < deadline {
+            let now = self.state(at, auction)?;
+            if now.item_id == seen.item_id && now.bidder_id.0 == self.id && now.amount_cents == amount {
+                return Some(now);
+            }
+            if now.amount_cents > amount || now.state == BidState::ItemNotActive {
+                return None;
+            }
+        }
+        None
+    }
+}

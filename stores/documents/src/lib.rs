@@ -1,0 +1,80 @@
+//! The event store of the auction application as documents: PostgreSQL JSON, and the MongoDB protocol.
+//!
+//! Both implement [`Events`] and loading for it, and are chosen by the scheme of the address. Neither keeps anything
+//! relational: a user's histories are found by the user, an item's images by the item, and an auction's unsettled bids
+//! by the auction. Nothing here needs a transaction that spans documents.
+//!
+//! | | PostgreSQL JSON | MongoDB protocol |
+//! |---|---|---|
+//! | where | schema `auction_events` of the database in the address | the database in the address, else `auction_events` |
+//! | a bid | a row with the columns it is looked up by and a JSONB document | an entry of its bidder's document |
+//! | limits | none worth naming | 16 MB per document: about 90,000 bids of one bidder in one run |
+//!
+//! See the module `mongo` for why documents are cut as they are.
+
+mod documents;
+mod failure;
+mod histories;
+mod mongo;
+mod postgres;
+
+use std::sync::Arc;
+
+use barograph_auction_store::{EventBatch, Events, Loading, StoreError};
+
+use failure::refused;
+use mongo::Mongo;
+use postgres::Postgres;
+
+/// Which product an address speaks to.
+enum Product {
+    Mongo,
+    Postgres,
+}
+
+/// Opens a store that was loaded, with at most `connections` connections (at least one).
+///
+/// # Errors
+/// When the server cannot be reached, or does not hold a loaded data set, or the address is not one of ours.
+pub async fn open(url: &str, connections: usize) -> Result<Arc<dyn Events>, StoreError> {
+    let connections = connections.max(1);
+    Ok(match product(url)? {
+        Product::Mongo => Arc::new(Mongo::open(url, connections).await?),
+        Product::Postgres => Arc::new(Postgres::open(url, connections).await?),
+    })
+}
+
+/// Empties the store, makes what it needs, and takes rows. Until the loading is finished [`open`] refuses the store.
+///
+/// # Errors
+/// When the server cannot be reached or refuses, or the address is not one of ours.
+pub async fn load(url: &str) -> Result<Box<dyn Loading<EventBatch>>, StoreError> {
+    Ok(match product(url)? {
+        Product::Mongo => Box::new(mongo::Load::start(url).await?),
+        Product::Postgres => Box::new(postgres::Load::start(url).await?),
+    })
+}
+
+/// The name of the data set that was loaded, as it was given when the loading was finished.
+///
+/// # Errors
+/// As [`open`].
+pub async fn stamp(url: &str) -> Result<String, StoreError> {
+    match product(url)? {
+        Product::Mongo => mongo::stamp(url).await,
+        Product::Postgres => postgres::stamp(url).await,
+    }
+}
+
+/// Addresses hold passwords, so an address that is not understood is not repeated.
+fn product(url: &str) -> Result<Product, StoreError> {
+    match url.split_once("://").map(|(scheme, _)| scheme) {
+        Some("mongodb" | "mongodb+srv") => Ok(Product::Mongo),
+        Some("postgres" | "postgresql") => Ok(Product::Postgres),
+        _ => Err(refused(
+            "the document store",
+            "read its address",
+            "it begins with none of mongodb://, postgres://",
+        )),
+    }
+}

@@ -1,0 +1,243 @@
+//! The event store over the MongoDB protocol.
+//!
+//! Documents are partitions that are read by their `_id`, and nothing is looked up otherwise:
+//!
+//! | collections | key | holds |
+//! |---|---|---|
+//! | `loaded_bids`, `run_bids` | bidder | `b`: bids by id; `s`: states of settled bids by id |
+//! | `loaded_attendance`, `run_attendance` | user | `a`: attendances by id; `l`: those that were left, by id |
+//! | `loaded_images`, `run_images` | item | `i`: images by id |
+//! | `unsettled` | auction | `u`: bidders by bid, of bids that may be unsettled |
+//! | `attending` | user and auction | the attendance that is open there; its insert decides between two who join |
+//! | `writers`, `meta` | | see [`parts`]; what was loaded |
+//!
+//! Bids are entries of their bidder's document because one query then answers a history, and because FerretDB 1.x asks
+//! its database for a string `_id` only. (On SQLite, version 1.24 spells the index of `_id` and its queries differently,
+//! and so reads the whole collection every time unless it was built with the two spelled alike.) The price is the limit
+//! of a document, 16 MB: about 90,000 bids or 100,000 attendances of one user in one run, where a user of the benchmark
+//! makes a few hundred.
+//!
+//! No transactions are used. A write that touches several documents is ordered so that what an unanswered write leaves
+//! is harmless and is finished by repeating it.
+
+mod attendance;
+mod bids;
+mod images;
+mod link;
+mod load;
+mod parts;
+
+use std::sync::Mutex;
+
+use barograph_auction_api::{AttendanceRecord, AuctionId, BidRecord, ItemId, Page, UserId};
+use barograph_auction_store::{
+    AttendanceRow, BidRow, Described, Events, ImageRow, Later, Settled, StoreError, Window,
+};
+use mongodb::bson::doc;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Deed, refused};
+use bids::Unsettled;
+use link::{Link, Lookup, Places, STORE, read};
+use parts::Parts;
+
+pub(crate) use load::Load;
+
+const LOADED_BIDS: &str = "loaded_bids";
+const RUN_BIDS: &str = "run_bids";
+const LOADED_ATTENDANCE: &str = "loaded_attendance";
+const RUN_ATTENDANCE: &str = "run_attendance";
+const LOADED_IMAGES: &str = "loaded_images";
+const RUN_IMAGES: &str = "run_images";
+const UNSETTLED: &str = "unsettled";
+const ATTENDING: &str = "attending";
+const WRITERS: &str = "writers";
+const META: &str = "meta";
+
+/// All collections.
+const COLLECTIONS: [&str; 10] = [
+    META,
+    WRITERS,
+    LOADED_BIDS,
+    RUN_BIDS,
+    LOADED_ATTENDANCE,
+    RUN_ATTENDANCE,
+    LOADED_IMAGES,
+    RUN_IMAGES,
+    UNSETTLED,
+    ATTENDING,
+];
+
+/// The only document of `meta`.
+const LOADED: &str = "loaded";
+
+/// What was loaded.
+#[derive(Debug, Serialize, Deserialize)]
+struct Meta {
+    #[serde(rename = "_id")]
+    id: String,
+    stamp: String,
+    /// Rounds of the loader, see [`parts`].
+    rounds: i64,
+}
+
+/// An open event store.
+pub(crate) struct Mongo {
+    link: Link,
+    lookup: Lookup,
+    parts: Parts,
+    unsettled: Mutex<Unsettled>,
+    described: Described,
+}
+
+/// Two collections that hold the same kind of thing.
+#[derive(Clone, Copy)]
+struct Pair {
+    loaded: &'static str,
+    run: &'static str,
+}
+
+impl Mongo {
+    pub(crate) async fn open(url: &str, connections: usize) -> Result<Self, StoreError> {
+        let mut link = Link::new(url, connections).await?;
+        let (described, lookup) = describe(&link).await?;
+        if lookup == Lookup::OneByOne {
+            link.change_one_by_one();
+        }
+        let meta = meta(&link).await?;
+        let rounds =
+            u32::try_from(meta.rounds).map_err(|_| refused(STORE, "be opened", "its `meta` is damaged"))?;
+        let parts = Parts::claim(&link, rounds, lookup).await?;
+        Ok(Self { link, lookup, parts, unsettled: Mutex::default(), described })
+    }
+
+    /// All documents of some keys, loaded ones and written ones.
+    async fn gather<T>(&self, deed: Deed, pair: Pair, keys: &[i64]) -> Result<Vec<T>, StoreError>
+    where
+        T: DeserializeOwned + Send + Sync,
+    {
+        let ids: Vec<String> = keys.iter().flat_map(|key| self.parts.loaded(*key)).collect();
+        let loaded =
+            self.link.find_all(deed, Places { collection: pair.loaded, ids: &ids, lookup: self.lookup });
+        let written = self.gather_written(deed, pair.run, keys);
+        let (mut all, written): (Vec<T>, Vec<T>) = futures::future::try_join(loaded, written).await?;
+        all.extend(written);
+        Ok(all)
+    }
+
+    /// All documents of some keys in a collection that is written in runs.
+    async fn gather_written<T>(
+        &self,
+        deed: Deed,
+        run: &'static str,
+        keys: &[i64],
+    ) -> Result<Vec<T>, StoreError>
+    where
+        T: DeserializeOwned + Send + Sync,
+    {
+        let names = |parts: std::ops::Range<u32>| -> Vec<String> {
+            keys.iter().flat_map(|key| parts.clone().map(|part| parts::name(*key, part))).collect()
+        };
+        let known = self.parts.written();
+        let ids = names(0..known);
+        let places = Places { collection: run, ids: &ids, lookup: self.lookup };
+        let (mut all, ()) =
+            futures::future::try_join(self.link.find_all(deed, places), self.parts.learn(&self.link)).await?;
+        let more = names(known..self.parts.written());
+        if !more.is_empty() {
+            all.extend(self.link.find_all(deed, Places { ids: &more, ..places }).await?);
+        }
+        Ok(all)
+    }
+}
+
+async fn meta(link: &Link) -> Result<Meta, StoreError> {
+    let why = "no data set was loaded into it, or the loading was not finished";
+    link.find(read("see what was loaded"), META, LOADED)
+        .await?
+        .ok_or_else(|| refused(STORE, "be opened", why))
+}
+
+pub(crate) async fn stamp(url: &str) -> Result<String, StoreError> {
+    Ok(meta(&Link::new(url, 1).await?).await?.stamp)
+}
+
+/// What the server is, and how documents are looked up there.
+async fn describe(link: &Link) -> Result<(Described, Lookup), StoreError> {
+    let build = link.run_admin(read("ask for its version"), doc! { "buildInfo": 1 }).await?;
+    let version = build.get_str("version").unwrap_or("of unknown version");
+    let Ok(ferret) = build.get_str("ferretdbVersion") else {
+        let hello = link.run_admin(read("ask who it is"), doc! { "hello": 1 }).await?;
+        let copies = match hello.get_str("setName") {
+            Ok(set) => format!("the majority of replica set {set} has it in its journals"),
+            Err(_) => "the only server has it in its journal".to_owned(),
+        };
+        let durability =
+            format!("asked for: write concern majority with journal; a write is answered when {copies}");
+        return Ok((Described { product: format!("MongoDB {version}"), durability }, Lookup::Together));
+    };
+    let product = format!("FerretDB {} (MongoDB {version} by its own word)", ferret.trim_start_matches('v'));
+    // From 2 on FerretDB is PostgreSQL with an extension that changes documents atomically.
+    if ferret.trim_start_matches('v').starts_with("1.") {
+        let durability = "asked for: write concern majority with journal, which FerretDB 1.x does not look at; a write is \
+                          answered when its backend has committed it (SQLite: in its write-ahead log), and survives the \
+                          process; whether it survives the machine is the backend's setting";
+        return Ok((Described { product, durability: durability.to_owned() }, Lookup::OneByOne));
+    }
+    let durability = "asked for: write concern majority with journal; PostgreSQL below decides what survives";
+    Ok((Described { product, durability: durability.to_owned() }, Lookup::Together))
+}
+
+impl Events for Mongo {
+    fn describe(&self) -> Described {
+        self.described.clone()
+    }
+
+    fn ping(&self) -> Later<'_, ()> {
+        Box::pin(async {
+            self.link.run(read("answer a ping"), doc! { "ping": 1 }).await?;
+            Ok(())
+        })
+    }
+
+    fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [Settled]) -> Later<'a, ()> {
+        Box::pin(self.write_bids(proposed, settled))
+    }
+
+    fn unsettled(&self, auction: AuctionId) -> Later<'_, Vec<BidRow>> {
+        Box::pin(self.unsettled_bids(auction.0))
+    }
+
+    fn user_bids(&self, user: UserId, window: Window) -> Later<'_, Page<BidRecord>> {
+        Box::pin(self.bid_history(user, window))
+    }
+
+    fn join(&self, attendance: AttendanceRow) -> Later<'_, AttendanceRecord> {
+        Box::pin(self.join_auction(attendance))
+    }
+
+    fn leave(&self, user: UserId, auction: Option<AuctionId>) -> Later<'_, usize> {
+        Box::pin(self.leave_auctions(user.0, auction))
+    }
+
+    fn user_attendance(&self, user: UserId, window: Window) -> Later<'_, Page<AttendanceRecord>> {
+        Box::pin(self.attendance_history(user.0, window))
+    }
+
+    fn images<'a>(&'a self, items: &'a [ItemId]) -> Later<'a, Vec<ImageRow>> {
+        Box::pin(self.images_of(items))
+    }
+
+    fn add_image(&self, image: ImageRow) -> Later<'_, ()> {
+        Box::pin(self.keep_image(image))
+    }
+
+    fn run_bids(&self) -> Later<'_, Vec<BidRow>> {
+        Box::pin(self.bids_of_run())
+    }
+
+    fn double_attendance(&self) -> Later<'_, Vec<(UserId, AuctionId)>> {
+        Box::pin(self.doubles())
+    }
+}

@@ -1,0 +1,184 @@
+//! Bids.
+
+use std::collections::BTreeMap;
+
+use barograph_auction_api::{BidRecord, Page};
+use barograph_auction_store::{BidRow, Settled, StoreError, Window};
+use tokio_postgres::Row;
+
+use super::link::{STORE, bulk, failed, lost_race, read, write};
+use super::{Postgres, document, text};
+use crate::documents::BidDocument;
+use crate::failure::{Deed, RACES};
+use crate::histories;
+
+const PROPOSE: &str = "
+    INSERT INTO auction_events.bid (bidder, ms, id, auction, doc)
+    SELECT bidder, ms, id, auction, doc::jsonb
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS new (bidder, ms, id, auction, doc)
+    ON CONFLICT DO NOTHING";
+
+const SETTLE: &str = "
+    UPDATE auction_events.bid SET doc = jsonb_set(bid.doc, '{state}', to_jsonb(new.state))
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS new (bidder, ms, id, state)
+    WHERE bid.bidder = new.bidder AND bid.ms = new.ms AND bid.id = new.id AND bid.doc->>'state' <> new.state::text
+      AND (new.state <> 0 OR bid.doc->>'state' = '2')";
+
+const UNSETTLED: &str = "
+    SELECT bidder, id, doc::text FROM auction_events.bid WHERE auction = $1 AND doc->>'state' = '2' ORDER BY id";
+
+/// One scan of the user's rows gives the page and the total.
+const HISTORY: &str = "
+    SELECT bidder, id, doc::text, count(*) OVER () FROM auction_events.bid
+    WHERE bidder = $1 AND doc->>'state' <> '3' ORDER BY ms DESC, id DESC LIMIT $2 OFFSET $3";
+
+/// For a page behind the last row.
+const TOTAL: &str = "SELECT count(*) FROM auction_events.bid WHERE bidder = $1 AND doc->>'state' <> '3'";
+
+const OF_THE_RUN: &str = "SELECT bidder, id, doc::text FROM auction_events.bid WHERE NOT loaded";
+
+/// The columns of proposed bids.
+#[derive(Default)]
+struct Proposed {
+    bidders: Vec<i64>,
+    times: Vec<i64>,
+    ids: Vec<i64>,
+    auctions: Vec<i64>,
+    documents: Vec<String>,
+}
+
+/// The columns of settlements.
+#[derive(Default)]
+struct Settlements {
+    bidders: Vec<i64>,
+    times: Vec<i64>,
+    ids: Vec<i64>,
+    states: Vec<i64>,
+}
+
+impl Proposed {
+    /// In the order of the key, so that two who write the same bids wait for each other and not in a circle.
+    fn of(bids: &[BidRow]) -> Result<Self, StoreError> {
+        let mut sorted: Vec<&BidRow> = bids.iter().collect();
+        sorted.sort_unstable_by_key(|bid| (bid.bidder_id, bid.bid_ms, bid.id));
+        let mut columns = Self::default();
+        for bid in sorted {
+            columns.bidders.push(bid.bidder_id);
+            columns.times.push(bid.bid_ms);
+            columns.ids.push(bid.id);
+            columns.auctions.push(bid.auction_id);
+            columns.documents.push(text(&BidDocument::of(bid))?);
+        }
+        Ok(columns)
+    }
+}
+
+impl Settlements {
+    /// The last settlement of each bid.
+    fn of(settled: &[Settled]) -> Self {
+        let last: BTreeMap<(i64, i64, i64), i64> = settled
+            .iter()
+            .map(|settlement| ((settlement.bidder.0, settlement.bid_ms, settlement.bid), settlement.state))
+            .collect();
+        let mut columns = Self::default();
+        for ((bidder, time, id), state) in last {
+            columns.bidders.push(bidder);
+            columns.times.push(time);
+            columns.ids.push(id);
+            columns.states.push(state);
+        }
+        columns
+    }
+}
+
+impl Postgres {
+    pub(super) async fn write_bids(
+        &self,
+        proposed: &[BidRow],
+        settled: &[Settled],
+    ) -> Result<(), StoreError> {
+        let deed = write("write bids");
+        let (proposed, settled) = (Proposed::of(proposed)?, Settlements::of(settled));
+        match (proposed.ids.is_empty(), settled.ids.is_empty()) {
+            (true, true) => Ok(()),
+            (false, true) => {
+                let Proposed { bidders, times, ids, auctions, documents } = &proposed;
+                self.link.execute(deed, PROPOSE, &[bidders, times, ids, auctions, documents]).await.map(drop)
+            }
+            (true, false) => {
+                let Settlements { bidders, times, ids, states } = &settled;
+                self.link.execute(deed, SETTLE, &[bidders, times, ids, states]).await.map(drop)
+            }
+            (false, false) => self.write_both(deed, &proposed, &settled).await,
+        }
+    }
+
+    /// Both in one transaction, with all statements on the way before the first is answered. When one fails, the commit
+    /// that follows undoes the others.
+    async fn write_both(
+        &self,
+        deed: Deed,
+        proposed: &Proposed,
+        settled: &Settlements,
+    ) -> Result<(), StoreError> {
+        let mut tries = 1;
+        loop {
+            let lease = self.link.lease(deed).await?;
+            let client = lease.client();
+            let written = async {
+                let propose = client.prepare_cached(PROPOSE).await?;
+                let settle = client.prepare_cached(SETTLE).await?;
+                let Proposed { bidders, times, ids, auctions, documents } = proposed;
+                let proposals: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+                    [bidders, times, ids, auctions, documents];
+                let Settlements { bidders, times, ids, states } = settled;
+                let settlements: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+                    [bidders, times, ids, states];
+                futures::future::try_join4(
+                    client.batch_execute("BEGIN"),
+                    client.execute(&propose, &proposals),
+                    client.execute(&settle, &settlements),
+                    client.batch_execute("COMMIT"),
+                )
+                .await
+            };
+            match deed.within(async { Ok(written.await) }).await? {
+                Ok(_) => {
+                    lease.give_back();
+                    return Ok(());
+                }
+                Err(error) if lost_race(&error) && tries < RACES => tries += 1,
+                Err(error) => return Err(failed(deed, error)),
+            }
+        }
+    }
+
+    pub(super) async fn unsettled_bids(&self, auction: i64) -> Result<Vec<BidRow>, StoreError> {
+        self.link.query(read("read unsettled bids"), UNSETTLED, &[&auction]).await?.iter().map(bid).collect()
+    }
+
+    pub(super) async fn bid_history(&self, user: i64, window: Window) -> Result<Page<BidRecord>, StoreError> {
+        let deed = read("read a user's bids");
+        let (size, before) = (i64::from(window.size), window.offset());
+        let rows = self.link.query(deed, HISTORY, &[&user, &size, &before]).await?;
+        let total: i64 = match rows.first() {
+            Some(row) => row.get(3),
+            None if window.page == 0 => 0,
+            None => self.link.query(deed, TOTAL, &[&user]).await?.first().map_or(0, |row| row.get(0)),
+        };
+        let records = rows.iter().map(|row| histories::bid(STORE, &bid(row)?)).collect::<Result<_, _>>()?;
+        Ok(histories::page(records, window, u64::try_from(total).unwrap_or_default()))
+    }
+
+    pub(super) async fn bids_of_run(&self) -> Result<Vec<BidRow>, StoreError> {
+        let rows = self.link.query(bulk(read("read the bids of the run")), OF_THE_RUN, &[]).await?;
+        let mut bids = rows.iter().map(bid).collect::<Result<Vec<_>, _>>()?;
+        histories::sort_by_listing(&mut bids);
+        Ok(bids)
+    }
+}
+
+/// A bid in the columns bidder, id, document.
+fn bid(row: &Row) -> Result<BidRow, StoreError> {
+    Ok(document::<BidDocument>(row, 2)?.row(row.get(0), row.get(1)))
+}

@@ -1,0 +1,143 @@
+//! The event store in PostgreSQL, as JSONB documents beside the columns they are looked up by.
+//!
+//! Every operation is one statement, except writing bids: what was proposed and what was settled are two statements in
+//! one transaction, sent together.
+
+mod attendance;
+mod bids;
+mod images;
+mod link;
+mod load;
+mod schema;
+
+use barograph_auction_api::{AttendanceRecord, AuctionId, BidRecord, ItemId, Page, UserId};
+use barograph_auction_store::{
+    AttendanceRow, BidRow, Described, Events, ImageRow, Later, Settled, StoreError, Window,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_postgres::Row;
+
+use crate::failure::refused;
+use link::{Link, STORE, read};
+
+pub(crate) use load::Load;
+
+/// An open event store.
+pub(crate) struct Postgres {
+    link: Link,
+    described: Described,
+}
+
+impl Postgres {
+    pub(crate) async fn open(url: &str, connections: usize) -> Result<Self, StoreError> {
+        let link = Link::new(url, connections)?;
+        let described = describe(&link).await?;
+        loaded(&link).await?;
+        Ok(Self { link, described })
+    }
+}
+
+pub(crate) async fn stamp(url: &str) -> Result<String, StoreError> {
+    loaded(&Link::new(url, 1)?).await
+}
+
+/// The stamp of what was loaded.
+async fn loaded(link: &Link) -> Result<String, StoreError> {
+    let deed = read("see what was loaded");
+    let why =
+        || refused(STORE, "be opened", "no data set was loaded into it, or the loading was not finished");
+    let there = link.query(deed, "SELECT to_regclass('auction_events.meta') IS NOT NULL", &[]).await?;
+    if !there.first().is_some_and(|row| row.get(0)) {
+        return Err(why());
+    }
+    let rows = link.query(deed, "SELECT stamp FROM auction_events.meta", &[]).await?;
+    rows.first().map(|row| row.get(0)).ok_or_else(why)
+}
+
+async fn describe(link: &Link) -> Result<Described, StoreError> {
+    let sql = "SELECT current_setting('server_version'), current_setting('fsync'),
+               current_setting('synchronous_commit'), current_setting('full_page_writes')";
+    let rows = link.query(read("ask for its settings"), sql, &[]).await?;
+    let row =
+        rows.first().ok_or_else(|| refused(STORE, "be asked for its settings", "it gives no answer"))?;
+    let [version, fsync, commit, pages]: [String; 4] = std::array::from_fn(|at| row.get(at));
+    let survives = match (fsync.as_str(), commit.as_str()) {
+        ("on", "off") => "a commit survives the server's process only some moments later",
+        ("on", _) if pages == "on" => "a commit survives the process and the machine",
+        ("on", _) => "a commit survives the process, and the machine unless a page is torn",
+        _ => "a commit survives the server's process, not the machine",
+    };
+    let number = version.split(' ').next().unwrap_or_default();
+    Ok(Described {
+        product: format!("PostgreSQL {number}, JSONB documents"),
+        durability: format!(
+            "{survives} (fsync {fsync}, synchronous_commit {commit}, full_page_writes {pages})"
+        ),
+    })
+}
+
+/// The JSON text of a document.
+fn text<T: Serialize>(document: &T) -> Result<String, StoreError> {
+    serde_json::to_string(document).map_err(|error| refused(STORE, "write a document", error.to_string()))
+}
+
+/// The document in a column that holds its text.
+fn document<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T, StoreError> {
+    let text: &str =
+        row.try_get(column).map_err(|error| refused(STORE, "read a document", error.to_string()))?;
+    serde_json::from_str(text).map_err(|error| refused(STORE, "read a document", error.to_string()))
+}
+
+impl Events for Postgres {
+    fn describe(&self) -> Described {
+        self.described.clone()
+    }
+
+    fn ping(&self) -> Later<'_, ()> {
+        Box::pin(async {
+            self.link.query(read("answer a ping"), "SELECT 1", &[]).await?;
+            Ok(())
+        })
+    }
+
+    fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [Settled]) -> Later<'a, ()> {
+        Box::pin(self.write_bids(proposed, settled))
+    }
+
+    fn unsettled(&self, auction: AuctionId) -> Later<'_, Vec<BidRow>> {
+        Box::pin(self.unsettled_bids(auction.0))
+    }
+
+    fn user_bids(&self, user: UserId, window: Window) -> Later<'_, Page<BidRecord>> {
+        Box::pin(self.bid_history(user.0, window))
+    }
+
+    fn join(&self, attendance: AttendanceRow) -> Later<'_, AttendanceRecord> {
+        Box::pin(self.join_auction(attendance))
+    }
+
+    fn leave(&self, user: UserId, auction: Option<AuctionId>) -> Later<'_, usize> {
+        Box::pin(self.leave_auctions(user.0, auction.map(|auction| auction.0)))
+    }
+
+    fn user_attendance(&self, user: UserId, window: Window) -> Later<'_, Page<AttendanceRecord>> {
+        Box::pin(self.attendance_history(user.0, window))
+    }
+
+    fn images<'a>(&'a self, items: &'a [ItemId]) -> Later<'a, Vec<ImageRow>> {
+        Box::pin(self.images_of(items))
+    }
+
+    fn add_image(&self, image: ImageRow) -> Later<'_, ()> {
+        Box::pin(self.keep_image(image))
+    }
+
+    fn run_bids(&self) -> Later<'_, Vec<BidRow>> {
+        Box::pin(self.bids_of_run())
+    }
+
+    fn double_attendance(&self) -> Later<'_, Vec<(UserId, AuctionId)>> {
+        Box::pin(self.doubles())
+    }
+}

@@ -1,0 +1,61 @@
+//! Which kind of picture some bytes are, by how they begin.
+
+/// A kind of picture that the application takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// JPEG, the kind of the fill.
+    Jpeg,
+    /// PNG.
+    Png,
+    /// WebP.
+    Webp,
+}
+
+impl Kind {
+    /// The kind's name in HTTP.
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Kind::Jpeg => "image/jpeg",
+            Kind::Png => "image/png",
+            Kind::Webp => "image/webp",
+        }
+    }
+}
+
+/// The kind of a picture; `None` when it begins like none of them. Only the beginning is looked at, so a picture that is
+/// broken further on has a kind too.
+#[must_use]
+pub fn kind(bytes: &[u8]) -> Option<Kind> {
+    if bytes.starts_with(&[0xFF, 0xD8, 0xFF]) {
+        Some(Kind::Jpeg)
+    } else if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+        Some(Kind::Png)
+    } else if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
+        Some(Kind::Webp)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_tells_the_kind() {
+        for (bytes, expected) in [
+            (&b"\xFF\xD8\xFF\xE0\x00\x10JFIF"[..], Some("image/jpeg")),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", Some("image/png")),
+            (b"RIFF\x24\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"RIFF\x24\0\0\0WAVEfmt ", None),
+            (b"RIFF\x24\0\0\0WEB", None),
+            (b"\xFF\xD8", None),
+            (b"GIF89a", None),
+            (b"<svg", None),
+            (b"", None),
+        ] {
+            assert_eq!(kind(bytes).map(Kind::content_type), expected, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The image store of the auction application: where pictures are kept, a cache of small ones, and a queue of uploads.
+//!
+//! | place | how a picture is kept |
+//! |---|---|
+//! | files | `thumbnail/{id / 1000}/{id}.jpg`, and the same below `preview` and `full` |
+//! | S3 | objects with the same names, below a prefix |
+//! | PostgreSQL | a row of the table `picture` |
+//! | MongoDB protocol | a document of the collection `picture` |
+//!
+//! [`Pictures`] reads and stores, [`load`] brings the pictures of a fill into a place. Whether an upload is a picture at
+//! all is asked of [`kind`] by the server; nothing here decodes.
+//!
+//! Not for facts about images (which item has which, in which sizes): those are in the event store.
+
+mod cache;
+mod error;
+mod kind;
+mod load;
+mod pictures;
+mod place;
+mod queue;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use error::{Full, PictureError};
+pub use kind::{Kind, kind};
+pub use load::load;
+pub use pictures::{CLOSE_WITHIN, PictureCounts, Pictures};
+pub use place::{Limits, Place};
+pub use store::path_of;

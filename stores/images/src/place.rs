@@ -1,0 +1,127 @@
+//! Where pictures are, and how much of them is held in memory: the settings of an image store.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::error::PictureError;
+
+/// Where pictures are kept. Shown without its password.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Files of this machine.
+    Files {
+        /// The images folder of a fill.
+        read: PathBuf,
+        /// Where uploads go, looked at first for pictures in full size; made when it is missing. Without it uploads go
+        /// into `read`.
+        write: Option<PathBuf>,
+    },
+    /// A store by its URL:
+    /// `s3://[KEY:SECRET@]bucket[/prefix][?endpoint=http://host:port&region=name]` (key and secret percent-encoded;
+    /// without them those of the environment, `AWS_*`), `file:///folder`, `postgres://...`, `mongodb://.../database`.
+    Url(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Files { read, write: None } => read.display().fmt(f),
+            Place::Files { read, write: Some(write) } => {
+                write!(f, "{} and {}", read.display(), write.display())
+            }
+            Place::Url(url) => f.write_str(&without_secrets(url)),
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
+/// A text with `://` in it is a URL, any other the folder of a fill. Whether a URL can be used is found when it is
+/// opened.
+impl FromStr for Place {
+    type Err = PictureError;
+
+    fn from_str(text: &str) -> Result<Self, PictureError> {
+        match text {
+            "" => Err(PictureError::BadPlace { place: "\"\"".to_owned(), why: "it is empty".to_owned() }),
+            url if url.contains("://") => Ok(Place::Url(url.to_owned())),
+            folder => Ok(Place::Files { read: folder.into(), write: None }),
+        }
+    }
+}
+
+/// A URL without user, password and options. Hides too much rather than too little where it is not well formed.
+pub(crate) fn without_secrets(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "***".to_owned() };
+    let (user, shown) = match rest.rsplit_once('@') {
+        // Is the @ one of a password with a question mark, or one of an option's value?
+        Some((before, _)) if before.contains('?') => return format!("{scheme}://***"),
+        Some((_, after)) => ("***@", after),
+        None => ("", rest),
+    };
+    let shown = shown.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}://{user}{shown}")
+}
+
+/// How much is held in memory, and how many write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of small pictures kept.
+    pub cache_bytes: u64,
+    /// Uploads that wait to be written or are being written.
+    pub queue: usize,
+    /// Bytes of those uploads.
+    pub queue_bytes: usize,
+    /// Uploads written at a time; at least 1.
+    pub writers: usize,
+}
+
+/// The length of the queue that the published application has.
+const QUEUE: usize = 4000;
+
+/// Some 450 uploads of the published 586 kB. A full queue of them would be 2.3 GB, which is more than many a node has.
+const QUEUE_BYTES: usize = 256 << 20;
+
+/// All thumbnails of a small fill.
+const CACHE_BYTES: u64 = 64 << 20;
+
+impl Default for Limits {
+    fn default() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        Limits {
+            cache_bytes: CACHE_BYTES,
+            queue: QUEUE,
+            queue_bytes: QUEUE_BYTES,
+            writers: (cpus / 2).max(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_and_shown_without_secrets() {
+        for (text, shown) in [
+            ("/data/images", "/data/images"),
+            ("s3://KEY:SEC%2FRET@bucket/p?endpoint=http://h:9000", "s3://***@bucket/p"),
+            ("s3://bucket?secret=hunter2", "s3://bucket"),
+            ("postgres://u:hunter2@h:1/db", "postgres://***@h:1/db"),
+            ("postgres://u:hun@ter2@h/db", "postgres://***@h/db"),
+            ("postgres://u:hun?ter2@h/db", "postgres://***"),
+            ("mongodb://h/db?password=hunt@er2", "mongodb://***"),
+            ("file:///data", "file:///data"),
+        ] {
+            let place: Place = text.parse().unwrap();
+            assert_eq!(place.to_string(), shown);
+            assert_eq!(format!("{place:?}"), format!("Place({shown})"));
+        }
+        assert!("".parse::<Place>().is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! A bounded number of connections, shared by callers. A connection that failed, or whose caller went away in the middle,
+//! is closed and not used again; the next caller gets a new one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::fault::{Fault, Silent};
+use crate::link::{Link, Target};
+
+/// How long a caller waits for a connection of its own. A page that is later than this has lost its reader.
+const PLACE_WAIT: Duration = Duration::from_secs(5);
+
+/// How long making a connection may take; a server that is starting says so within milliseconds.
+const CONNECT_WAIT: Duration = Duration::from_secs(5);
+
+/// The connections.
+pub(crate) struct Pool {
+    target: Target,
+    idle: Mutex<Idle>,
+    places: Arc<Semaphore>,
+}
+
+struct Idle {
+    links: Vec<Link>,
+    /// Rises when a connection is lost: those made before it are not trusted any more, since the server is likely to have
+    /// been restarted.
+    era: u64,
+}
+
+/// A connection in the hands of one caller. Unless it is given back, it is closed.
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    link: Option<Link>,
+    era: u64,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    pub(crate) fn new(target: Target, connections: usize) -> Arc<Self> {
+        let idle = Mutex::new(Idle { links: Vec::with_capacity(connections), era: 0 });
+        Arc::new(Pool { target, idle, places: Arc::new(Semaphore::new(connections.max(1))) })
+    }
+
+    /// The store's name in errors.
+    pub(crate) fn store(&self) -> &'static str {
+        self.target.store()
+    }
+
+    /// A connection, waiting for one within bounds.
+    pub(crate) async fn take(self: &Arc<Self>) -> Result<Lease, Fault> {
+        let place = timeout(PLACE_WAIT, Arc::clone(&self.places).acquire_owned()).await;
+        let Ok(Ok(place)) = place else { return Err(Fault::Full) };
+        let (found, era) = self.trusted();
+        let link = match found {
+            Some(link) => link,
+            None => timeout(CONNECT_WAIT, self.target.connect())
+                .await
+                .unwrap_or_else(|_| Err(Fault::Lost(Box::new(Silent { seconds: CONNECT_WAIT.as_secs() }))))?,
+        };
+        Ok(Lease { pool: Arc::clone(self), link: Some(link), era, _place: place })
+    }
+
+    /// The connection given back last, which is the warmest, and the era.
+    fn trusted(&self) -> (Option<Link>, u64) {
+        let mut idle = self.idle.lock();
+        loop {
+            match idle.links.pop() {
+                Some(link) if link.is_closed() => {}
+                found => return (found, idle.era),
+            }
+        }
+    }
+}
+
+impl Lease {
+    pub(crate) fn link(&mut self) -> Result<&mut Link, Fault> {
+        // Only `give_back` and `lose` take it, and they consume the lease.
+        self.link.as_mut().ok_or(Fault::Full)
+    }
+
+    /// Lets others have it.
+    pub(crate) fn give_back(mut self) {
+        let mut idle = self.pool.idle.lock();
+        if idle.era == self.era {
+            idle.links.extend(self.link.take());
+        }
+    }
+
+    /// It is lost, and with it the trust in the idle ones.
+    pub(crate) fn lose(self) {
+        let mut idle = self.pool.idle.lock();
+        if idle.era == self.era {
+            idle.era += 1;
+            idle.links.clear();
+        }
+    }
+}

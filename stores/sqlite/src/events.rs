@@ -1,0 +1,78 @@
+//! The seam to the event store over the events file.
+
+use barograph_auction_api::{AttendanceRecord, AuctionId, BidRecord, ItemId, Page, UserId};
+use barograph_auction_store::{AttendanceRow, BidRow, Described, Events, ImageRow, Later, Settled, Window};
+use rusqlite::Connection;
+
+use crate::{Sqlite, attendance, bids, described};
+
+impl Events for Sqlite {
+    fn describe(&self) -> Described {
+        described()
+    }
+
+    fn ping(&self) -> Later<'_, ()> {
+        Box::pin(self.events.writer.write("answer", |_| Ok(())))
+    }
+
+    fn write<'a>(&'a self, proposed: &'a [BidRow], settled: &'a [Settled]) -> Later<'a, ()> {
+        Box::pin(async move {
+            // They move to the writer's thread, which the borrow cannot.
+            let (proposed, settled) = (proposed.to_vec(), settled.to_vec());
+            let change = move |conn: &Connection| bids::write(conn, &proposed, &settled);
+            self.events.writer.write_surely("write bids", change).await
+        })
+    }
+
+    fn unsettled(&self, auction: AuctionId) -> Later<'_, Vec<BidRow>> {
+        Box::pin(async move {
+            self.events.readers.read("list unsettled bids", |conn| bids::unsettled(conn, auction))
+        })
+    }
+
+    fn user_bids(&self, user: UserId, window: Window) -> Later<'_, Page<BidRecord>> {
+        Box::pin(async move {
+            self.events.readers.read_together("list bids", |conn| bids::of_user(conn, user, window))
+        })
+    }
+
+    fn join(&self, new: AttendanceRow) -> Later<'_, AttendanceRecord> {
+        Box::pin(self.events.writer.write("join an auction", move |conn| attendance::join(conn, &new)))
+    }
+
+    fn leave(&self, user: UserId, auction: Option<AuctionId>) -> Later<'_, usize> {
+        Box::pin(
+            self.events.writer.write("leave an auction", move |conn| attendance::leave(conn, user, auction)),
+        )
+    }
+
+    fn user_attendance(&self, user: UserId, window: Window) -> Later<'_, Page<AttendanceRecord>> {
+        Box::pin(async move {
+            let readers = &self.events.readers;
+            readers.read_together("list attendance", |conn| attendance::of_user(conn, user, window))
+        })
+    }
+
+    fn images<'a>(&'a self, items: &'a [ItemId]) -> Later<'a, Vec<ImageRow>> {
+        Box::pin(async move {
+            let readers = &self.events.readers;
+            match items {
+                [] => Ok(Vec::new()),
+                [one] => readers.read("list images", |conn| bids::images(conn, std::slice::from_ref(one))),
+                many => readers.read_together("list images", |conn| bids::images(conn, many)),
+            }
+        })
+    }
+
+    fn add_image(&self, image: ImageRow) -> Later<'_, ()> {
+        Box::pin(self.events.writer.write("add an image", move |conn| bids::add_image(conn, &image)))
+    }
+
+    fn run_bids(&self) -> Later<'_, Vec<BidRow>> {
+        Box::pin(async move { self.events.readers.read("list the bids of the run", bids::of_run) })
+    }
+
+    fn double_attendance(&self) -> Later<'_, Vec<(UserId, AuctionId)>> {
+        Box::pin(async move { self.events.readers.read("look for double attendance", attendance::doubled) })
+    }
+}

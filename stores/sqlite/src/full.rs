@@ -1,0 +1,11 @@
+//! Whether it is the disk.
+
+use barograph_auction_store::StoreError;
+
+/// Whether a store refused because the disk is full.
+#[must_use]
+pub fn is_full(error: &StoreError) -> bool {
+    let StoreError::Refused { source, .. } = error else { return false };
+    let refusal = source.downcast_ref::<rusqlite::Error>();
+    refusal.and_then(rusqlite::Error::sqlite_error_code) == Some(rusqlite::ErrorCode::DiskFull)
+}

@@ -1,0 +1,197 @@
+//! Following an auction: the item on sale, and news of its bidding by long polls or from a stream of events.
+//!
+//! Both ways do the same two operations and see the same states. A follower over a stream opens it with its first wait
+//! and keeps it while the items of the auction change; it is closed with the session. A stream that ends, breaks or
+//! says nothing in time is a failed operation; the follower then looks at the current item and opens another.
+
+use std::rc::Rc;
+
+use barograph_auction_api::{BidState, BidUpdate, ImageSize, TOKEN_HEADER};
+use barograph_engine::Turn;
+use barograph_http::{Event, Fault, Method, Request};
+use barograph_model::Outcome;
+
+use crate::act::{Bad, Done, Pictures, expect, first_picture, read, refused};
+use crate::state::Followed;
+use crate::transport::Feed;
+use crate::view::{BidView, ItemView};
+use crate::{AuctionUser, Line};
+
+#[cfg(test)]
+mod tests;
+
+/// How users hear of the bidding in the auctions they follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// By one long poll after the other.
+    Polled,
+    /// From one stream of Server-Sent Events per auction.
+    Pushed,
+}
+
+/// States in a row that a follower knows already. As many can have come while it looked at the current item: some
+/// hundred a second in the most popular auction, for the seconds a slow application takes. More is no stream of news,
+/// and reading it would keep other users waiting.
+const MOST_KNOWN_STATES: u32 = 10_000;
+
+/// The kind of event that carries the state of the bidding, and the one that says farewell.
+const BID: &str = "bid";
+const STOPPING: &str = "stopping";
+
+/// A state of the bidding as a stream tells it.
+struct Told {
+    /// Counts the listings of the auction: an item that went back to the list comes on sale under another round.
+    round: i64,
+    state: BidUpdate,
+}
+
+/// Reads an event; `None` for a kind that is newer than this driver.
+fn told(event: &Event<'_>) -> Done<Option<Told>> {
+    match event.name {
+        BID => {}
+        STOPPING => return Err(Bad(Outcome::Refused)),
+        _ => return Ok(None),
+    }
+    let wrong = Bad(Outcome::WrongAnswer);
+    let round = event.id.split_once('-').and_then(|(round, _)| round.parse().ok());
+    match (round, serde_json::from_str(event.data)) {
+        (Some(round), Ok(state)) => Ok(Some(Told { round, state })),
+        _ => Err(wrong),
+    }
+}
+
+impl Followed {
+    /// Takes note of a state from a stream. `None` when it is not news: the follower has seen it, or a later one, when
+    /// it looked at the item. A new listing is news, but only a look at the current item tells what it is. A look takes
+    /// less time than an item is on sale, so no listing can have come and gone since the last state that was heard.
+    fn hear(&mut self, told: &Told) -> Option<BidUpdate> {
+        let seen = &self.seen;
+        let is_same =
+            told.state.item_id == seen.item_id && self.round.is_none_or(|round| round == told.round);
+        if !is_same {
+            return Some(BidUpdate { state: BidState::ItemNotActive, ..*seen });
+        }
+        self.round = Some(told.round);
+        (told.state.sequence > seen.sequence).then_some(told.state)
+    }
+}
+
+impl<L: Line> AuctionUser<L> {
+    /// The item on sale, the state of its bidding, its thumbnail.
+    pub(crate) async fn look_at_item(&self, turn: &mut Turn, auction: i64) -> Done<BidUpdate> {
+        let item: ItemView =
+            read(&self.get(turn, format_args!("/auction/item/current/auction/{auction}")).await?)?;
+        let path = format_args!("/auction/bid/auction/{auction}/item/{}/count/0", item.id);
+        let seen: BidView = read(&self.get(turn, path).await?)?;
+        let thumbnail: Pictures =
+            first_picture(item.id, &item.images, ImageSize::Thumbnail).into_iter().collect();
+        drop(item);
+        self.pictures(turn, &thumbnail, ImageSize::Thumbnail).await?;
+        Ok(seen)
+    }
+
+    pub(crate) async fn current_item(&self, turn: &mut Turn) -> Done {
+        let auction = i64::from(turn.argument);
+        // Given back only if all goes well: what a stream tells next means nothing to somebody who does not know the
+        // item, while the first event of a new one tells where the bidding stands.
+        let feed = self.take_feed(auction);
+        let seen = self.look_at_item(turn, auction).await?;
+        self.saw(auction, seen);
+        self.with(|s| {
+            if let Some(followed) = s.follow(auction) {
+                followed.round = None;
+            }
+        });
+        if let Some(feed) = feed {
+            self.keep_feed(auction, feed);
+        }
+        Ok(())
+    }
+
+    /// The next state, by long poll.
+    pub(crate) async fn poll_next_bid(&self, turn: &mut Turn) -> Done {
+        let (auction, seen) = self.followed_in(turn)?;
+        let path =
+            format_args!("/auction/bid/auction/{auction}/item/{}/count/{}", seen.item_id, seen.sequence);
+        turn.sent();
+        let sent = {
+            let token = self.with(|s| Rc::clone(&s.token));
+            let headers = &[(TOKEN_HEADER, &*token)];
+            self.line.send(&Request { method: Method::GET, path, headers, body: None })
+        };
+        let answer = sent.await?;
+        if answer.status == 408 {
+            return Err(Bad(Outcome::Expired));
+        }
+        expect(&answer, 200, turn)?;
+        let news: BidView = read(&answer)?;
+        self.saw(auction, news);
+        Ok(())
+    }
+
+    /// The next state, from the stream of the auction.
+    pub(crate) async fn hear_next_bid(&self, turn: &mut Turn) -> Done {
+        let (auction, _) = self.followed_in(turn)?;
+        let mut feed = match self.take_feed(auction) {
+            Some(feed) => feed,
+            None => Box::pin(self.open_feed(turn, auction)).await?,
+        };
+        for _ in 0..MOST_KNOWN_STATES {
+            let event = feed.next().await?.ok_or(Bad(Outcome::Broken))?;
+            let Some(told) = told(&event)? else { continue };
+            let news = self.with(|s| s.follow(auction).and_then(|followed| followed.hear(&told)));
+            if let Some(news) = news {
+                self.saw(auction, news);
+                self.keep_feed(auction, feed);
+                return Ok(());
+            }
+        }
+        Err(Bad(Outcome::WrongAnswer))
+    }
+
+    /// The auction this follower follows, and its bidding as last seen.
+    fn followed_in(&self, turn: &mut Turn) -> Done<(i64, BidUpdate)> {
+        let auction = i64::from(turn.argument);
+        let seen = self.with(|s| s.follow(auction).map(|f| f.seen));
+        // The session ended while this follower was between two operations.
+        seen.map(|seen| (auction, seen)).ok_or_else(|| {
+            turn.end();
+            Bad(Outcome::Cancelled)
+        })
+    }
+
+    async fn open_feed(&self, turn: &mut Turn, auction: i64) -> Done<L::Feed> {
+        turn.sent();
+        let opening = {
+            let token = self.with(|s| Rc::clone(&s.token));
+            self.line.events(&Request {
+                method: Method::GET,
+                path: format_args!("/auction/bid/auction/{auction}/events"),
+                headers: &[("accept", "text/event-stream"), (TOKEN_HEADER, &token)],
+                body: None,
+            })
+        };
+        match opening.await {
+            Err(Fault::Status(status)) => Err(refused(status, turn)),
+            other => Ok(other?),
+        }
+    }
+
+    /// Whether the auction's stream is open, between two waits on it.
+    pub(crate) fn has_feed(&self, auction: i64) -> bool {
+        self.feeds.borrow().iter().any(|(of, _)| *of == auction)
+    }
+
+    /// Takes the auction's stream out. It is closed if it is not put back.
+    fn take_feed(&self, auction: i64) -> Option<L::Feed> {
+        let mut feeds = self.feeds.borrow_mut();
+        let at = feeds.iter().position(|(of, _)| *of == auction)?;
+        Some(feeds.swap_remove(at).1)
+    }
+
+    fn keep_feed(&self, auction: i64, feed: L::Feed) {
+        if self.with(|s| s.follow(auction).is_some()) {
+            self.feeds.borrow_mut().push((auction, feed));
+        }
+    }
+}
