@@ -101,7 +101,8 @@ fn fuzz(
         .arg(&settings)
         .arg("run")
         .arg(root.join("docs/openapi/auction.json"))
-        .args(["--url", &target, "--checks", "all", "--workers", "4"])
+        // Its threads meet a bug of Python 3.11 in the parser of Python, and gain little beside it.
+        .args(["--url", &target, "--checks", "all", "--workers", "1"])
         .args(["--max-time", &seconds.to_string()]);
     for path in LEFT_OUT {
         command.args(["--exclude-path", path]);

@@ -5,10 +5,13 @@
 //! and is none of the check's business yet.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use barograph_auction_api::{CheckCounts, CheckReport, Millis};
 use barograph_auction_live::{IDLE_MS, UNSOLD};
 use barograph_auction_store::{Audit, BidRow, Fate, HighBidRow, Offered, StoreError, codes, fate};
+
+use tokio::time::timeout;
 
 use crate::app::App;
 
@@ -21,9 +24,13 @@ const ON_ITS_WAY_MS: Millis = 5_000;
 /// Clocks of nodes may differ by so much.
 const CLOCKS_MS: Millis = 1_000;
 
-/// Checks everything in the stores, and what was published here. One check at a time; others are refused as busy.
+/// How long a check waits for another one to end.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Checks everything in the stores, and what was published here. One check at a time; others wait, and are refused as busy
+/// when it takes too long.
 pub(crate) async fn check(app: &App) -> Result<CheckReport, StoreError> {
-    let _alone = app.checking.try_lock().map_err(|_| StoreError::Full)?;
+    let _alone = timeout(WAIT, app.checking.lock()).await.map_err(|_| StoreError::Full)?;
     let settled_by = app.clock.now() - ON_ITS_WAY_MS;
     let audit = app.relational.audit().await?;
     let bids = app.events.run_bids().await?;

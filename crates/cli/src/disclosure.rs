@@ -39,7 +39,6 @@ fn deployed(checked: &Checked, all: &mut Value) {
         all["data"] = json!({ "size": data.size, "stamp": data.stamp, "factors": factors });
     }
     all["application"] = json!({
-        "stores": "SQLite, write-ahead log, synchronous = NORMAL: a power cut may lose the last transactions, never consistency",
         "passwords": "argon2id, 64 KiB, 1 pass, 1 lane: cheap on purpose, so that a login measures the application",
     });
 }

@@ -155,7 +155,7 @@ pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
 pub(crate) fn disclosure(run: &Run) -> Vec<(String, Vec<(String, String)>)> {
     let Some(serde_json::Value::Object(top)) = &run.disclosure else { return Vec::new() };
     let (mut plain, mut groups) = (Vec::new(), Vec::new());
-    for (name, value) in top {
+    for (name, value) in by_name(top) {
         let mut rows = Vec::new();
         flatten(String::new(), value, &mut rows);
         match value {
@@ -169,12 +169,19 @@ pub(crate) fn disclosure(run: &Run) -> Vec<(String, Vec<(String, String)>)> {
     groups
 }
 
+/// The entries of an object by name: their order in memory depends on how serde_json was built.
+fn by_name(
+    map: &serde_json::Map<String, serde_json::Value>,
+) -> std::collections::BTreeMap<&String, &serde_json::Value> {
+    map.iter().collect()
+}
+
 /// Takes a value apart into names and texts. serde_json reads at most 128 levels, so this always ends.
 fn flatten(path: String, value: &serde_json::Value, rows: &mut Vec<(String, String)>) {
     let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path} · {name}") };
     match value {
         serde_json::Value::Object(map) => {
-            for (name, inner) in map {
+            for (name, inner) in by_name(map) {
                 flatten(below(name), inner, rows);
             }
         }

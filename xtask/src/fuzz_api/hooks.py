@@ -129,6 +129,14 @@ def before_call(context, case, kwargs):
         case.path_parameters["auctionId"] = NOBODY + number % 1000
 
 
+@schemathesis.hook
+def filter_failure(context, failure, case, response):
+    """What was just made is not found where the hook above asks about nobody's auction."""
+    path = case.operation.path
+    asked_elsewhere = path.endswith("/events") or "/count/" in path
+    return not (asked_elsewhere and type(failure).__name__ == "EnsureResourceAvailability")
+
+
 # The first bytes say what a picture is; the rest is not looked at.
 HEADS = {
     "image/jpeg": b"\xff\xd8\xff\xe0\x00\x10JFIF\x00",

@@ -70,6 +70,34 @@ fn sources_that_are_none_are_refused() {
     assert_eq!((other.code, other.err.as_str()), (Some(2), expected));
 }
 
+/// The document without what no made-up user should do: stop the node, remove its own account, follow a stream as if it
+/// were an answer, send a picture as text; and without what needs an id that no answer names, or somebody's own item.
+fn without_special(place: &Place, document: &str) -> String {
+    let special = [
+        ("/auction/live/auction/prepareForShutdown", "get"),
+        ("/auction/live/auction/release", "get"),
+        ("/auction/user/{id}", "delete"),
+        ("/auction/bid/auction/{auctionId}/events", "get"),
+        ("/auction/item/{id}/image", "post"),
+        ("/auction/item/{id}", "put"),
+        ("/auction/image/{imageId}/{size}", "get"),
+        ("/auction/item/auctioneer/{id}", "get"),
+    ];
+    let text = fs::read_to_string(document).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let paths = document["paths"].as_object_mut().unwrap();
+    for (path, verb) in special {
+        let verbs = paths[path].as_object_mut().unwrap();
+        assert!(verbs.remove(verb).is_some(), "{verb} {path}");
+        if verbs.is_empty() {
+            paths.remove(path);
+        }
+    }
+    let file = place.root().join("auction.json");
+    fs::write(&file, document.to_string()).unwrap();
+    file.display().to_string()
+}
+
 /// What the importer cannot know are accounts and names nobody has yet. With those put in, every call of the auction
 /// succeeds, on ids that come from its own answers.
 #[test]
@@ -82,7 +110,7 @@ fn the_auctions_document_runs_against_the_auction() {
     let line = until("readiness", || fs::read_to_string(&ready).ok().filter(|l| l.ends_with('\n')));
     let line: serde_json::Value = serde_json::from_str(&line).unwrap();
     let target = format!("http://{}", line["address"].as_str().unwrap());
-    let document = repository("docs/openapi/auction.json");
+    let document = without_special(&place, &repository("docs/openapi/auction.json"));
     let made = new(&place, &["--from-openapi", &document, "--target", &target, "-o", "made.toml"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     let edited = fs::read_to_string(place.root().join("made.toml"))
@@ -108,6 +136,6 @@ fn the_auctions_document_runs_against_the_auction() {
     let run = Run::open(place.records().last().unwrap()).unwrap();
     let ops = &run.trials().next().unwrap().window.ops;
     let failed: Vec<_> = ops.iter().filter(|op| op.failed > 0 || op.count == 0).map(|op| &op.op).collect();
-    assert!(ops.len() == 24 && failed.is_empty(), "{failed:?}\n{}", ran.out);
+    assert!(ops.len() == 29 && failed.is_empty(), "{failed:?}\n{}", ran.out);
     drop(application);
 }
