@@ -138,8 +138,9 @@ impl Bidder {
     pub(crate) fn login(at: SocketAddr, number: u32) -> Self {
         let name = barograph_data::names::user_name(number);
         let json = format!(r#"{{"name":"{name}","password":"{}"}}"#, barograph_data::names::PASSWORD);
-        let answer = ask(at, Method::POST, &routes::login(), None, Some(&json)).unwrap();
-        assert_eq!(answer.status, 201, "{}", String::from_utf8_lossy(answer.body()));
+        // A node that has just seen another one die may refuse for a moment.
+        let login = || ask(at, Method::POST, &routes::login(), None, Some(&json)).filter(|a| a.status == 201);
+        let answer = until("a login", login);
         let login: LoginResponse = serde_json::from_slice(answer.body()).unwrap();
         Bidder { id: login.user_id.0, token: login.token }
     }
