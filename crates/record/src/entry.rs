@@ -426,13 +426,14 @@ pub struct Unknown {
 }
 
 /// Every kind this program knows, as written.
-pub(crate) const KINDS: [&str; 13] = [
+pub(crate) const KINDS: [&str; 14] = [
     "header",
     "phase_started",
     "phase_ended",
     "load_started",
     "note",
     "fill",
+    "tiers",
     "interval",
     "control",
     "trial",
@@ -441,3 +442,14 @@ pub(crate) const KINDS: [&str; 13] = [
     "interrupted",
     "finished",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tiers_are_a_kind_that_is_read() {
+        let kind = serde_json::to_value(Entry::Tiers(Tiers::default())).unwrap()["kind"].clone();
+        assert!(KINDS.contains(&kind.as_str().unwrap()), "{kind}");
+    }
+}
