@@ -28,7 +28,7 @@ use crate::metrics::Metrics;
 use crate::publisher::{self, Trouble};
 use crate::settings::ServeConfig;
 use crate::stores::{Opened, open};
-use crate::{check, hear};
+use crate::{alarm, check, hear};
 
 /// Sessions kept in memory: two connections' worth for each user of the largest size.
 const SESSIONS: usize = 100_000;
@@ -205,11 +205,12 @@ impl App {
             item_pages: Shelf::new(ITEM_PAGES),
             live_pages: Shelf::new(LIVE_PAGES),
         });
-        let auctioneer = tokio::spawn(Auctioneer::new(ids, clock, metrics, jobs).run(commands));
-        let publisher = tokio::spawn(publisher::run(Arc::clone(&app), to_publish));
+        let auctioneer = Auctioneer::new(ids, clock, metrics, jobs).run(commands);
+        let auctioneer = alarm::spawn(&app, "auctioneer", auctioneer);
+        let publisher = alarm::spawn(&app, "publisher", publisher::run(Arc::clone(&app), to_publish));
         app.first_looks().await?;
-        let hear = heard.map(|heard| tokio::spawn(hear::run(Arc::clone(&app), heard)));
-        let cluster = tokio::spawn(cluster::run(Arc::clone(&app)));
+        let hear = heard.map(|heard| alarm::spawn(&app, "listener", hear::run(Arc::clone(&app), heard)));
+        let cluster = alarm::spawn(&app, "follower of the register", cluster::run(Arc::clone(&app)));
         Ok((app, Background { auctioneer, publisher, cluster, hear, files }))
     }
 
@@ -343,7 +344,7 @@ impl App {
                 barograph_auction_live::Offer { item: bid.item, bidder: bid.bidder, amount: bid.amount };
             return self.try_command(Command::Bid { auction: bid.auction, offer, credit: bid.credit });
         }
-        self.try_tell(&owner.node, &Message::Bid(bid)).map_err(|_| Refused::Busy)
+        Ok(self.try_tell(&owner.node, &Message::Bid(bid))?)
     }
 
     /// Tells the owner of an auction that somebody watches.
@@ -352,7 +353,7 @@ impl App {
         if *owner.node == *self.node {
             return self.try_command(Command::Wake(auction));
         }
-        self.try_tell(&owner.node, &Message::Wake { auction }).map_err(|_| Refused::Busy)
+        Ok(self.try_tell(&owner.node, &Message::Wake { auction })?)
     }
 
     /// Hands the auctioneer something if there is room.
@@ -412,10 +413,19 @@ impl App {
         }
     }
 
-    /// An item or its images have changed: on all nodes.
-    pub(crate) fn item_changed(&self, item: ItemId) {
+    /// An item or its images have changed, and an auction may list it: on all nodes.
+    pub(crate) fn item_changed(&self, item: ItemId, auction: Option<AuctionId>) {
+        self.forget_item(item, auction);
+        self.tell_surely(&Message::ItemChanged { item, auction });
+    }
+
+    /// Forgets an item, and pages with it if an auction lists it. Those of all auctions: images are hardly ever added to an
+    /// item after it was listed.
+    pub(crate) fn forget_item(&self, item: ItemId, auction: Option<AuctionId>) {
         self.items.invalidate(&item);
-        self.tell_surely(&Message::ItemChanged { item });
+        if auction.is_some() {
+            self.item_pages.clear();
+        }
     }
 
     /// Forgets whatever another node may have changed.
@@ -504,8 +514,19 @@ impl App {
 pub(crate) enum Refused {
     /// The auction is between two owners.
     NoOwner,
-    /// A queue is full, or the bus is down.
+    /// A queue is full.
     Busy,
+    /// The owner is another node, and there is no way to it.
+    CutOff,
     /// The node ends.
     Stopping,
+}
+
+impl std::convert::From<SendError> for Refused {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Full | SendError::TooLong { .. } => Refused::Busy,
+            SendError::Down | SendError::Name(_) => Refused::CutOff,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use barograph_auction_api::{AuctionId, ItemId};
+use barograph_auction_api::AuctionId;
 use barograph_auction_bus::Heard;
 use barograph_auction_live::Offer;
 use tokio::sync::mpsc;
@@ -66,12 +66,8 @@ fn hear(app: &Arc<App>, message: Message) {
         Message::Forget => app.forget(),
         Message::Look => app.look.notify_one(),
         Message::SessionEnded { token } => app.forget_session(&token),
-        Message::ItemChanged { item } => forget_item(app, item),
+        Message::ItemChanged { item, auction } => app.forget_item(item, auction),
     }
-}
-
-fn forget_item(app: &App, item: ItemId) {
-    app.items.invalidate(&item);
 }
 
 /// A bid for an auction of this node; one for an auction that has moved on is sent after it, once.

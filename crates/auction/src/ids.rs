@@ -22,6 +22,11 @@ impl Ids {
         Ids(AtomicI64::new(RUN_IDS + (number.rem_euclid(NODES) << COUNTER_BITS)))
     }
 
+    /// Whether an id was given in a run, by whichever node.
+    pub(crate) fn is_of_a_run(id: i64) -> bool {
+        id >= RUN_IDS
+    }
+
     /// The next id.
     pub(crate) fn next(&self) -> i64 {
         self.0.fetch_add(1, Ordering::Relaxed)

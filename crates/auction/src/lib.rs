@@ -4,6 +4,7 @@
 //! owns the auction; its auctioneer decides; its publisher stores the decision and then publishes it, where it wakes
 //! whoever follows the auction, on every node.
 
+mod alarm;
 mod app;
 mod auctioneer;
 mod auth;

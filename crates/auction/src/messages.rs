@@ -49,6 +49,9 @@ pub(crate) enum Message {
     ItemChanged {
         /// The item.
         item: ItemId,
+        /// The auction that lists it, whose pages show what it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        auction: Option<AuctionId>,
     },
 }
 
@@ -118,6 +121,8 @@ mod tests {
             Message::Bid(Bid { sent_on: true, ..bid }),
             Message::Owned { node: "a".to_owned(), auctions: vec![(AuctionId(1), 7)] },
             Message::Look,
+            Message::ItemChanged { item: ItemId(1), auction: None },
+            Message::ItemChanged { item: ItemId(1), auction: Some(AuctionId(2)) },
         ];
         for message in all {
             assert_eq!(Message::read(&message.bytes()), Some(message));

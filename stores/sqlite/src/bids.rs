@@ -44,6 +44,22 @@ fn record(row: &Row<'_>) -> Result<BidRecord> {
     })
 }
 
+/// A bid column by column, in the order of the schema.
+pub(crate) fn columns(b: &BidRow) -> [i64; 10] {
+    [
+        b.bidder_id,
+        b.bid_ms,
+        b.id,
+        b.auction_id,
+        b.item_id,
+        b.listing,
+        b.amount_cents,
+        b.state,
+        b.sequence,
+        b.fence,
+    ]
+}
+
 /// Writes proposals, then settlements in their order.
 pub(crate) fn write(conn: &Connection, proposed: &[BidRow], settled: &[Settled]) -> Result<()> {
     // A bid that is there already keeps its state: it may be settled by now.
@@ -52,18 +68,7 @@ pub(crate) fn write(conn: &Connection, proposed: &[BidRow], settled: &[Settled])
          preloaded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0) ON CONFLICT DO NOTHING",
     )?;
     for b in proposed {
-        insert.execute([
-            b.bidder_id,
-            b.bid_ms,
-            b.id,
-            b.auction_id,
-            b.item_id,
-            b.listing,
-            b.amount_cents,
-            b.state,
-            b.sequence,
-            b.fence,
-        ])?;
+        insert.execute(columns(b))?;
     }
     let mut update = conn.prepare_cached(
         "UPDATE bid SET state = ?4 WHERE bidder_id = ?1 AND bid_ms = ?2 AND id = ?3 AND (?4 <> 0 OR state = 2)",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use barograph_auction_store::{Batch, EventBatch, Later, Loading, RelationalBatch, StoreError};
 use rusqlite::{Connection, Result, params};
 
-use crate::{STORE, failed, remove, schema};
+use crate::{STORE, bids, failed, remove, schema};
 
 /// While filling, nothing protects the file against a crash: a fill that broke is thrown away anyway. The cache
 /// (in KiB, negative by SQLite's convention) holds the whole tables of small sizes, because bids and attendance
@@ -190,18 +190,7 @@ impl Rows for EventBatch {
              fence, preloaded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         )?;
         for b in &self.bids {
-            insert.execute([
-                b.bidder_id,
-                b.bid_ms,
-                b.id,
-                b.auction_id,
-                b.item_id,
-                b.listing,
-                b.amount_cents,
-                b.state,
-                b.sequence,
-                b.fence,
-            ])?;
+            insert.execute(bids::columns(b))?;
         }
         let mut insert = conn.prepare_cached(
             "INSERT INTO attendance (user_id, record_ms, id, auction_id, auction_name, state, preloaded) \

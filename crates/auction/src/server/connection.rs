@@ -1,28 +1,32 @@
 //! Connections: how many, how long, and how they end.
 //!
-//! What a hostile or a broken peer can hold is bounded in each direction: a connection on which no whole head of a
-//! request comes is closed after [`QUIET`], a body that does not come in time is refused where it is read, and one whose
-//! answers are not taken is closed by the system after [`UNTAKEN_MS`]. A poll or a stream that waits is none of these.
+//! What a hostile or a broken peer can hold is bounded in each direction: a connection on which nothing comes is closed
+//! after [`REST`], a head of a request that does not come whole ends it after [`HEAD_TIME`], a body that does not come in
+//! time is refused where it is read, and one whose answers are not taken is closed by the system after [`UNTAKEN_MS`]. A
+//! poll or a stream that waits is none of these.
+//!
+//! [`HEAD_TIME`]: super::heads::HEAD_TIME
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use super::heads::{Stage, Staged, Timely};
 use super::traffic::Traffic;
 
 /// Bytes a connection may buffer: an image is sent past the buffer, a request is far smaller. A longer head is refused.
 pub(super) const BUFFER_BYTES: usize = 16 * 1024;
-/// How long a connection may be open before a request's head has come whole, and between two requests: longer than
-/// users think between two operations, so that it costs no connection of an honest one.
-pub(super) const QUIET: Duration = Duration::from_secs(120);
+/// How long a connection may rest between two requests, and before the first: longer than the proxies in front keep
+/// connections, which is 300 s. So it is them who end a connection, and never send a request on one that is being closed.
+pub(super) const REST: Duration = Duration::from_secs(330);
 /// How long bytes that were sent may be unacknowledged, and bytes to be sent may find no room at the peer, in
 /// milliseconds: as long as a client waits for an answer.
 const UNTAKEN_MS: u32 = 60_000;
@@ -65,7 +69,7 @@ impl Gate {
                         prepare(&stream);
                         let connected = self.traffic.connected();
                         let closing = self.closing.subscribe();
-                        let connection = serve_connection(TokioIo::new(stream), self.router.clone(), closing);
+                        let connection = serve_connection(stream, self.router.clone(), closing);
                         tokio::spawn(async move {
                             connection.await;
                             drop((connected, permit));
@@ -101,16 +105,18 @@ fn prepare(stream: &TcpStream) {
 }
 
 /// Serves one connection until its peer closes it or the server ends.
-pub(super) async fn serve_connection<C>(io: C, router: Router, mut closing: watch::Receiver<bool>)
+pub(super) async fn serve_connection<C>(stream: C, router: Router, mut closing: watch::Receiver<bool>)
 where
-    C: Read + Write + Unpin + Send + 'static,
+    C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let stage = Stage::default();
+    let service = Staged::new(TowerToHyperService::new(router), stage.clone());
     let connection = http1::Builder::new()
         .max_buf_size(BUFFER_BYTES)
         .timer(TokioTimer::new())
-        .header_read_timeout(QUIET)
+        .header_read_timeout(REST)
         .keep_alive(true)
-        .serve_connection(io, TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Timely::new(stream, stage)), service);
     let mut connection = std::pin::pin!(connection);
     let closing = async move {
         // The guard must not live on: it is not for two threads.

@@ -97,6 +97,9 @@ impl From<Refused> for ApiError {
         match refused {
             Refused::NoOwner => ApiError::new(ErrorCode::Busy, "the auction goes from one node to another"),
             Refused::Busy => ApiError::new(ErrorCode::Busy, "too many bids wait to be decided"),
+            Refused::CutOff => {
+                ApiError::new(ErrorCode::Busy, "another node decides, and the bus to it is down")
+            }
             Refused::Stopping => ApiError::stopping(),
         }
     }

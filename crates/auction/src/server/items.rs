@@ -120,7 +120,7 @@ pub(crate) async fn update(
             return Err(ApiError::new(ErrorCode::ItemListed, "an auction lists this item"));
         }
     };
-    app.item_changed(id);
+    app.item_changed(id, item.auction_id);
     let mut items = [item];
     app.with_images(&mut items).await?;
     Ok(respond::json(StatusCode::OK, &items[0]))

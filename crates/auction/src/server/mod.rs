@@ -6,6 +6,7 @@ mod connection;
 mod error;
 mod events;
 mod extract;
+mod heads;
 mod items;
 mod metrics;
 mod operations;

@@ -16,13 +16,14 @@ use barograph_auction_store::{ImageRow, codes};
 use barograph_store_images::{Kind, kind};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::error::ApiError;
 use super::extract::{Asked, Caller, Parted};
 use super::items::{entry, own};
 use super::respond;
 use crate::app::App;
+use crate::ids::Ids;
 
 /// Uploads that are read at the same time; each is held in memory, 16 MiB at the most. More are refused as busy.
 const UPLOADS: usize = 16;
@@ -35,6 +36,20 @@ const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000,
 
 /// Who may read an upload now.
 static READERS: Semaphore = Semaphore::const_new(UPLOADS);
+
+/// Requests that may wait for pictures which other nodes have taken and not written yet. More are told at once that there
+/// is none, as whoever asks for a picture that never was would be.
+pub(super) const LATE: usize = 64;
+
+/// Looks at the store for such a picture, each after twice the pause of the one before: 3 s in all, longer than a write
+/// queue takes that is not backed up.
+const LATE_LOOKS: u32 = 6;
+
+/// The first pause.
+const LATE_PAUSE: Duration = Duration::from_millis(50);
+
+/// Who may wait for a late picture now.
+pub(super) static WAITERS: Semaphore = Semaphore::const_new(LATE);
 
 type Answer = Result<Response, ApiError>;
 
@@ -68,11 +83,7 @@ pub(crate) async fn add(
         created_ms: app.clock.now(),
     };
     app.events.add_image(row).await?;
-    app.item_changed(item.id);
-    if item.auction_id.is_some() {
-        // Hardly ever: images are added before an item is listed.
-        app.item_pages.clear();
-    }
+    app.item_changed(item.id, item.auction_id);
     let answer = ImageAccepted { id: image, href: routes::image_href(item.id, image) };
     Ok(respond::json(StatusCode::ACCEPTED, &answer))
 }
@@ -152,9 +163,30 @@ fn knows(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 }
 
 async fn serve(app: &App, image: ImageId, size: ImageSize) -> Answer {
-    let picture = app.images.get(image, size).await?;
+    let picture = match app.images.get(image, size).await? {
+        Some(picture) => Some(picture),
+        None => late(app, image, size).await?,
+    };
     let picture = picture.ok_or_else(|| ApiError::no_such("size of this image"))?;
     // What a fill made is JPEG.
     let kind = kind(&picture).unwrap_or(Kind::Jpeg).content_type();
     Ok(respond::body(StatusCode::OK, kind, picture))
+}
+
+/// Waits a moment for a picture that is not in the store: where there are other nodes, one of them may have it in its
+/// write queue, and has told of it already.
+async fn late(app: &App, image: ImageId, size: ImageSize) -> Result<Option<Bytes>, ApiError> {
+    if app.bus.is_none() || size != ImageSize::Full || !Ids::is_of_a_run(image.0) {
+        return Ok(None);
+    }
+    let Ok(_waiter) = WAITERS.try_acquire() else { return Ok(None) };
+    let mut pause = LATE_PAUSE;
+    for _ in 0..LATE_LOOKS {
+        sleep(pause).await;
+        pause *= 2;
+        if let Some(picture) = app.images.get(image, size).await? {
+            return Ok(Some(picture));
+        }
+    }
+    Ok(None)
 }

@@ -70,18 +70,12 @@ impl Postgres {
         window: Window,
     ) -> Result<Page<AttendanceRecord>, StoreError> {
         let deed = read("read a user's attendances");
-        let (size, before) = (i64::from(window.size), window.offset());
-        let rows = self.link.query(deed, HISTORY, &[&user, &size, &before]).await?;
-        let total: i64 = match rows.first() {
-            Some(row) => row.get(3),
-            None if window.page == 0 => 0,
-            None => self.link.query(deed, TOTAL, &[&user]).await?.first().map_or(0, |row| row.get(0)),
-        };
+        let (rows, total) = self.history(deed, [HISTORY, TOTAL], (user, window)).await?;
         let records = rows
             .iter()
             .map(|row| histories::attendance(STORE, attendance(row)?))
             .collect::<Result<_, _>>()?;
-        Ok(histories::page(records, window, u64::try_from(total).unwrap_or_default()))
+        Ok(histories::page(records, window, total))
     }
 
     pub(super) async fn doubles(&self) -> Result<Vec<(UserId, AuctionId)>, StoreError> {

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_postgres::Row;
 
-use crate::failure::refused;
+use crate::failure::{Deed, refused};
 use link::{Link, STORE, read};
 
 pub(crate) use load::Load;
@@ -75,6 +75,26 @@ async fn describe(link: &Link) -> Result<Described, StoreError> {
             "{survives} (fsync {fsync}, synchronous_commit {commit}, full_page_writes {pages})"
         ),
     })
+}
+
+impl Postgres {
+    /// A page of what a user did, newest first, and how much there is of it. Rows of `page` have the whole count in their
+    /// fourth column; `total` is asked when a page is beyond the last.
+    async fn history(
+        &self,
+        deed: Deed,
+        [page, total]: [&str; 2],
+        (user, window): (i64, Window),
+    ) -> Result<(Vec<Row>, u64), StoreError> {
+        let (size, before) = (i64::from(window.size), window.offset());
+        let rows = self.link.query(deed, page, &[&user, &size, &before]).await?;
+        let total: i64 = match rows.first() {
+            Some(row) => row.get(3),
+            None if window.page == 0 => 0,
+            None => self.link.query(deed, total, &[&user]).await?.first().map_or(0, |row| row.get(0)),
+        };
+        Ok((rows, u64::try_from(total).unwrap_or_default()))
+    }
 }
 
 /// The JSON text of a document.

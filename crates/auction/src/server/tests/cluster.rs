@@ -61,3 +61,18 @@ async fn release_lets_all_go_who_wait() {
     assert_eq!(guest.get("/auction/bid/auction/1/events").await.code(503), "stopping");
     assert_eq!(site.app.channels.counts().followers, 0);
 }
+
+#[tokio::test]
+async fn a_node_with_a_part_that_a_bug_ended_is_broken_and_gives_up() {
+    let site = Site::start().await;
+    let ended = crate::alarm::spawn(&site.app, "part under test", async {});
+    ended.await.unwrap();
+    assert_eq!(public(&site, "/auction/healthCheck").await.status, StatusCode::OK, "to end is no bug");
+    let ended =
+        crate::alarm::spawn(&site.app, "part under test", async { panic!("a bug made for this test") });
+    assert!(ended.await.unwrap_err().is_panic());
+    let health = public(&site, "/auction/healthCheck").await;
+    assert_eq!(health.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(health.json()["trouble"], "a bug ended the part under test");
+    assert_eq!(site.guest(2).await.bid(1, 1, 20_100).await.code(503), "storeFailed");
+}

@@ -21,6 +21,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use barograph_auction_api::{Cents, Role, TOKEN_HEADER};
+use barograph_auction_bus::{BusUrl, Connected, Hub, Settings, connect};
 use barograph_auction_store::{
     AttendanceRow, AuctionRow, BidRow, CLOCK_START_MS, EventBatch, HighBidRow, ImageRow, ItemRow,
     RelationalBatch, UserRow, codes,
@@ -37,7 +38,7 @@ use super::router::router;
 use crate::app::{App, Background};
 use crate::auth;
 use crate::fill::Marker;
-use crate::settings::{ServeConfig, Stores};
+use crate::settings::{Peers, ServeConfig, Stores};
 
 /// Numbered users of the data set.
 pub(super) const USERS: i64 = 20;
@@ -304,9 +305,27 @@ impl Site {
 
     /// A site on data that are there.
     pub(super) async fn on(dir: TempDir) -> Site {
-        let (app, background) = App::start(&config(dir.path(), 1)).await.unwrap();
+        let config = config(dir.path(), 1);
+        Site::with(&config, dir).await
+    }
+
+    async fn with(config: &ServeConfig, dir: TempDir) -> Site {
+        let (app, background) = App::start(config).await.unwrap();
         let (router, _) = router(Arc::clone(&app));
         Site { router, app, dir, background }
+    }
+
+    /// A site with a neighbour, as which the test talks and hears over the bus.
+    pub(super) async fn beside() -> (Site, Connected) {
+        let bus = BusUrl::in_process(&Hub::new());
+        let dir = tempfile::tempdir().unwrap();
+        fill(&dir.path().join("data"));
+        let peers = Some(Peers { bus: bus.clone(), namespace: "test".to_owned() });
+        let site = Site::with(&ServeConfig { peers, ..config(dir.path(), 1) }, dir).await;
+        let neighbour = barograph_auction_bus::Place { namespace: "test", node: "two" };
+        // A node forgets everything when its bus is connected, which its listener has still to hear.
+        settle().await;
+        (site, connect(&bus, neighbour, &Settings::default()).await.unwrap())
     }
 
     pub(super) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Reply {

@@ -1,9 +1,17 @@
 //! Uploads and pictures.
 
-use axum::http::{Method, StatusCode};
-use serde_json::json;
+use std::time::Duration;
 
+use axum::http::{Method, StatusCode};
+use barograph_auction_api::{AuctionId, ImageId, ItemId};
+use barograph_auction_bus::{Heard, To};
+use barograph_store_images::Pictures;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::super::pictures::{LATE, WAITERS};
 use super::*;
+use crate::messages::Message;
 
 /// The first bytes of a picture of each kind; what follows is not looked at.
 const JPEG: &[u8] = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00 the rest of a picture";
@@ -131,4 +139,65 @@ async fn a_public_picture_is_kept_by_who_has_it() {
     assert!(!none.headers.contains_key("cache-control"), "that there is none may change");
     assert_eq!(site.ask(Method::GET, "/auction/image/12/huge", None).await.code(400), "badRequest");
     assert_eq!(site.ask(Method::GET, "/auction/image/x/full", None).await.code(400), "badRequest");
+}
+
+/// Nothing here takes a second; a busy machine may.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn pages_of_an_auction_are_old_on_all_nodes_when_an_image_is_added() {
+    let (site, (neighbour, mut heard)) = Site::beside().await;
+    let (seller, guest) = (site.guest(20).await, site.guest(1).await);
+    let images = async || {
+        let page = guest.get("/auction/item/auction/1").await.json();
+        page["items"][0]["images"].as_array().unwrap().len()
+    };
+    assert_eq!(images().await, 2);
+    let row = ImageRow { id: 99, item_id: 1, number: 2, sizes: codes::image::FULL, created_ms: 0 };
+    site.app.events.add_image(row).await.unwrap();
+    assert_eq!(images().await, 2, "pages are kept");
+    let changed = Message::ItemChanged { item: ItemId(1), auction: Some(AuctionId(1)) };
+    neighbour.send(To::All, changed.bytes()).unwrap();
+    let told = async {
+        while images().await != 3 {
+            tokio::task::yield_now().await;
+        }
+        // The neighbour hears itself too; then of the site's own upload.
+        assert_eq!(upload(&seller, 1, form(&[part("image", "image/jpeg", JPEG)])).await.status.as_u16(), 202);
+        for _ in 0..2 {
+            loop {
+                let Some(Heard::Message(said)) = heard.recv().await else { continue };
+                if Message::read(&said.body).as_ref() == Some(&changed) {
+                    break;
+                }
+            }
+        }
+    };
+    timeout(PATIENCE, told).await.unwrap();
+    assert_eq!(images().await, 4);
+}
+
+#[tokio::test]
+async fn a_picture_in_the_write_queue_of_another_node_is_waited_for() {
+    let (site, _neighbour) = Site::beside().await;
+    let id = site.app.ids.next();
+    let (router, path) = (site.router.clone(), format!("/auction/image/{id}/full"));
+    let shown =
+        tokio::spawn(async move { ask(&router, Request::get(path).body(Body::empty()).unwrap()).await });
+    let written = async {
+        while WAITERS.available_permits() == LATE {
+            tokio::task::yield_now().await;
+        }
+        let images = config(site.dir.path(), 1).images;
+        let other = Pictures::open(&images, Limits::default()).await.unwrap();
+        other.put(ImageId(id), Bytes::from_static(JPEG)).unwrap();
+        other.flush().await;
+        shown.await.unwrap()
+    };
+    let shown = timeout(PATIENCE, written).await.unwrap();
+    assert_eq!((shown.status, &shown.bytes[..]), (StatusCode::OK, JPEG));
+    // A picture of a fill is there or not, whatever nodes there are.
+    assert_eq!(site.ask(Method::GET, "/auction/image/77/full", None).await.code(404), "notFound");
+    let never = site.ask(Method::GET, &format!("/auction/image/{}/full", site.app.ids.next()), None).await;
+    assert_eq!(never.code(404), "notFound");
 }

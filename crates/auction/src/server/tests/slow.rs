@@ -5,19 +5,19 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Method;
 use futures::stream;
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 use tokio::time::advance;
 
-use super::super::connection::{BUFFER_BYTES, QUIET, serve_connection};
+use super::super::connection::{BUFFER_BYTES, REST, serve_connection};
+use super::super::heads::HEAD_TIME;
 use super::*;
 
 /// A connection to a site, without a socket so that its time can be stopped.
 fn connect(site: &Site) -> (DuplexStream, tokio::task::JoinHandle<()>, watch::Sender<bool>) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let (closing, closed) = watch::channel(false);
-    let served = tokio::spawn(serve_connection(TokioIo::new(far), site.router.clone(), closed));
+    let served = tokio::spawn(serve_connection(far, site.router.clone(), closed));
     (near, served, closing)
 }
 
@@ -32,26 +32,58 @@ async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
     let _hold = Hold::time();
     let site = Site::start().await;
     let (mut slow, served, _closing) = connect(&site);
+    for _ in 0..2 {
+        // It may rest for long before; every head has its own time.
+        advance(REST - HEAD_TIME).await;
+        for piece in [&b"GET /auction/ali"[..], b"ve HTTP/1.1\r\nhost: x\r\n", b"\r\n"] {
+            settle().await;
+            advance(HEAD_TIME / 3).await;
+            slow.write_all(piece).await.unwrap();
+        }
+        assert!(answer(&mut slow).await.starts_with("HTTP/1.1 204"));
+    }
     for byte in b"GET /auction/alive" {
         slow.write_all(&[*byte]).await.unwrap();
         settle().await;
-        advance(Duration::from_secs(5)).await;
+        advance(HEAD_TIME / 19).await;
         settle().await;
     }
     assert!(!served.is_finished());
-    advance(QUIET - Duration::from_secs(90)).await;
+    advance(HEAD_TIME / 9).await;
     settle().await;
     assert!(served.is_finished(), "the time runs from the first byte on, not from the last");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_connection_stays_for_two_minutes_and_a_poll_is_not_idle() {
+async fn what_comes_while_an_answer_is_given_is_no_head_that_is_late() {
+    let _hold = Hold::time();
+    let site = Site::start().await;
+    let guest = site.guest(1).await;
+    let (mut line, served, _closing) = connect(&site);
+    let token = &guest.token;
+    let events =
+        format!("GET /auction/bid/auction/1/events HTTP/1.1\r\nhost: x\r\nAPI_TOKEN: {token}\r\n\r\n");
+    line.write_all(events.as_bytes()).await.unwrap();
+    assert!(answer(&mut line).await.starts_with("HTTP/1.1 200"));
+    line.write_all(b"GET /auction/al").await.unwrap();
+    settle().await;
+    for _ in 0..10 {
+        advance(HEAD_TIME / 2).await;
+        settle().await;
+    }
+    assert!(!served.is_finished(), "the stream goes on");
+    drop(line);
+    served.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_stays_longer_than_proxies_keep_it_and_a_poll_is_not_idle() {
     let _hold = Hold::time();
     let site = Site::start().await;
     let guest = site.guest(1).await;
     let (mut line, served, _closing) = connect(&site);
     for _ in 0..3 {
-        advance(QUIET - Duration::from_secs(1)).await;
+        advance(REST - Duration::from_secs(1)).await;
         settle().await;
         line.write_all(b"GET /auction/alive HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
         assert!(answer(&mut line).await.starts_with("HTTP/1.1 204"));
@@ -71,7 +103,7 @@ async fn an_idle_connection_stays_for_two_minutes_and_a_poll_is_not_idle() {
     served.await.unwrap();
     let (_idle, served, _closing) = connect(&site);
     settle().await;
-    advance(QUIET + Duration::from_secs(1)).await;
+    advance(REST + Duration::from_secs(1)).await;
     settle().await;
     assert!(served.is_finished());
 }

@@ -1,0 +1,39 @@
+//! What runs beside the requests must not end unseen: a node whose publisher is gone would take bids for ever and decide
+//! none.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use crate::app::App;
+
+/// Runs a part of the node beside the requests. When a bug ends it the node is broken: it gives up its auctions, and
+/// others go on.
+pub(crate) fn spawn(
+    app: &Arc<App>,
+    part: &'static str,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> JoinHandle<()> {
+    let alarm = Alarm { app: Arc::clone(app), part };
+    tokio::spawn(async move {
+        let _alarm = alarm;
+        work.await;
+    })
+}
+
+struct Alarm {
+    app: Arc<App>,
+    part: &'static str,
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        // A part that came to its end, or was told to, is as it should be.
+        if std::thread::panicking() {
+            tracing::error!(part = self.part, "a bug ended a part of the node");
+            self.app.broken.set(format!("a bug ended the {}", self.part));
+            self.app.channels.stop();
+            self.app.look.notify_one();
+        }
+    }
+}
