@@ -18,25 +18,53 @@ struct Package {
 }
 
 const PACKAGES: &[Package] = &[
+    Package {
+        name: "apache2-bin",
+        program: "apache2",
+        needed_by: "the tests of services against Apache httpd",
+    },
     Package { name: "chromium", program: "chromium", needed_by: "the test that opens a report in a browser" },
     Package { name: "chromium-driver", program: "chromedriver", needed_by: "the tests of the web pages" },
+    Package { name: "docker.io", program: "dockerd", needed_by: "the tests of the container platform" },
     Package { name: "haproxy", program: "haproxy", needed_by: "the tests that go through a load balancer" },
+    Package {
+        name: "keepalived",
+        program: "keepalived",
+        needed_by: "the test of an address that moves between hosts",
+    },
     Package { name: "mariadb-server", program: "mariadbd", needed_by: "the tests of stores against MariaDB" },
+    Package { name: "memcached", program: "memcached", needed_by: "the tests of services against memcached" },
     Package { name: "nats-server", program: "nats-server", needed_by: "the tests of the bus against NATS" },
     Package {
         name: "nginx-light",
         program: "nginx",
         needed_by: "the tests of `barograph http` and of the web tier against nginx",
     },
+    Package { name: "nutcracker", program: "nutcracker", needed_by: "the test of keys spread by twemproxy" },
     Package {
         name: "postgresql",
         program: "/usr/lib/postgresql/*/bin/postgres",
         needed_by: "the tests of stores against PostgreSQL",
     },
     Package {
+        name: "qemu-system-x86",
+        program: "qemu-system-x86_64",
+        needed_by: "the tests of the platform of virtual machines",
+    },
+    Package {
+        name: "qemu-utils",
+        program: "qemu-img",
+        needed_by: "the tests of the platform of virtual machines",
+    },
+    Package {
         name: "rabbitmq-server",
         program: "/usr/lib/rabbitmq/bin/rabbitmq-server",
         needed_by: "the tests of the bus against RabbitMQ",
+    },
+    Package {
+        name: "redis-server",
+        program: "redis-server",
+        needed_by: "the tests of services against Redis",
     },
 ];
 

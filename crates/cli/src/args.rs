@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod drive;
 pub(crate) mod http;
 mod serve;
 mod values;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use drive::DriveArgs;
 pub(crate) use http::HttpArgs;
 pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
 pub(crate) use values::{ConnectionsArg, Limit, span};
@@ -50,6 +52,22 @@ pub(crate) enum Command {
     Fill(FillArgs),
     /// Load a filled data set into database servers, over what they hold
     Load(LoadArgs),
+    /// Make the load that a run elsewhere tells it to
+    #[command(hide = true)]
+    Drive(DriveArgs),
+    /// Hold the packets of a link back
+    #[command(hide = true)]
+    Relay(Words),
+    /// Make units inside a virtual machine
+    #[command(hide = true)]
+    Agent(Words),
+}
+
+/// Words for a part of the program that understands them itself.
+#[derive(ClapArgs)]
+pub(crate) struct Words {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<String>,
 }
 
 #[derive(ClapArgs)]
@@ -76,6 +94,8 @@ pub(crate) enum Listed {
     Workloads,
     /// Kinds of places where units run
     Platforms,
+    /// What can be deployed, with the versions that are here
+    Services,
     /// Sizes of data
     Sizes,
     /// Plan files in plans/

@@ -1,16 +1,18 @@
 //! The lists: every workload and every platform of this program.
 
 mod auction;
+mod platforms;
 mod reach;
 mod scenario;
+mod topology;
 
 use std::sync::Arc;
 
 use barograph_harness::WorkloadKind;
-use barograph_platform::Platform;
-use barograph_platform_process::ProcessPlatform;
 use barograph_spec::{Plan, Refusal, Refused};
 
+pub(crate) use platforms::{platform, platforms};
+pub(crate) use reach::certificates;
 pub(crate) use scenario::{Failures, ScenarioKind, allows, read as read_scenario};
 
 /// Names of all workloads in plans.
@@ -18,9 +20,6 @@ pub(crate) const WORKLOADS: [&str; 2] = ["auction", "scenario"];
 
 /// Workloads that are what they are without a file.
 pub(crate) const BUILT_IN: &[&dyn WorkloadKind] = &[&auction::AuctionKind::DEFAULT];
-
-/// Every platform. The first is the default.
-pub(crate) const PLATFORMS: &[&dyn Platform] = &[&ProcessPlatform];
 
 /// A workload that was found, with its scenario if it is made of one.
 #[derive(Clone)]
@@ -39,9 +38,7 @@ impl From<ScenarioKind> for Found {
 /// The workload of a plan.
 pub(crate) fn workload(plan: &Plan) -> Result<Found, Refused> {
     match plan.workload.as_str() {
-        "auction" => {
-            Ok(Found { kind: Arc::new(auction::AuctionKind::of_profile(&plan.profile)), scenario: None })
-        }
+        "auction" => Ok(Found { kind: Arc::new(auction::AuctionKind::of_plan(plan)?), scenario: None }),
         "scenario" => scenario::of_plan(plan).map(Found::from),
         name => Err(Refused(vec![Refusal {
             place: plan.place("workload").to_owned(),

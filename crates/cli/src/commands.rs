@@ -3,8 +3,10 @@
 pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod control;
+pub(crate) mod drive;
 pub(crate) mod fill;
 pub(crate) mod http;
+pub(crate) mod inner;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod new;

@@ -34,6 +34,9 @@ fn main() -> ExitCode {
         Command::Serve(a) => commands::serve::serve(&a),
         Command::Fill(a) => commands::fill::fill(&a),
         Command::Load(a) => commands::load::load(&a),
+        Command::Drive(a) => commands::drive::drive(&a),
+        Command::Relay(a) => commands::inner::relay(a),
+        Command::Agent(a) => commands::inner::agent(&a),
     };
     match done {
         Ok(code) => ExitCode::from(code.code()),

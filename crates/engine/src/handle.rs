@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::pacer::Pacer;
-use crate::worker::{Ramp, Spawner, Worker};
-use crate::{EngineError, Settings, Workload};
+use crate::worker::{Number, Ramp, Spawner, Worker};
+use crate::{Beginning, EngineError, Settings, Workload};
 
 /// Commands waiting for a worker; the harness sends a handful a minute.
 const CONTROL_QUEUE: usize = 64;
@@ -33,7 +33,13 @@ const INTERVAL_QUEUE: usize = 256;
 /// A workload of any type, ready to be run by the engine.
 pub trait Runnable: Send {
     /// Starts the workers. No user is active yet.
-    fn start(self: Box<Self>, settings: &Settings) -> Result<EngineHandle, EngineError>;
+    fn start(self: Box<Self>, settings: &Settings) -> Result<EngineHandle, EngineError> {
+        self.begin(settings, Beginning::default())
+    }
+
+    /// Starts the workers of one of several drivers. No user is active yet.
+    fn begin(self: Box<Self>, settings: &Settings, beginning: Beginning)
+    -> Result<EngineHandle, EngineError>;
 }
 
 /// Erases a workload's type: `make` is called once in each worker's thread.
@@ -84,8 +90,12 @@ where
     W: Workload,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    fn start(self: Box<Self>, settings: &Settings) -> Result<EngineHandle, EngineError> {
-        let origin = now();
+    fn begin(
+        self: Box<Self>,
+        settings: &Settings,
+        beginning: Beginning,
+    ) -> Result<EngineHandle, EngineError> {
+        let origin = beginning.origin.unwrap_or_else(now);
         let (send_parts, collected) = bounded(INTERVAL_QUEUE * settings.workers);
         let mut controls = Vec::new();
         let mut threads = Vec::new();
@@ -93,6 +103,7 @@ where
             let (send_control, control) = bounded(CONTROL_QUEUE);
             let thread = Thread {
                 index: worker,
+                number: Number::new(settings, beginning.place, worker),
                 origin,
                 settings: settings.clone(),
                 control,
@@ -128,6 +139,9 @@ fn now() -> Instant {
 }
 
 impl EngineHandle {
+    /// How soon a change can begin that every worker is to know of before: two looks at its commands.
+    pub const SOONEST: Nanos = Nanos(2 * CONTROL_LOOK.0);
+
     /// Time since the load began.
     #[must_use]
     pub fn now(&self) -> Nanos {
@@ -150,13 +164,23 @@ impl EngineHandle {
     pub async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, EngineError> {
         let look = if self.level.is_none() { IDLE_LOOK } else { CONTROL_LOOK };
         let at = self.now() + look + look;
+        self.ramp_at(level, over, at).await?;
+        Ok(at + over)
+    }
+
+    /// The same beginning at an instant, which should lie [`EngineHandle::SOONEST`] ahead at least: how several drivers
+    /// change their load together. Users that come late by it are told apart by their start lag.
+    ///
+    /// # Errors
+    /// When a worker is gone.
+    pub async fn ramp_at(&mut self, level: u32, over: Nanos, at: Nanos) -> Result<(), EngineError> {
         let ramp = Ramp { before: self.level(), after: level, at, over };
         self.level = Some(level);
         for (worker, control) in self.controls.iter().enumerate() {
             // A queue of commands that is full belongs to a worker that has not looked for seconds.
             control.try_send(Control::Ramp(ramp)).map_err(|_| EngineError::WorkerGone { worker })?;
         }
-        Ok(at + over)
+        Ok(())
     }
 
     /// Tells all users to stop and gives operations in flight `drain` to end. Intervals still come.
@@ -217,7 +241,9 @@ impl EngineHandle {
 
 /// What one worker thread is given.
 struct Thread {
+    /// Among those of this driver.
     index: usize,
+    number: Number,
     origin: Instant,
     settings: Settings,
     control: Receiver<Control>,
@@ -258,7 +284,7 @@ impl Thread {
 
     /// Everything a worker does; its last interval, unless it broke.
     async fn work<W: Workload>(self, workload: W, core: Rc<Core>) -> Option<Box<Interval>> {
-        let worker = Worker::new(&self.settings, self.index, workload, Rc::clone(&core), Spawner::Reactor);
+        let worker = Worker::new(&self.settings, self.number, workload, Rc::clone(&core), Spawner::Reactor);
         worker.spawn(Rc::clone(&worker).keep_house(thread_cpu, hand_over(self.parts)));
         let slot = Core::slot(&core);
         let drain = loop {

@@ -28,4 +28,4 @@ pub use draw::{Stream, stream};
 pub use error::EngineError;
 pub use handle::{EngineHandle, Runnable, runnable};
 pub use turn::Turn;
-pub use workload::{Settings, User, Workload};
+pub use workload::{Beginning, Place, Settings, User, Workload};

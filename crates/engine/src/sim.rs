@@ -13,8 +13,8 @@ use futures::executor::LocalPool;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::pacer::Pacer;
-use crate::worker::{Ramp, Spawner, Worker};
-use crate::{Settings, Timer, Workload};
+use crate::worker::{Number, Ramp, Spawner, Worker};
+use crate::{Place, Settings, Timer, Workload};
 
 /// A simulated run of one worker (or of several in lock step: see [`Settings::workers`] and [`Simulation::new`]).
 pub struct Simulation<W: Workload> {
@@ -26,13 +26,23 @@ pub struct Simulation<W: Workload> {
 
 impl<W: Workload> Simulation<W> {
     /// Makes all workers of a run; `workload` is called once for each with a timer for its simulated target.
-    pub fn new(settings: &Settings, mut workload: impl FnMut(Timer) -> W) -> Self {
+    pub fn new(settings: &Settings, workload: impl FnMut(Timer) -> W) -> Self {
+        Self::of_driver(settings, None, workload)
+    }
+
+    /// Makes the workers of one of several drivers; `None` for the only one.
+    pub fn of_driver(
+        settings: &Settings,
+        place: Option<Place>,
+        mut workload: impl FnMut(Timer) -> W,
+    ) -> Self {
         let pool = LocalPool::new();
         let core = Rc::new(Core::new(Clock::Virtual(Cell::new(0)), Pacer::default()));
         let workers: Vec<_> = (0..settings.workers)
-            .map(|index| {
+            .map(|nth| {
                 let spawner = Spawner::Simulation(pool.spawner());
-                Worker::new(settings, index, workload(Timer(Rc::clone(&core))), Rc::clone(&core), spawner)
+                let number = Number::new(settings, place, nth);
+                Worker::new(settings, number, workload(Timer(Rc::clone(&core))), Rc::clone(&core), spawner)
             })
             .collect();
         Simulation { pool, core, workers, users: 0 }

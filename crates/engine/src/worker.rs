@@ -14,7 +14,7 @@ use crate::core::{Core, Signal, SlotKey, breathe};
 use crate::gate::{Gate, Met};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
-use crate::{Settings, Workload};
+use crate::{Place, Settings, Workload};
 
 /// Arrivals that are due together and handed out before others may go on.
 const ARRIVALS_IN_A_ROW: u32 = 32;
@@ -64,7 +64,7 @@ pub(crate) struct Worker<W: Workload> {
     pub(crate) core: Rc<Core>,
     pub(crate) settings: Settings,
     pub(crate) recorder: RefCell<Recorder>,
-    index: usize,
+    number: Number,
     workload: W,
     spawner: Spawner,
     seats: RefCell<HashMap<u32, Rc<Seat<W::User>>>>,
@@ -77,24 +77,41 @@ pub(crate) struct Worker<W: Workload> {
     broken: Rc<Cell<bool>>,
 }
 
+/// Which worker of the run this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number {
+    /// From 0, over all drivers.
+    index: usize,
+    /// Workers of all drivers.
+    of: usize,
+}
+
+impl Number {
+    /// Worker `nth` of a driver with this place; `None` for the only driver.
+    pub(crate) fn new(settings: &Settings, place: Option<Place>, nth: usize) -> Self {
+        let place = place.unwrap_or(Place { first: 0, total: settings.workers });
+        Number { index: place.first + nth, of: place.total }
+    }
+}
+
 impl<W: Workload> Worker<W> {
     pub(crate) fn new(
         settings: &Settings,
-        index: usize,
+        number: Number,
         workload: W,
         core: Rc<Core>,
         spawner: Spawner,
     ) -> Rc<Self> {
         let arrivals_stream = || crate::stream(settings.seed, ARRIVALS_STREAM, 0);
         Rc::new(Worker {
-            gate: settings.open.as_ref().map(|open| Gate::new(open, index, settings.workers)),
+            gate: settings.open.as_ref().map(|open| Gate::new(open, number.index, number.of)),
             schedule: RefCell::new(
                 settings.open.as_ref().map(|open| Schedule::new(open.arrivals.clone(), arrivals_stream())),
             ),
             core,
             recorder: RefCell::new(Recorder::new(settings.limits.clone())),
             settings: settings.clone(),
-            index,
+            number,
             workload,
             spawner,
             seats: RefCell::default(),
@@ -164,7 +181,7 @@ impl<W: Workload> Worker<W> {
                     return;
                 }
                 if let Some(schedule) = &mut *worker.schedule.borrow_mut() {
-                    schedule.advance_of(worker.index, worker.settings.workers);
+                    schedule.advance_of(worker.number.index, worker.number.of);
                 }
                 worker.arrive(at);
                 in_a_row += 1;
@@ -178,7 +195,7 @@ impl<W: Workload> Worker<W> {
     }
 
     fn next_arrival(&self) -> Option<Nanos> {
-        self.schedule.borrow().as_ref()?.peek_of(self.index, self.settings.workers)
+        self.schedule.borrow().as_ref()?.peek_of(self.number.index, self.number.of)
     }
 
     /// An arrival is due: call a user, make one, let it wait, or drop it.
@@ -188,7 +205,7 @@ impl<W: Workload> Worker<W> {
         match gate.arrive(&self.core, at, users) {
             Met::Called => {}
             Met::NoneFree => {
-                let id = users as usize * self.settings.workers + self.index;
+                let id = users as usize * self.number.of + self.number.index;
                 self.activate(UserId(id as u32), at);
             }
             Met::Late => self.recorder.borrow_mut().late(),
@@ -231,7 +248,7 @@ impl<W: Workload> Worker<W> {
 
     /// Users are dealt out to workers in turn.
     fn is_mine(&self, user: u32) -> bool {
-        user as usize % self.settings.workers == self.index
+        user as usize % self.number.of == self.number.index
     }
 
     fn activate(self: &Rc<Self>, id: UserId, at: Nanos) {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Instant;
 
 use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, UserId};
 
@@ -47,4 +48,23 @@ pub struct Settings {
     pub timeout: Nanos,
     /// Starts that come from outside; `None` for a closed loop, in which users start operations themselves.
     pub open: Option<OpenLoop>,
+}
+
+/// Where the workers of a driver stand among those of all drivers of a run. Together they make the choices that one driver
+/// with all the workers would make: users and arrivals are dealt out to workers by number, whoever they belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Workers of the drivers before this one.
+    pub first: usize,
+    /// Workers of all drivers.
+    pub total: usize,
+}
+
+/// When and as which driver of a run a load begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beginning {
+    /// From where the load's clock counts; it may lie ahead, and stands at zero until then. `None` is now.
+    pub origin: Option<Instant>,
+    /// `None` for the only driver.
+    pub place: Option<Place>,
 }

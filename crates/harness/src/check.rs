@@ -6,12 +6,16 @@ mod load;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy};
-use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_spec::{Connections, FaultAct, Plan, Refusal, Refused};
 
+use crate::deploy;
 use crate::{DataSet, Deployment, WorkloadKind};
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
+
+/// Platforms whose hosts have networks that can be changed.
+const SHAPED: [&str; 3] = ["namespace", "vm", "container-in-vm"];
 
 /// A plan that is possible, with what was found out on the way.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,6 +185,7 @@ impl<'a> Checking<'a> {
             self.port();
             self.room(deployment);
         }
+        self.faults();
         self.timeout();
         self.end()
     }
@@ -228,6 +233,42 @@ impl<'a> Checking<'a> {
                 allowed: format!("a folder in which `{dir}` is a whole data set, or absent"),
                 remedy: format!("remove `{dir}`, which no fill has finished, or choose another data.dir"),
             });
+        }
+    }
+
+    /// Faults must have something to happen to, and a platform that can do them.
+    fn faults(&mut self) {
+        let faults = self.plan.faults.clone();
+        let Some(first) = faults.first() else {
+            if self.target != Target::Deployed && self.plan.deploy.platform != "process" {
+                let note = "the target is there already, so `platform` and `[deploy]` are for drivers only";
+                self.notes.push(note.to_owned());
+            }
+            return;
+        };
+        let refuse = |value: &str, allowed: String| Wrong {
+            key: "faults",
+            value: format!("{value:?}"),
+            allowed,
+            remedy: "name a part that is deployed, as `barograph check` shows it".to_owned(),
+        };
+        let (Target::Deployed, Some(deployment), Some(data)) =
+            (&self.target, self.kind.deployment(), &self.data)
+        else {
+            let allowed = "no faults for a target that is there already".to_owned();
+            return self.refuse(refuse(&first.unit, allowed));
+        };
+        let topology = deploy::whole(deployment.topology(&self.plan, data), &self.plan);
+        let names: Vec<String> = topology.parts.into_iter().map(|part| part.name).collect();
+        let platform = self.plan.deploy.platform.clone();
+        for fault in &faults {
+            let on_network = matches!(fault.act, FaultAct::Partition | FaultAct::Heal | FaultAct::Delay(_));
+            if on_network && !SHAPED.contains(&platform.as_str()) {
+                let allowed = format!("{} with platform = {}", fault.act.name(), SHAPED.join(" or "));
+                self.refuse(refuse(fault.act.name(), allowed));
+            } else if fault.act != FaultAct::Heal && !names.contains(&fault.unit) {
+                self.refuse(refuse(&fault.unit, format!("one of {}", names.join(", "))));
+            }
         }
     }
 

@@ -1,33 +1,244 @@
-//! The deploy phase: the application as a unit of its own, ready to be asked.
+//! The deploy phase: a site of the plan's platform, and on it every part of the topology, ready to be asked.
 
-use barograph_model::Phase;
-use barograph_platform::{Running, ignore_lines};
+mod deployed;
+mod drivers;
+mod place;
+mod start;
 
+pub(crate) use place::link;
+
+pub(crate) use deployed::{Deployed, Started};
+pub(crate) use drivers::{TIER as DRIVERS, count as drivers_apart, waiting as waiting_drivers};
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use barograph_model::{Nanos, Phase};
+use barograph_platform::{Limits, Missing, Platform, SiteSpec};
+use barograph_record::{Entry, KeptPart, KeptTopology};
+use barograph_services::Service;
+use barograph_spec::Plan;
+
+use crate::fleet::Token;
 use crate::run::Run;
+use crate::topology::{Topology, Work};
 use crate::{Deployment, HarnessError};
 
-pub(crate) async fn deploy(
-    run: &mut Run<'_>,
-    deployment: &dyn Deployment,
-) -> Result<Box<dyn Running>, HarnessError> {
-    run.phase(Phase::Deploy, "the application as a process of its own")?;
-    let state = run.make_state_dir()?;
-    let unit = deployment.serve_unit(&run.job("application.log", &state)?);
-    let platform = run.world.platform;
-    platform.preflight(&unit).await.map_err(HarnessError::Missing)?;
-    let ledger = run.ledger.clone();
-    let stop = run.world.stop.clone();
-    let running = stop.or(platform.create(&unit, &ledger, ignore_lines())).await??;
-    let url = url(running.as_ref())?;
-    let process = running.pid().map_or_else(String::new, |pid| format!(" (process {pid})"));
-    run.say(&format!("the application answers at {url}{process}"));
-    run.done()?;
-    Ok(running)
+/// Platforms whose hosts are machines that are made with a size.
+const MACHINES: [&str; 2] = ["vm", "container-in-vm"];
+
+/// The folder of everything that hosts keep, in that of the run.
+pub(crate) const SITE: &str = "site";
+
+/// The folder that all hosts see and may write to, in that of the run.
+pub(crate) const COMMON: &str = "common";
+
+/// The platform of a plan.
+pub(crate) fn platform<'p>(
+    platforms: &[&'p dyn Platform],
+    plan: &Plan,
+) -> Result<&'p dyn Platform, HarnessError> {
+    let name = plan.deploy.platform.as_str();
+    let found = platforms.iter().find(|platform| platform.name() == name);
+    found.copied().ok_or_else(|| HarnessError::NoPlatform { name: name.to_owned() })
 }
 
-/// Where the application answers.
-pub(crate) fn url(running: &dyn Running) -> Result<String, HarnessError> {
-    let address = running.address();
-    let address = address.ok_or_else(|| HarnessError::NoAddress { unit: running.name().to_owned() })?;
-    Ok(format!("http://{address}"))
+/// A topology with the drivers that are parts of it.
+#[must_use]
+pub fn whole(mut topology: Topology, plan: &Plan) -> Topology {
+    drivers::add(&mut topology, plan);
+    topology
+}
+
+/// What keeps a deployment from being made here: programs, kernel features, rights; each with what a person can do.
+/// Nothing is created.
+pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) -> Vec<Missing> {
+    let mut all: Vec<Missing> = topology.services().iter().filter_map(|service| service.missing()).collect();
+    let spec = site_spec(topology, plan, "check", (Path::new("/nonexistent"), Path::new("/nonexistent")));
+    if let Err(missing) = platform.preflight(&spec).await {
+        all.extend(missing);
+    }
+    all
+}
+
+/// The site of a topology.
+fn site_spec(topology: &Topology, plan: &Plan, id: &str, (folder, common): (&Path, &Path)) -> SiteSpec {
+    let link = link(&plan.deploy.link);
+    let mut hosts = topology.hosts();
+    // Parts have their limits; only a machine of its own has a size besides, and two quotas on one another would keep a
+    // fault from lifting one.
+    let is_machine = MACHINES.contains(&plan.deploy.platform.as_str());
+    for host in &mut hosts {
+        host.link = link;
+        if !is_machine {
+            host.limits = Limits::default();
+        }
+    }
+    SiteSpec {
+        id: id.to_owned(),
+        folder: folder.to_owned(),
+        hosts,
+        shared: topology.shared.clone(),
+        writable: vec![common.to_owned()],
+        options: options(topology, plan),
+    }
+}
+
+/// Settings of single kinds of platforms; others do not look at them.
+fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
+    let floating = topology.floating.as_ref().map(|floating| ("virtual-addresses", floating.name.to_owned()));
+    let network = ("network", plan.deploy.container_network.clone());
+    [network].into_iter().chain(floating).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Makes everything, the application where there is one and drivers where they are units. What was made so far is in
+/// `made` also when this fails.
+pub(crate) async fn deploy(
+    run: &mut Run<'_>,
+    deployment: Option<&dyn Deployment>,
+    made: &mut Option<Deployed>,
+) -> Result<(), HarnessError> {
+    let topology = match deployment {
+        Some(deployment) => whole(deployment.topology(&run.plan, run.data_set()?), &run.plan),
+        None => whole(Topology::empty(), &run.plan),
+    };
+    let platform = platform(run.world.platforms, &run.plan)?;
+    let services = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_))).count();
+    let about = match services {
+        1 => format!("one service on platform {}", platform.name()),
+        n => format!("{n} services on platform {}", platform.name()),
+    };
+    run.phase(Phase::Deploy, &about)?;
+    let begun = run.clock.now();
+    let (folder, common) = (run.folder(SITE), run.folder(COMMON));
+    run.ledger.make_directory(&common)?;
+    make_files(&common, &topology)?;
+    let token = make_token(run, &common)?;
+    let spec = site_spec(&topology, &run.plan, &place::site_id(&run.world.id), (&folder, &common));
+    let facts = match platform.preflight(&spec).await {
+        Ok(facts) => facts,
+        Err(mut missing) => return Err(HarnessError::Missing(missing.swap_remove(0))),
+    };
+    let (ledger, stop) = (run.ledger.clone(), run.world.stop.clone());
+    let site = stop.or(platform.open(&spec, &ledger)).await??;
+    let opened = run.clock.now() - begun;
+    let (parts, front) = place::place(run, deployment, &topology, site.as_ref(), (&folder, &common))?;
+    let deployed = made.insert(Deployed::new(site, (&topology, front), token));
+    stop.or(start::start(deployed, parts, run.clock, &mut |line| run.screen.say(line))).await??;
+    if let Some(deployment) = deployment {
+        stop.or(start::until_front_answers(deployment, &deployed.url(), run.clock)).await??;
+    }
+    let took = run.clock.now() - begun;
+    keep(run, platform.name(), facts, deployed, (opened, took)).await?;
+    if deployment.is_some() {
+        let mut services = deployed.services().filter_map(|part| part.running().pid());
+        let process = match (services.next(), services.next()) {
+            (Some(pid), None) => format!(" (process {pid})"),
+            _ => String::new(),
+        };
+        let (url, took) = (deployed.url(), took.as_secs_f64());
+        run.say(&format!("the application answers at {url} after {took:.1} s{process}"));
+    }
+    run.done()
+}
+
+/// The files that all hosts see.
+fn make_files(common: &Path, topology: &Topology) -> Result<(), HarnessError> {
+    let failed = |path: &Path| {
+        let folder = path.to_owned();
+        |why| HarnessError::MakeFolder { folder, why }
+    };
+    for file in &topology.files {
+        let path = common.join(file.name);
+        let mut options = OpenOptions::new();
+        let mut open =
+            options.write(true).create_new(true).mode(file.mode).open(&path).map_err(failed(&path))?;
+        open.write_all(&file.bytes).map_err(failed(&path))?;
+    }
+    Ok(())
+}
+
+/// The secret of drivers that are units; `None` when there are none.
+fn make_token(run: &Run<'_>, common: &Path) -> Result<Option<Token>, HarnessError> {
+    if drivers::count(&run.plan) == 0 {
+        return Ok(None);
+    }
+    let path = common.join(drivers::TOKEN);
+    let made = Token::fresh().and_then(|token| token.write(&path).map(|()| token));
+    made.map(Some).map_err(|why| HarnessError::MakeFolder { folder: path, why })
+}
+
+/// What was deployed goes into the record, with every configuration file.
+async fn keep(
+    run: &mut Run<'_>,
+    platform: &str,
+    facts: Vec<(String, String)>,
+    deployed: &Deployed,
+    (opened, took): (Nanos, Nanos),
+) -> Result<(), HarnessError> {
+    let stop = run.world.stop.clone();
+    let versions = stop.or(versions(deployed)).await?;
+    let mut facts = facts;
+    facts.extend(deployed.site().facts());
+    facts.extend(deployed.site().network().map_or_else(Vec::new, |network| network.facts()));
+    let mut parts = Vec::new();
+    for started in deployed.parts() {
+        keep_files(run, started)?;
+        let version = match started.work {
+            Work::Service(service) => versions.get(service.name()).cloned().unwrap_or_default(),
+            Work::Job => String::new(),
+        };
+        parts.push(KeptPart {
+            name: started.name.clone(),
+            tier: started.tier.to_owned(),
+            service: started.work.title(),
+            version,
+            host: started.unit.host.clone(),
+            url: started.endpoint.url.clone(),
+            uses: started.uses.clone(),
+            start_s: started.took.as_secs_f64(),
+            cpus: started.unit.limits.cpus,
+            memory_bytes: started.unit.limits.memory_bytes,
+        });
+    }
+    let topology = KeptTopology {
+        platform: platform.to_owned(),
+        facts,
+        front: deployed.front().to_owned(),
+        parts,
+        open_s: opened.as_secs_f64(),
+        ready_s: took.as_secs_f64(),
+    };
+    Ok(run.record.append(&Entry::Topology(Box::new(topology)))?)
+}
+
+/// What each service says of its version; one that does not say has none.
+async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
+    let services = deployed.services().filter_map(|part| match part.work {
+        Work::Service(service) => Some((service.name(), service)),
+        Work::Job => None,
+    });
+    let once: BTreeMap<&str, &'static Service> = services.collect();
+    let asked = once.into_iter().map(|(name, service)| async move {
+        let asked = tokio::task::spawn_blocking(move || service.version()).await;
+        (name, asked.ok().and_then(Result::ok).unwrap_or_default())
+    });
+    futures::future::join_all(asked).await.into_iter().collect()
+}
+
+/// Configuration as it was given to the service.
+fn keep_files(run: &Run<'_>, started: &deployed::Started) -> Result<(), HarnessError> {
+    for file in &started.unit.files {
+        // Keys are no configuration, and are nobody's business.
+        if file.mode & 0o077 == 0 {
+            continue;
+        }
+        let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+        let to = run.record.services_dir().join(format!("{}.{name}", started.name));
+        std::fs::write(&to, &file.bytes).map_err(|why| HarnessError::MakeFolder { folder: to, why })?;
+    }
+    Ok(())
 }

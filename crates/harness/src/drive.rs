@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use barograph_engine::{EngineHandle, Settings};
 use barograph_model::{Arrivals, Nanos, Outcome, Phase, Profile, Strategy};
-use barograph_platform::Running;
 use barograph_record::{Entry, LoadStarted, Trial};
+use barograph_spec::{FaultAct, FaultPlan};
 use barograph_stats::{Interval, OpStats, Part, search};
 
 use crate::check::AFTER_WAIT;
 use crate::control::{self, Listening};
+use crate::deploy::Deployed;
+use crate::faults::{self, Faults, NotDone};
+use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
 use crate::probes::Probes;
 use crate::run::Run;
 use crate::{HarnessError, Live, LoadJob, Progress, hold};
@@ -30,16 +32,18 @@ pub(crate) struct Held {
     pub(crate) answer: Option<search::Answer>,
 }
 
-/// Drives the whole load of the plan. `app` is the application, when it is one of our units.
+/// Drives the whole load of the plan. `app` is the application, when it is one of our units; with no `drivers` this process
+/// is the only one.
 pub(crate) async fn drive(
     run: &mut Run<'_>,
-    app: Option<&dyn Running>,
+    app: Option<&Deployed>,
     url: &str,
+    drivers: &[DriverAt],
 ) -> Result<Held, HarnessError> {
     let plan = run.plan.clone();
     let folder = run.ledger.make_directory(&run.folder(control::FOLDER))?;
     let ledger = run.ledger.clone();
-    let mut drive = Drive::start(run, app, url)?;
+    let mut drive = Drive::start(run, app, url, drivers).await?;
     let answer = match &plan.strategy {
         Strategy::Fixed { level, windows } => hold::fixed(&mut drive, *level, *windows).await.map(|()| None),
         Strategy::Search(bounds) => hold::search(&mut drive, *bounds).await.map(Some),
@@ -57,11 +61,12 @@ pub(crate) async fn drive(
 /// A load in progress.
 pub(crate) struct Drive<'r, 'w> {
     pub(crate) run: &'r mut Run<'w>,
-    pub(crate) engine: EngineHandle,
+    pub(crate) engine: Load,
     pub(crate) probes: Probes,
     pub(crate) profile: Profile,
     pub(crate) trials: Vec<Trial>,
-    app: Option<&'r dyn Running>,
+    app: Option<&'r Deployed>,
+    faults: Faults<'r>,
     names: Vec<&'static str>,
     silent_for: Nanos,
     silence: Nanos,
@@ -81,33 +86,38 @@ pub(crate) struct Drive<'r, 'w> {
     level_at: Nanos,
     /// How often a command changed the load, and when the latest change is complete.
     pub(crate) changes: (u32, Nanos),
+    /// What each driver did in the window that is, or was last, collected; empty when this process is the only one.
+    pub(crate) window: Vec<DriverSample>,
 }
 
 impl<'r, 'w> Drive<'r, 'w> {
-    fn start(run: &'r mut Run<'w>, app: Option<&'r dyn Running>, url: &str) -> Result<Self, HarnessError> {
+    async fn start(
+        run: &'r mut Run<'w>,
+        app: Option<&'r Deployed>,
+        url: &str,
+        drivers: &[DriverAt],
+    ) -> Result<Self, HarnessError> {
         let kind = Arc::clone(&run.world.kind);
         let profile = kind.profile(&run.plan.profile).expect("the profile was checked");
-        let settings = Settings {
-            workers: run.plan.driver.workers,
-            seed: run.plan.seed,
-            behaviours: Arc::new(kind.behaviours(&run.plan.profile).expect("the profile was checked")),
-            limits: profile.rules.iter().map(|r| r.limit).collect(),
-            interval: run.plan.driver.interval,
-            timeout: run.plan.driver.timeout,
-            open: run.open.clone(),
-        };
-        let load = kind.load(&LoadJob { url, plan: &run.plan, data: run.data.as_ref() })?;
-        let probes = Probes::new(app.and_then(Running::pid), run.clock.now())?;
         let folder = run.folder(control::FOLDER);
         let control =
             Listening::start(&folder).map_err(|why| HarnessError::Listen { folder: folder.clone(), why })?;
-        let engine = load.start(&settings)?;
-        run.record.append(&Entry::LoadStarted(LoadStarted { at_s: run.clock.at_s() }))?;
+        let stop = run.world.stop.clone();
+        let mut engine = stop.or(begin(run, url, drivers)).await??;
+        let probes = Probes::new(app, run.clock.now(), engine.samples())?;
+        // The load's clock, and with it every interval, counts from here.
+        let at_s = (run.clock.now() - engine.now()).as_secs_f64();
+        run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
+        for note in engine.take_notes() {
+            run.note(note)?;
+        }
         let ends_at_most = barograph_spec::estimate(&run.plan);
         // Where some response time is limited, users do things that are answered soon, beside all waiting on purpose.
         let waits = kind.longest_wait().filter(|_| profile.rules.iter().all(|rule| rule.limit.is_none()));
         let silence = waits.map_or(SILENCE, |wait| SILENCE.max(wait + AFTER_WAIT));
+        let faults = Faults::new(&run.plan, app);
         Ok(Drive {
+            faults,
             run,
             engine,
             probes,
@@ -126,6 +136,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             crowded: false,
             level_at: Nanos::ZERO,
             changes: (0, Nanos::ZERO),
+            window: Vec::new(),
         })
     }
 
@@ -145,15 +156,14 @@ impl<'r, 'w> Drive<'r, 'w> {
         let stop = self.run.world.stop.clone();
         let app = self.app;
         let next = loop {
+            let now = self.engine.now();
             tokio::select! {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),
-                ended = ended(app) => {
-                    let log = app.and_then(Running::logs).map(|l| l.tail(TAIL)).unwrap_or_default();
-                    return Err(HarnessError::TargetGone { ended, log });
-                }
+                gone = gone(app) => return Err(gone),
                 next = self.engine.next() => break next?,
                 asked = asked(&mut self.control) => self.answer(asked).await?,
+                (fault, began, done) = self.faults.next(now) => self.gone_wrong(&fault, began, done)?,
             }
         };
         // Before the drain the engine never ends by itself.
@@ -167,7 +177,10 @@ impl<'r, 'w> Drive<'r, 'w> {
 
     fn keep(&mut self, interval: &Interval) -> Result<(), HarnessError> {
         self.run.record.interval(interval, &self.names)?;
-        let rows = self.probes.sample(self.run.clock.now(), interval.users)?;
+        for note in self.engine.take_notes() {
+            self.run.note(note)?;
+        }
+        let rows = self.probes.sample(self.run.clock.now(), interval.users, self.engine.samples())?;
         for row in &rows {
             self.run.record.probe(row)?;
         }
@@ -189,6 +202,24 @@ impl<'r, 'w> Drive<'r, 'w> {
         let line = format!("{}  {}", figures(interval, &live), Probes::rows_to_line(&rows));
         self.run.screen.progress(&Progress { done: live.done, remaining: live.remaining, line });
         Ok(())
+    }
+
+    /// Something goes wrong, as the plan wants it. That it could not be done is told, and no reason to end.
+    fn gone_wrong(
+        &mut self,
+        fault: &FaultPlan,
+        began: Nanos,
+        done: Result<(), NotDone>,
+    ) -> Result<(), HarnessError> {
+        if let (FaultAct::Start, Ok(()), Some(app)) = (fault.act, &done, self.app)
+            && let Some(part) = app.services().find(|part| part.name == fault.unit)
+        {
+            self.probes.started_again(&part.name, &part.running().accounts());
+        }
+        let kept = faults::kept(fault, (began, self.engine.now() - began), done);
+        let outcome = kept.failed.as_ref().map_or_else(String::new, |why| format!(": not done, {why}"));
+        self.run.say(&format!("fault: {} {}{outcome}", kept.act, kept.unit));
+        Ok(self.run.record.append(&Entry::Fault(kept))?)
     }
 
     /// A target that answers nothing at all is not worth waiting for. An operation that timed out had no answer.
@@ -238,10 +269,12 @@ impl<'r, 'w> Drive<'r, 'w> {
     pub(crate) async fn collect(&mut self, span: Nanos) -> Result<(Interval, Vec<Part>), HarnessError> {
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         let first = self.next().await?;
+        self.window = self.engine.samples().to_vec();
         let mut parts = vec![Part::of(&first, &self.profile.rules)];
         let mut joined = first;
         while self.goes_on() && joined.to - joined.from + half < span {
             let interval = self.next().await?;
+            fleet::follow(&mut self.window, self.engine.samples());
             parts.push(Part::of(&interval, &self.profile.rules));
             joined.append(&interval);
         }
@@ -251,22 +284,48 @@ impl<'r, 'w> Drive<'r, 'w> {
     /// No new starts; what is in flight may end.
     async fn drain(&mut self, span: Nanos) -> Result<(), HarnessError> {
         self.control = None;
+        for (fault, why) in self.faults.missed() {
+            self.gone_wrong(&fault, self.engine.now(), Err(why))?;
+        }
         self.phase(Phase::Drain, span, "no new operations; those in flight may end")?;
         self.engine.stop(span).await;
         let stop = self.run.world.stop.clone();
         while let Some(interval) = stop.or(self.engine.next()).await?? {
             self.keep(&interval)?;
         }
+        for note in self.engine.take_notes() {
+            self.run.note(note)?;
+        }
         self.run.done()
     }
 }
 
-/// Ends when our own unit does; somebody else's is not watched.
-async fn ended(app: Option<&dyn Running>) -> barograph_platform::Ended {
-    match app {
-        Some(app) => app.wait_exit().await,
-        None => std::future::pending().await,
+/// Begins the load, in this process or in several others.
+async fn begin(run: &Run<'_>, url: &str, drivers: &[DriverAt]) -> Result<Load, HarnessError> {
+    let kind = run.world.kind.as_ref();
+    if drivers.is_empty() {
+        let settings = fleet::settings(kind, &run.plan, run.open.clone()).expect("the profile was checked");
+        let load = kind.load(&LoadJob { url, plan: &run.plan, data: run.data.as_ref() })?;
+        return Ok(Load::Own(load.start(&settings)?));
     }
+    let job = FleetJob {
+        kind,
+        plan: &run.plan,
+        url,
+        data: run.data.as_ref(),
+        open: run.open.as_ref(),
+        files: kind.files()?,
+        tool: &run.world.tool,
+    };
+    Ok(Load::Fleet(Box::new(Fleet::connect(drivers, &job).await?)))
+}
+
+/// Ends when a service of the application does; somebody else's are not watched, and drivers tell of themselves.
+async fn gone(app: Option<&Deployed>) -> HarnessError {
+    let Some(app) = app else { return std::future::pending().await };
+    let (part, ended) = app.application_ends().await;
+    let log = part.running().logs().map(|log| log.tail(TAIL)).unwrap_or_default();
+    HarnessError::TargetGone { what: app.called(part), ended, log }
 }
 
 async fn asked(control: &mut Option<Listening>) -> control::Asked {

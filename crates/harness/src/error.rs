@@ -20,6 +20,39 @@ pub enum HarnessError {
     /// A unit could not be made or handled.
     #[error("run a unit of the deployment")]
     Platform(#[source] Fault),
+    /// The plan names a platform that this program does not have.
+    #[error("find the platform `{name}`; `barograph list platforms` shows those there are")]
+    NoPlatform {
+        /// What the plan says.
+        name: String,
+    },
+    /// The configuration of a service could not be made.
+    #[error("configure `{part}`")]
+    Service {
+        /// The part.
+        part: String,
+        /// Why.
+        #[source]
+        why: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Parts wait for each other, so none of them can start.
+    #[error("start parts that need each other, or parts that are not there: {parts}")]
+    NeedsCircle {
+        /// Their names.
+        parts: String,
+    },
+    /// A folder or file of the deployment could not be made.
+    #[error("write `{}`", folder.display())]
+    MakeFolder {
+        /// Which.
+        folder: PathBuf,
+        /// Why not.
+        #[source]
+        why: std::io::Error,
+    },
+    /// Where this program is itself is not known.
+    #[error("find this program's own file")]
+    OwnProgram(#[source] std::io::Error),
     /// The fill job ended without saying what it filled.
     #[error("the fill of {size} ended without its closing line; see its log in the record")]
     FillSilent {
@@ -69,8 +102,10 @@ pub enum HarnessError {
         why: std::io::Error,
     },
     /// The application ended in mid-run.
-    #[error("the application ended in mid-run: {ended}{log}")]
+    #[error("{what} ended in mid-run: {ended}{log}")]
     TargetGone {
+        /// `the application`, or the name of the part of it.
+        what: String,
         /// How it ended.
         ended: Ended,
         /// What it had to say.
@@ -96,6 +131,9 @@ pub enum HarnessError {
     /// The driver failed.
     #[error("drive the load")]
     Engine(#[source] EngineError),
+    /// A driver that is a process of its own did not do its part.
+    #[error("drive the load with several drivers")]
+    Fleet(#[source] crate::fleet::FleetError),
     /// Somebody stopped the run.
     #[error("stopped before its end")]
     Interrupted,
@@ -106,7 +144,9 @@ impl HarnessError {
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            HarnessError::Refused(_) | HarnessError::Missing(_) => ExitCode::Refused,
+            HarnessError::Refused(_) | HarnessError::Missing(_) | HarnessError::NoPlatform { .. } => {
+                ExitCode::Refused
+            }
             HarnessError::Platform(fault) if fault.side() == Side::Target => ExitCode::TargetNotReady,
             HarnessError::Platform(fault) if fault.side() == Side::Tool => ExitCode::CannotWrite,
             HarnessError::Platform(_) | HarnessError::LeftBehind { .. } => ExitCode::PlatformFault,
@@ -115,11 +155,17 @@ impl HarnessError {
             | HarnessError::Unreachable { .. }
             | HarnessError::TargetGone { .. }
             | HarnessError::TargetSilent { .. } => ExitCode::TargetNotReady,
-            HarnessError::KeepData { .. } | HarnessError::Ledger(_) | HarnessError::Record(_) => {
-                ExitCode::CannotWrite
-            }
+            HarnessError::MakeFolder { .. }
+            | HarnessError::KeepData { .. }
+            | HarnessError::Ledger(_)
+            | HarnessError::Record(_) => ExitCode::CannotWrite,
             HarnessError::Probe(_) | HarnessError::Listen { .. } => ExitCode::PlatformFault,
-            HarnessError::Engine(_) | HarnessError::NoData => ExitCode::Bug,
+            HarnessError::Engine(_)
+            | HarnessError::NoData
+            | HarnessError::OwnProgram(_)
+            | HarnessError::Service { .. }
+            | HarnessError::NeedsCircle { .. } => ExitCode::Bug,
+            HarnessError::Fleet(why) => why.exit_code(),
             HarnessError::Interrupted => ExitCode::Interrupted,
         }
     }
@@ -141,5 +187,6 @@ from! {
     LedgerError => Ledger,
     RecordError => Record,
     EngineError => Engine,
+    crate::fleet::FleetError => Fleet,
     barograph_probe::ProbeError => Probe,
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use barograph_model::Phase;
 use barograph_model::words::count;
-use barograph_platform::{OnLine, Platform, Thing};
+use barograph_platform::{OnLine, Thing};
 use barograph_record::{Entry, Fill};
 
 use crate::kind::FillLine;
@@ -61,15 +61,14 @@ async fn fill_afresh(
 }
 
 async fn run_job(run: &mut Run<'_>, deployment: &dyn Deployment, dir: &Path) -> Result<Fill, HarnessError> {
-    let mut job = run.job("fill.log", Path::new(""))?;
+    let mut job = run.job("fill.log")?;
     job.data_dir = dir.to_owned();
     let unit = deployment.fill_unit(&job);
     let said: Arc<Mutex<Said>> = Arc::default();
     let on_line = listener(Arc::clone(&run.world.kind), Arc::clone(&said));
-    let platform: &dyn Platform = run.world.platform;
-    platform.preflight(&unit).await.map_err(HarnessError::Missing)?;
-    let ledger = run.ledger.clone();
-    let mut job = platform.create(&unit, &ledger, on_line);
+    let home = run.home().await?;
+    home.preflight(&unit).await.map_err(HarnessError::Missing)?;
+    let mut job = home.create(&unit, on_line);
     let stop = run.world.stop.clone();
     let mut show = tokio::time::interval(SHOW_EVERY);
     loop {
@@ -85,6 +84,7 @@ async fn run_job(run: &mut Run<'_>, deployment: &dyn Deployment, dir: &Path) -> 
         }
     }
     drop(job);
+    home.close().await?;
     let filled = said.lock().expect("nobody panics while holding it").filled.take();
     let DataSet { size, .. } = run.data_set()?;
     filled.map(|fill| *fill).ok_or_else(|| HarnessError::FillSilent { size: size.clone() })

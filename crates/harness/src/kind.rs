@@ -1,5 +1,6 @@
 //! The seam to workloads: everything a run asks about one, without knowing its name.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use barograph_engine::Runnable;
@@ -9,6 +10,8 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 
 use crate::HarnessError;
+use crate::fleet::SentFile;
+use crate::topology::Topology;
 
 /// One kind of workload: what its users do, and how.
 pub trait WorkloadKind: Send + Sync {
@@ -53,6 +56,12 @@ pub trait WorkloadKind: Send + Sync {
         None
     }
 
+    /// Files this workload is made of. Drivers elsewhere are sent them, in this order, since they may not see them.
+    /// Each with the path it has here, which says what it is and no more.
+    fn files(&self) -> Result<Vec<SentFile>, HarnessError> {
+        Ok(Vec::new())
+    }
+
     /// The load of a checked plan. Names are resolved and certificates read here, before the clock starts. Errors:
     /// [`HarnessError::Refused`] for what the user can mend, [`HarnessError::Unreachable`] for a target nobody finds.
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError>;
@@ -86,8 +95,14 @@ pub trait Deployment: Send + Sync {
     /// Reads a line the fill job printed; `None` when it means nothing.
     fn fill_line(&self, line: &str) -> Option<FillLine>;
 
-    /// The application over a filled data set.
-    fn serve_unit(&self, job: &Job<'_>) -> Unit;
+    /// The parts the application is made of, as the plan wants it.
+    fn topology(&self, plan: &Plan, data: &DataSet) -> Topology;
+
+    /// A job of the topology. `words` are those of the part, with everybody's place in them.
+    fn job_unit(&self, part: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Unit;
+
+    /// Does the application answer at `url`, through everything in front of it? An error says what came instead.
+    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>>;
 
     /// The small files that say what a data set is; copied into the record.
     fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf>;
@@ -142,8 +157,6 @@ pub struct Job<'a> {
     pub data: &'a DataSet,
     /// Where the data set is or goes.
     pub data_dir: PathBuf,
-    /// Where the application keeps what changes.
-    pub state_dir: PathBuf,
     /// Where the unit's log goes.
     pub log: PathBuf,
 }

@@ -11,20 +11,25 @@ pub mod control;
 mod deploy;
 mod drive;
 mod error;
+mod faults;
 mod fill;
+pub mod fleet;
 mod hold;
 mod kind;
+mod parts;
 mod probes;
 mod run;
 mod screen;
 mod stop;
 #[cfg(test)]
 mod testing;
+pub mod topology;
 mod verdict;
 
 pub use check::{Checked, Machine, Most, Target, check};
+pub use deploy::{missing, whole};
 pub use error::HarnessError;
 pub use kind::{DataSet, Deployment, FillLine, FillProgress, Job, LoadJob, SizeInfo, Verified, WorkloadKind};
-pub use run::{Finished, World, run};
+pub use run::{Finished, World, run, sweep};
 pub use screen::{Live, Progress, Screen};
 pub use stop::{Stop, StopHandle};

@@ -1,44 +1,81 @@
 //! Samples of host, driver and application beside every interval, and the averages over a window.
 
 use barograph_model::Nanos;
+use barograph_platform::Accounts;
 use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe, ProcessSample};
 use barograph_record::{ProbeRow, Resources};
 
 use crate::connections;
+use crate::deploy::{self, Deployed, Started};
+use crate::fleet::DriverSample;
+use crate::parts::{PartProbe, PartSample};
 
 /// Below so many users what the driver needs in any case (histograms, buffers) is most of its memory, and divided by them
 /// it would say nothing of a user.
 const FEWEST_USERS: u32 = 1_000;
 
+/// Tiers whose cores are those of the application.
+const NODES: [&str; 2] = ["application", "bids"];
+
 /// All probes of a run.
 pub(crate) struct Probes {
     host: HostProbe,
-    driver: ProcessProbe,
-    /// `None` where the application is no process of this machine.
-    app: Option<ProcessProbe>,
+    /// This process: the driver, or the harness beside several.
+    own: ProcessProbe,
+    /// What was deployed; nothing where the target was there already.
+    parts: Vec<PartProbe>,
     last: Sample,
     driver_rss_before_load: u64,
     /// Most users there have been at the end of an interval.
     most_users: u32,
 }
 
-/// Host, driver and application at one instant. The application may be gone.
+/// Host, driver and the parts of the application at one instant.
 #[derive(Clone)]
 pub(crate) struct Sample {
     host: HostSample,
+    /// All drivers together.
     driver: ProcessSample,
-    app: Option<ProcessSample>,
+    /// Several drivers: each by itself, and this process, which only leads them.
+    fleet: Option<Apart>,
+    parts: Vec<PartSample>,
+}
+
+/// Drivers that are processes of their own.
+#[derive(Clone)]
+struct Apart {
+    harness: ProcessSample,
+    drivers: Vec<Named>,
+}
+
+#[derive(Clone)]
+struct Named {
+    name: String,
+    process: ProcessSample,
+    connections: Option<u64>,
 }
 
 impl Probes {
-    pub(crate) fn new(app: Option<u32>, now: Nanos) -> Result<Self, ProbeError> {
+    /// `drivers` are those that are processes of their own; none when this process is the driver.
+    pub(crate) fn new(
+        app: Option<&Deployed>,
+        now: Nanos,
+        drivers: &[DriverSample],
+    ) -> Result<Self, ProbeError> {
         let mut host = HostProbe::new()?;
-        let mut driver = ProcessProbe::of_this_process()?;
-        let mut app = app.map(ProcessProbe::new).transpose()?;
-        let last =
-            Sample { host: host.sample(now)?, driver: driver.sample(now)?, app: sample_of(&mut app, now) };
+        let mut own = ProcessProbe::of_this_process()?;
+        let parts = app.map_or_else(Vec::new, |app| probes(app, now));
+        let (driver, fleet) = who_drives(own.sample(now)?, drivers, None);
+        let last = Sample { host: host.sample(now)?, driver, fleet, parts: marks(&parts) };
         let driver_rss_before_load = last.driver.resident_bytes;
-        Ok(Probes { host, driver, app, last, driver_rss_before_load, most_users: 0 })
+        Ok(Probes { host, own, parts, last, driver_rss_before_load, most_users: 0 })
+    }
+
+    /// A part was started again.
+    pub(crate) fn started_again(&mut self, name: &str, accounts: &Accounts) {
+        if let Some(part) = self.parts.iter_mut().find(|part| part.name() == name) {
+            part.started_again(accounts);
+        }
     }
 
     /// The latest sample, for the start of a window.
@@ -47,23 +84,29 @@ impl Probes {
     }
 
     /// Takes a sample with `users` active; gives the rows since the one before.
-    pub(crate) fn sample(&mut self, now: Nanos, users: u32) -> Result<Vec<ProbeRow>, ProbeError> {
-        let new = Sample {
-            host: self.host.sample(now)?,
-            driver: self.driver.sample(now)?,
-            app: sample_of(&mut self.app, now),
-        };
+    pub(crate) fn sample(
+        &mut self,
+        now: Nanos,
+        users: u32,
+        drivers: &[DriverSample],
+    ) -> Result<Vec<ProbeRow>, ProbeError> {
+        let (driver, fleet) = who_drives(self.own.sample(now)?, drivers, self.last.fleet.as_ref());
+        let parts: Vec<ProbeRow> = self.parts.iter_mut().map(|part| part.sample(now)).collect();
+        let new = Sample { host: self.host.sample(now)?, driver, fleet, parts: marks(&self.parts) };
         self.most_users = self.most_users.max(users);
         let at_s = now.as_secs_f64();
         // The process alone would show the table of its first thread.
-        let driver = ProbeRow {
-            fds: connections::files(),
-            ..process_row("driver", at_s, &new.driver, &self.last.driver)
-        };
+        let fds = if new.fleet.is_some() { new.driver.open_files } else { connections::files() };
+        let driver = ProbeRow { fds, ..process_row("driver", at_s, &new.driver, &self.last.driver) };
         let mut rows = vec![host_row(at_s, &new.host, &self.last.host), driver];
-        if let (Some(app), Some(before)) = (&new.app, &self.last.app) {
-            rows.push(process_row("app", at_s, app, before));
+        if let (Some(fleet), Some(before)) = (&new.fleet, &self.last.fleet) {
+            rows.push(process_row("harness", at_s, &fleet.harness, &before.harness));
+            let each = fleet.drivers.iter().zip(&before.drivers);
+            rows.extend(each.map(|(now, then)| process_row(&now.name, at_s, &now.process, &then.process)));
         }
+        let nodes = self.parts.iter().zip(&parts).filter(|(part, _)| part.is_node).map(|(_, row)| row);
+        rows.extend(together(nodes));
+        rows.extend(parts);
         self.last = new;
         Ok(rows)
     }
@@ -73,8 +116,10 @@ impl Probes {
         let host = self.last.host.since(&from.host);
         let driver = self.last.driver.since(&from.driver);
         let driver_cores = driver.cpu_user_cores + driver.cpu_system_cores;
-        let app = self.last.app.as_ref().zip(from.app.as_ref()).map(|(now, then)| now.since(then));
-        let app_cores = app.map(|a| a.cpu_user_cores + a.cpu_system_cores);
+        let parts = self.parts.iter().zip(&from.parts).filter(|(part, _)| part.is_node);
+        let nodes: Vec<ProbeRow> = parts.map(|(part, then)| part.since(then)).collect();
+        let app = together(nodes.iter());
+        let app_cores = app.as_ref().and_then(ProbeRow::cores);
         let per = |cores: f64| (cores > 0.0 && users > 0).then(|| f64::from(users) / cores);
         let grown = self.last.driver.resident_bytes.saturating_sub(self.driver_rss_before_load);
         Resources {
@@ -86,12 +131,15 @@ impl Probes {
             users_per_driver_core: per(driver_cores),
             driver_cpu_us_per_request: (requests > 0)
                 .then(|| driver_cores * driver.seconds * 1e6 / requests as f64),
-            app_rss_bytes: app.map(|a| a.resident_bytes),
+            app_rss_bytes: app.and_then(|app| app.rss_bytes),
             driver_rss_bytes: Some(self.last.driver.resident_bytes),
             // Memory of users that are gone is kept for others, so it is divided by the most there have been.
             driver_bytes_per_user: (self.most_users >= FEWEST_USERS)
                 .then(|| grown as f64 / f64::from(self.most_users)),
-            driver_connections: connections::open(),
+            driver_connections: match &self.last.fleet {
+                Some(fleet) => sum(fleet.drivers.iter().map(|driver| driver.connections)),
+                None => connections::open(),
+            },
         }
     }
 
@@ -109,9 +157,96 @@ impl Probes {
     }
 }
 
-/// A process that is gone has no sample.
-fn sample_of(probe: &mut Option<ProcessProbe>, now: Nanos) -> Option<ProcessSample> {
-    probe.as_mut().and_then(|probe| probe.sample(now).ok())
+/// The driver's sample: this process's own, or the sum of several; then each of them too. One that has nothing new to say
+/// is as it was `before`.
+fn who_drives(
+    own: ProcessSample,
+    drivers: &[DriverSample],
+    before: Option<&Apart>,
+) -> (ProcessSample, Option<Apart>) {
+    let mut named = before.map_or_else(Vec::new, |before| before.drivers.clone());
+    for sample in drivers {
+        let now =
+            Named { name: sample.name.clone(), process: sample.process, connections: sample.connections };
+        match named.iter_mut().find(|known| known.name == now.name) {
+            Some(known) => *known = Named { connections: now.connections.or(known.connections), ..now },
+            None => named.push(now),
+        }
+    }
+    if named.is_empty() {
+        return (own, None);
+    }
+    // By the clock of one of them: their samples are those of the interval's end, however late it is looked at.
+    let mut all = ProcessSample { at: named[0].process.at, ..ProcessSample::default() };
+    for ProcessSample { cpu_user, cpu_system, resident_bytes, threads, .. } in named.iter().map(|d| d.process)
+    {
+        all.cpu_user = all.cpu_user + cpu_user;
+        all.cpu_system = all.cpu_system + cpu_system;
+        all.resident_bytes += resident_bytes;
+        all.threads += threads;
+    }
+    all.voluntary_switches = named.iter().map(|driver| driver.process.voluntary_switches).sum();
+    all.involuntary_switches = named.iter().map(|driver| driver.process.involuntary_switches).sum();
+    all.open_files = sum(named.iter().map(|driver| driver.process.open_files));
+    (all, Some(Apart { harness: own, drivers: named }))
+}
+
+/// The sum of all; `None` when one of them is not known.
+fn sum(mut all: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    all.try_fold(0, |sum: u64, one| Some(sum + one?))
+}
+
+/// A probe for each service of a deployment.
+fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
+    let mut machines: Vec<Accounts> = Vec::new();
+    let mut probe = |part: &Started| {
+        let mut accounts = part.running().accounts();
+        let mut is_node = NODES.contains(&part.tier);
+        if accounts.machine {
+            // Of a machine that several parts share, nobody can say what each of them used: the first stands for all.
+            let shared = app.services().filter(|other| other.unit.host == part.unit.host).count() > 1;
+            is_node = is_node && !shared;
+            match machines.contains(&accounts) {
+                true => accounts = Accounts::default(),
+                false => machines.push(accounts.clone()),
+            }
+        }
+        PartProbe::new(&part.name, is_node, &accounts, now)
+    };
+    // Drivers tell of themselves.
+    let parts = app.services().filter(|part| part.tier != deploy::DRIVERS).map(&mut probe);
+    let mut all: Vec<PartProbe> = parts.collect();
+    // What carries the traffic of delayed hosts is a cost of the platform.
+    let carriers = app.site().network().map_or_else(Vec::new, |network| network.carriers());
+    all.extend(carriers.into_iter().map(|(host, pid)| {
+        let accounts = Accounts { pid: Some(pid), ..Accounts::default() };
+        PartProbe::new(&format!("relay-{host}"), false, &accounts, now)
+    }));
+    all
+}
+
+fn marks(parts: &[PartProbe]) -> Vec<PartSample> {
+    parts.iter().map(PartProbe::mark).collect()
+}
+
+/// What all nodes of the application use, as one subject; `None` when nothing is known of any of them.
+fn together<'r>(nodes: impl Iterator<Item = &'r ProbeRow>) -> Option<ProbeRow> {
+    let mut sum: Option<ProbeRow> = None;
+    for node in nodes.filter(|node| node.cores().is_some()) {
+        let empty = || ProbeRow { at_s: node.at_s, subject: "app".into(), ..ProbeRow::default() };
+        let sum = sum.get_or_insert_with(empty);
+        let add =
+            |to: &mut Option<f64>, more: Option<f64>| *to = more.map(|more| to.unwrap_or(0.0) + more).or(*to);
+        let count =
+            |to: &mut Option<u64>, more: Option<u64>| *to = more.map(|more| to.unwrap_or(0) + more).or(*to);
+        add(&mut sum.cpu_user_cores, node.cpu_user_cores);
+        add(&mut sum.cpu_system_cores, node.cpu_system_cores);
+        add(&mut sum.ctx_switches_s, node.ctx_switches_s);
+        count(&mut sum.rss_bytes, node.rss_bytes);
+        count(&mut sum.threads, node.threads);
+        count(&mut sum.fds, node.fds);
+    }
+    sum
 }
 
 fn host_row(at_s: f64, now: &HostSample, before: &HostSample) -> ProbeRow {
@@ -158,14 +293,14 @@ mod tests {
 
     #[test]
     fn memory_is_divided_by_the_most_users_there_have_been() {
-        let mut probes = Probes::new(None, Nanos::ZERO).unwrap();
+        let mut probes = Probes::new(None, Nanos::ZERO, &[]).unwrap();
         let before = probes.mark();
         // Touched, so that it is resident; kept, as an allocator keeps what users leave behind.
         let held = std::hint::black_box(vec![1_u8; 64 << 20]);
-        probes.sample(Nanos::from_secs(1), 999).unwrap();
+        probes.sample(Nanos::from_secs(1), 999, &[]).unwrap();
         assert_eq!(probes.resources(&before, 999, 1).driver_bytes_per_user, None, "too few to say");
-        probes.sample(Nanos::from_secs(2), 8_000).unwrap();
-        probes.sample(Nanos::from_secs(3), 2_000).unwrap();
+        probes.sample(Nanos::from_secs(2), 8_000, &[]).unwrap();
+        probes.sample(Nanos::from_secs(3), 2_000, &[]).unwrap();
         let used = probes.resources(&before, 2_000, 1);
         let grown = used.driver_rss_bytes.unwrap().saturating_sub(probes.driver_rss_before_load);
         assert!(grown >= held.len() as u64 / 2, "{grown}");

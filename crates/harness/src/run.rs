@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use barograph_model::{OpenLoop, Phase};
-use barograph_platform::{Ledger, Platform, Running, Thing};
+use barograph_platform::{Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
 use barograph_record::{
     Entry, ExitCode, Expected, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
 };
@@ -12,6 +12,7 @@ use barograph_spec::Plan;
 
 use crate::check::{Checked, Most, Target};
 use crate::clock::RunClock;
+use crate::deploy::Deployed;
 use crate::kind::Job;
 use crate::{
     DataSet, HarnessError, Screen, Stop, Verified, WorkloadKind, control, deploy, drive, fill, verdict,
@@ -21,8 +22,8 @@ use crate::{
 pub struct World<'w> {
     /// The workload.
     pub kind: Arc<dyn WorkloadKind>,
-    /// Where units are created.
-    pub platform: &'w dyn Platform,
+    /// Where units can be created. The first is this machine itself.
+    pub platforms: &'w [&'w dyn Platform],
     /// The wish to stop.
     pub stop: Stop,
     /// Name of the run.
@@ -49,9 +50,6 @@ pub struct Finished {
     /// Why it did not come to its end.
     pub error: Option<HarnessError>,
 }
-
-/// The folder in which the application keeps what changes, in that of the run.
-const STATE: &str = "state";
 
 /// How long a unit may take to end when asked.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
@@ -177,22 +175,29 @@ impl Run<'_> {
     async fn stages(
         &mut self,
         notes: Vec<String>,
-        app: &mut Option<Box<dyn Running>>,
+        app: &mut Option<Deployed>,
     ) -> Result<Verdict, HarnessError> {
         self.check(notes)?;
         let kind = Arc::clone(&self.world.kind);
         let url = match (self.target.clone(), kind.deployment()) {
-            (Target::There { url }, _) => url,
+            (Target::There { url }, _) => {
+                if deploy::drivers_apart(&self.plan) > 0 {
+                    deploy::deploy(self, None, app).await?;
+                }
+                url
+            }
             (Target::Deployed, Some(deployment)) => {
                 fill::fill(self, deployment).await?;
-                deploy::url(app.insert(deploy::deploy(self, deployment).await?).as_ref())?
+                deploy::deploy(self, Some(deployment), app).await?;
+                app.as_ref().map(Deployed::url).unwrap_or_default()
             }
             (Target::Deployed, None) => return Err(HarnessError::NoData),
         };
         self.tiers(&url).await?;
-        let held = drive::drive(self, app.as_deref(), &url).await?;
-        let verified = self.verify(app.as_deref(), &url).await?;
-        if app.is_some() {
+        let drivers = app.as_ref().map_or_else(Vec::new, deploy::waiting_drivers);
+        let held = drive::drive(self, app.as_ref(), &url, &drivers).await?;
+        let verified = self.verify(app.as_ref(), &url).await?;
+        if matches!(self.target, Target::Deployed) {
             self.collect()?;
         }
         Ok(verdict::conclude(self, &held, verified.as_ref(), &url))
@@ -218,23 +223,22 @@ impl Run<'_> {
     /// else's, and nothing is claimed. An error inside means that nobody can tell.
     async fn verify(
         &mut self,
-        running: Option<&dyn Running>,
+        app: Option<&Deployed>,
         url: &str,
     ) -> Result<Option<Result<Verified, String>>, HarnessError> {
         let kind = Arc::clone(&self.world.kind);
         let Some(deployment) = kind.deployment() else { return Ok(None) };
         self.phase(Phase::Verify, "is the data still right?")?;
         let ended = async {
-            match running {
-                Some(running) => running.wait_exit().await,
-                None => std::future::pending().await,
-            }
+            let Some(app) = app else { return std::future::pending().await };
+            let (part, ended) = app.application_ends().await;
+            (app.called(part), ended)
         };
         let verified = async {
             tokio::select! {
                 biased;
                 verified = deployment.verify(url) => verified,
-                ended = ended => Err(format!("the application ended before: {ended}")),
+                (what, ended) = ended => Err(format!("{what} ended before: {ended}")),
             }
         };
         let verified = self.world.stop.clone().or(verified).await?;
@@ -283,13 +287,13 @@ impl Run<'_> {
 
     /// Stops what runs and removes what was made. A record that cannot be written must not keep the rest from being
     /// removed, so every step is tried; one error is given back, and what is left behind weighs most.
-    async fn remove(&mut self, app: Option<Box<dyn Running>>) -> Result<(), HarnessError> {
+    async fn remove(&mut self, app: Option<Deployed>) -> Result<(), HarnessError> {
         let begun = self.phase(Phase::Remove, "nothing stays behind");
         let stopped = match app {
-            Some(app) => app.stop(GRACE).await.map(drop),
+            Some(app) => app.stop(GRACE).await,
             None => Ok(()),
         };
-        let swept = self.world.platform.sweep(&self.ledger).await;
+        let swept = sweep(self.world.platforms, &self.ledger).await;
         // A ledger that names nothing any more has done its work.
         if self.ledger.left().is_empty() {
             // What cannot be removed is harmless: `clean` reads it and finds nothing.
@@ -305,7 +309,7 @@ impl Run<'_> {
         stopped?;
         let swept = swept?;
         // These folders go with every run; anything else would have been gone if all were well.
-        let expected = [self.folder(STATE), self.folder(control::FOLDER)];
+        let expected = [deploy::SITE, deploy::COMMON, control::FOLDER].map(|name| self.folder(name));
         for thing in &swept.removed {
             if !matches!(thing, Thing::Directory { path } if expected.contains(path)) {
                 self.note(format!("removed {thing}"))?;
@@ -360,12 +364,15 @@ impl Run<'_> {
         self.data.as_ref().ok_or(HarnessError::NoData)
     }
 
-    /// Makes the folder in which the application keeps what changes.
-    pub(crate) fn make_state_dir(&mut self) -> Result<PathBuf, HarnessError> {
-        let path = self.folder(STATE);
-        // The sweep removes it, after the processes that write to it.
-        self.ledger.make_directory(&path)?;
-        Ok(path)
+    /// This machine as a site without hosts of its own, for jobs that come before the deployment.
+    pub(crate) async fn home(&self) -> Result<Box<dyn Site>, HarnessError> {
+        let here = self
+            .world
+            .platforms
+            .first()
+            .ok_or_else(|| HarnessError::NoPlatform { name: "process".into() })?;
+        let spec = SiteSpec { id: "home".into(), folder: self.folder("home"), ..SiteSpec::default() };
+        Ok(here.open(&spec, &self.ledger).await?)
     }
 
     /// A folder in that of the run, as the ledger names it.
@@ -375,16 +382,27 @@ impl Run<'_> {
     }
 
     /// What a unit of this run is made for.
-    pub(crate) fn job(&self, log: &str, state_dir: &Path) -> Result<Job<'_>, HarnessError> {
+    pub(crate) fn job(&self, log: &str) -> Result<Job<'_>, HarnessError> {
         let data = self.data_set()?;
         Ok(Job {
             plan: &self.plan,
             data,
             data_dir: data.dir_in(&self.plan.data.dir),
-            state_dir: state_dir.to_owned(),
             log: self.record.services_dir().join(log),
         })
     }
+}
+
+/// Removes what the ledger still names: first what running processes must be asked for, then processes, then what they
+/// were in.
+pub async fn sweep(platforms: &[&dyn Platform], ledger: &Ledger) -> Result<Swept, LedgerError> {
+    let mut swept = Swept::default();
+    let (asking, others): (Vec<&dyn Platform>, Vec<&dyn Platform>) =
+        platforms.iter().partition(|platform| platform.sweeps_by_asking());
+    for platform in asking.into_iter().chain(others) {
+        swept.append(platform.sweep(ledger).await?);
+    }
+    Ok(swept)
 }
 
 /// An error with all its causes, in one line each.

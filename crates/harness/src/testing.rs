@@ -1,6 +1,7 @@
 //! A workload that answers at once, a platform that makes nothing, and a screen nobody sees.
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use barograph_model::{
     Profile, QosRule, Share, UserId,
 };
 use barograph_platform::{
-    Ended, Facts, Fault, Later, Ledger, LedgerError, Missing, OnLine, Platform, Readiness, Running, Swept,
-    Thing, Unit,
+    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Platform, Readiness, Running,
+    Site, SiteSpec, Swept, Thing, Unit,
 };
 use barograph_record::Fill;
-use barograph_spec::{Connections, DataPlan, Refusal};
+use barograph_services::Flavour;
+use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 
+use crate::topology::{Part, Topology, Value, Work};
 use crate::{
     DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, Live, LoadJob, Progress, Screen,
     SizeInfo, Verified, WorkloadKind,
@@ -125,8 +128,36 @@ impl Deployment for Kind {
         }
         (line == "filled").then(|| FillLine::Filled(Box::new(filled())))
     }
-    fn serve_unit(&self, job: &Job<'_>) -> Unit {
-        unit("serve", job)
+    fn topology(&self, _: &Plan, _: &DataSet) -> Topology {
+        let part = Part {
+            name: "application-1".to_owned(),
+            tier: "application",
+            host: "application-1".to_owned(),
+            work: Work::Service(barograph_services::find("auction").expect("it is a service")),
+            needs: vec![],
+            uses: vec![],
+            values: vec![
+                ("node", Value::Text("one".to_owned())),
+                ("data", Value::Text("/nonexistent".to_owned())),
+            ],
+            limits: Limits::default(),
+        };
+        let front = part.name.clone();
+        Topology {
+            parts: vec![part],
+            front,
+            floating: None,
+            scheme: "http",
+            shared: vec![],
+            files: vec![],
+            flavour: Flavour::Tuned,
+        }
+    }
+    fn job_unit(&self, _: &str, _: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
+        unit("job", job)
+    }
+    fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
     }
     fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
         vec![]
@@ -151,16 +182,8 @@ fn filled() -> Fill {
 }
 
 fn unit(name: &str, job: &Job<'_>) -> Unit {
-    let nowhere = PathBuf::from("/nonexistent");
-    Unit {
-        name: name.to_owned(),
-        program: nowhere.clone(),
-        args: vec![],
-        env: vec![],
-        workdir: nowhere,
-        log: job.log.clone(),
-        ready: Readiness::Exit { timeout: Duration::from_secs(1) },
-    }
+    let ready = Readiness::Exit { timeout: Duration::from_secs(1) };
+    Unit { log: job.log.clone(), ..Unit::new(name, PathBuf::from("/nonexistent"), ready) }
 }
 
 /// A platform whose units are there without being made.
@@ -173,24 +196,14 @@ pub(crate) struct Here {
 
 impl Platform for Here {
     fn name(&self) -> &'static str {
-        "here"
+        "process"
     }
-    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, _: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async { Ok(vec![]) })
     }
-    fn create<'a>(
-        &'a self,
-        unit: &'a Unit,
-        _: &'a Ledger,
-        on_line: OnLine,
-    ) -> Later<'a, Result<Box<dyn Running>, Fault>> {
-        Box::pin(async move {
-            if unit.name == "fill" {
-                on_line("filled");
-            }
-            let there: Box<dyn Running> = Box::new(There { address: self.address });
-            Ok(there)
-        })
+    fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+        let site: Box<dyn Site> = Box::new(HereSite { address: self.address });
+        Box::pin(async { Ok(site) })
     }
     fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
         Box::pin(async move {
@@ -207,6 +220,34 @@ impl Platform for Here {
             }
             Ok(swept)
         })
+    }
+}
+
+struct HereSite {
+    address: Option<SocketAddr>,
+}
+
+impl Site for HereSite {
+    fn address(&self, _: &str) -> Option<IpAddr> {
+        self.address.map(|address| address.ip())
+    }
+    fn port(&self, _: &str, wanted: u16) -> Result<u16, Fault> {
+        Ok(self.address.map_or(wanted, |address| address.port()))
+    }
+    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        Box::pin(async { Ok(vec![]) })
+    }
+    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        Box::pin(async move {
+            if unit.name == "fill" {
+                on_line("filled");
+            }
+            let there: Box<dyn Running> = Box::new(There { address: self.address });
+            Ok(there)
+        })
+    }
+    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+        Box::pin(async { Ok(()) })
     }
 }
 

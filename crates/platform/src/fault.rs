@@ -107,6 +107,38 @@ pub enum Fault {
         #[source]
         source: io::Error,
     },
+    /// A step before the start of a unit failed.
+    #[error("prepare unit `{unit}` with `{step}`: {ended}{log}")]
+    Prepare {
+        /// The unit.
+        unit: String,
+        /// The command.
+        step: String,
+        /// How it ended.
+        ended: Ended,
+        /// What it had to say.
+        log: LogTail,
+    },
+    /// Something was asked of a unit that cannot be done.
+    #[error("{act} unit `{unit}`")]
+    Unit {
+        /// The unit.
+        unit: String,
+        /// What was attempted, as "limit" or "write a file of".
+        act: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A host, a network, an image or another part of a site could not be made, changed or removed.
+    #[error("{act}")]
+    Site {
+        /// What was attempted, as "make network namespace `bgx-app-1`".
+        act: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The unit did not end although it was killed.
     #[error("unit `{unit}` still runs {after:?} after it was killed")]
     WillNotEnd {
@@ -123,8 +155,15 @@ impl Fault {
     pub fn side(&self) -> Side {
         match self {
             Fault::Note { .. } | Fault::OpenLog { .. } => Side::Tool,
-            Fault::EndedEarly { .. } | Fault::NotReady { .. } | Fault::BadReadyLine { .. } => Side::Target,
-            Fault::Start { .. } | Fault::Signal { .. } | Fault::WillNotEnd { .. } => Side::Platform,
+            Fault::EndedEarly { .. }
+            | Fault::NotReady { .. }
+            | Fault::BadReadyLine { .. }
+            | Fault::Prepare { .. } => Side::Target,
+            Fault::Start { .. }
+            | Fault::Signal { .. }
+            | Fault::Unit { .. }
+            | Fault::Site { .. }
+            | Fault::WillNotEnd { .. } => Side::Platform,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The seam to where things run: describe a unit, create it, ready, address, stop; the ledger of what was created.
+//! The seam to where things run: describe hosts and units, create them, ready, address, stop; the ledger of what was
+//! created.
 //!
 //! No platform is known here. A platform writes into the [`Ledger`] before it creates anything, so that whatever a
 //! killed driver leaves behind can be swept later. The crate has no async runtime: futures are boxed.
@@ -8,6 +9,7 @@ mod fault;
 mod ledger;
 mod ready;
 mod seam;
+mod site;
 mod thing;
 mod unit;
 
@@ -15,6 +17,10 @@ pub use ended::Ended;
 pub use fault::{Fault, LogTail, Side};
 pub use ledger::{Entry, Ledger, LedgerError, Left};
 pub use ready::{BadReadyLine, ready_address};
-pub use seam::{Facts, Later, Logs, Missing, OnLine, Pause, Platform, Running, Swept, ignore_lines};
+pub use seam::{
+    Accounts, Facts, Later, Limit, Logs, Machines, Missing, Moved, Network, OnLine, Pause, Platform, Running,
+    Site, Swept, ignore_lines,
+};
+pub use site::{HERE, HostSpec, LinkSpec, SiteSpec};
 pub use thing::{ProcessId, Thing};
-pub use unit::{Readiness, Unit};
+pub use unit::{Ask, Limits, Readiness, Step, StopSignal, Unit, UnitFile, User};

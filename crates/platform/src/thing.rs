@@ -31,6 +31,54 @@ pub enum Thing {
         /// Its absolute path.
         path: PathBuf,
     },
+    /// A control group, by the folder in its hierarchy.
+    Cgroup {
+        /// Its absolute path.
+        path: PathBuf,
+    },
+    /// A network namespace that is mounted under a name in `/run/netns`.
+    Namespace {
+        /// Its name.
+        name: String,
+    },
+    /// A network device of this machine's own namespace.
+    Link {
+        /// Its name.
+        name: String,
+    },
+    /// A mounted file system.
+    Mount {
+        /// Where it is mounted.
+        path: PathBuf,
+    },
+    /// A container engine of our own with everything that it runs.
+    Engine {
+        /// The folder of its files. Every process of the engine names it in its arguments.
+        folder: PathBuf,
+        /// The name of the control group above its containers.
+        group: String,
+    },
+    /// A container of a container engine.
+    Container {
+        /// Where the engine answers, as `unix:///run/docker.sock`.
+        engine: String,
+        /// Its name.
+        name: String,
+    },
+    /// A network of a container engine.
+    ContainerNetwork {
+        /// Where the engine answers.
+        engine: String,
+        /// Its name.
+        name: String,
+    },
+    /// An image of a container engine.
+    Image {
+        /// Where the engine answers.
+        engine: String,
+        /// Its name with its tag.
+        name: String,
+    },
 }
 
 impl fmt::Display for Thing {
@@ -43,6 +91,14 @@ impl fmt::Display for Thing {
                 write!(f, "process of unknown number ({})", program.display())
             }
             Thing::Directory { path } => write!(f, "folder {}", path.display()),
+            Thing::Cgroup { path } => write!(f, "control group {}", path.display()),
+            Thing::Namespace { name } => write!(f, "network namespace {name}"),
+            Thing::Link { name } => write!(f, "network device {name}"),
+            Thing::Mount { path } => write!(f, "mount {}", path.display()),
+            Thing::Engine { folder, .. } => write!(f, "container engine in {}", folder.display()),
+            Thing::Container { engine, name } => write!(f, "container {name} of {engine}"),
+            Thing::ContainerNetwork { engine, name } => write!(f, "container network {name} of {engine}"),
+            Thing::Image { engine, name } => write!(f, "image {name} of {engine}"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{KeptUnit, Resources, Trial};
+use crate::{KeptFault, KeptTopology, KeptUnit, Resources, Trial};
 
 /// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
 ///
@@ -35,6 +35,10 @@ pub enum Entry {
     Note(Note),
     /// The data under the application.
     Fill(Fill),
+    /// The parts that were deployed.
+    Topology(Box<KeptTopology>),
+    /// Something went wrong on purpose.
+    Fault(KeptFault),
     /// What the application stands on.
     Tiers(Tiers),
     /// What the users did in one slice of time.
@@ -426,13 +430,15 @@ pub struct Unknown {
 }
 
 /// Every kind this program knows, as written.
-pub(crate) const KINDS: [&str; 14] = [
+pub(crate) const KINDS: [&str; 16] = [
     "header",
     "phase_started",
     "phase_ended",
     "load_started",
     "note",
     "fill",
+    "topology",
+    "fault",
     "tiers",
     "interval",
     "control",
@@ -448,8 +454,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tiers_are_a_kind_that_is_read() {
-        let kind = serde_json::to_value(Entry::Tiers(Tiers::default())).unwrap()["kind"].clone();
-        assert!(KINDS.contains(&kind.as_str().unwrap()), "{kind}");
+    fn the_tiers_and_the_topology_are_kinds_that_are_read() {
+        let fault =
+            KeptFault { at_s: 1.0, unit: "a-1".into(), act: "kill".into(), took_s: 0.1, failed: None };
+        let entries = [Entry::Tiers(Tiers::default()), Entry::Topology(Box::default()), Entry::Fault(fault)];
+        for entry in entries {
+            let kind = serde_json::to_value(&entry).unwrap()["kind"].clone();
+            assert!(KINDS.contains(&kind.as_str().unwrap()), "{kind}");
+        }
     }
 }

@@ -19,6 +19,7 @@ mod keep;
 mod probe;
 mod reader;
 mod resources;
+mod topology;
 mod window;
 mod writer;
 
@@ -35,5 +36,6 @@ pub use id::{NotARunId, RunId};
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
+pub use topology::{KeptFault, KeptPart, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

@@ -10,7 +10,7 @@ use crate::RecordError;
 pub struct ProbeRow {
     /// Seconds since the run began.
     pub at_s: f64,
-    /// `host`, `driver`, `app`: whose sample it is.
+    /// Whose sample it is: `host`, `driver`, `app` (all nodes of the application together), or the name of a part.
     pub subject: String,
     /// Cores used in user mode since the sample before.
     pub cpu_user_cores: Option<f64>,
@@ -18,6 +18,10 @@ pub struct ProbeRow {
     pub cpu_system_cores: Option<f64>,
     /// Resident memory in bytes; for the host, memory in use.
     pub rss_bytes: Option<u64>,
+    /// Page cache charged to it, in bytes.
+    pub page_cache_bytes: Option<u64>,
+    /// Seconds per second that it waited for its limit of CPU time, summed over cores.
+    pub throttled_s: Option<f64>,
     /// Threads.
     pub threads: Option<u64>,
     /// Open file descriptors.
@@ -28,17 +32,22 @@ pub struct ProbeRow {
     pub net_rx_bytes_s: Option<f64>,
     /// Bytes sent per second.
     pub net_tx_bytes_s: Option<f64>,
+    /// Packets received per second.
+    pub net_rx_packets_s: Option<f64>,
+    /// Packets sent per second.
+    pub net_tx_packets_s: Option<f64>,
     /// Bytes read from disk per second.
     pub disk_read_bytes_s: Option<f64>,
     /// Bytes written to disk per second.
     pub disk_write_bytes_s: Option<f64>,
     /// Share of CPU time taken away by the hypervisor, 0 to 1.
     pub steal_share: Option<f64>,
-    /// Pressure on CPU, `some avg10`, percent.
+    /// Pressure on CPU: part of the time in which something waited for it, percent; of the host over the last 10 s, of a
+    /// part since the sample before.
     pub psi_cpu: Option<f64>,
-    /// Pressure on memory, `some avg10`, percent.
+    /// Pressure on memory, in the same way.
     pub psi_memory: Option<f64>,
-    /// Pressure on disks, `some avg10`, percent.
+    /// Pressure on disks, in the same way.
     pub psi_io: Option<f64>,
     /// TCP segments sent again since the sample before.
     pub tcp_retransmits: Option<u64>,
@@ -60,15 +69,19 @@ type Set = fn(&mut ProbeRow, f64);
 
 /// The columns after `at_s,subject`, in the order they are written. They are read by name, so columns may be
 /// added and moved.
-const COLUMNS: [(&str, Get, Set); 15] = [
+const COLUMNS: [(&str, Get, Set); 19] = [
     ("cpu_user_cores", |r| r.cpu_user_cores, |r, x| r.cpu_user_cores = Some(x)),
     ("cpu_system_cores", |r| r.cpu_system_cores, |r, x| r.cpu_system_cores = Some(x)),
     ("rss_bytes", |r| whole(r.rss_bytes), |r, x| r.rss_bytes = Some(x as u64)),
+    ("page_cache_bytes", |r| whole(r.page_cache_bytes), |r, x| r.page_cache_bytes = Some(x as u64)),
+    ("throttled_s", |r| r.throttled_s, |r, x| r.throttled_s = Some(x)),
     ("threads", |r| whole(r.threads), |r, x| r.threads = Some(x as u64)),
     ("fds", |r| whole(r.fds), |r, x| r.fds = Some(x as u64)),
     ("ctx_switches_s", |r| r.ctx_switches_s, |r, x| r.ctx_switches_s = Some(x)),
     ("net_rx_bytes_s", |r| r.net_rx_bytes_s, |r, x| r.net_rx_bytes_s = Some(x)),
     ("net_tx_bytes_s", |r| r.net_tx_bytes_s, |r, x| r.net_tx_bytes_s = Some(x)),
+    ("net_rx_packets_s", |r| r.net_rx_packets_s, |r, x| r.net_rx_packets_s = Some(x)),
+    ("net_tx_packets_s", |r| r.net_tx_packets_s, |r, x| r.net_tx_packets_s = Some(x)),
     ("disk_read_bytes_s", |r| r.disk_read_bytes_s, |r, x| r.disk_read_bytes_s = Some(x)),
     ("disk_write_bytes_s", |r| r.disk_write_bytes_s, |r, x| r.disk_write_bytes_s = Some(x)),
     ("steal_share", |r| r.steal_share, |r, x| r.steal_share = Some(x)),

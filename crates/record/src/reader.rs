@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::entry::KINDS;
 use crate::{
-    Entry, Expected, Fill, Header, Interrupted, IntervalRow, LogReader, PhaseOutcome, ProbeRow, RecordError,
-    RunId, Tier, Trial, Unknown, VERSION, Verdict, probe,
+    Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptFault, KeptTopology, LogReader,
+    PhaseOutcome, ProbeRow, RecordError, RunId, Tier, Trial, Unknown, VERSION, Verdict, probe,
 };
 
 /// The record of a run, read.
@@ -113,6 +113,17 @@ impl Run {
     pub fn tiers(&self) -> &[Tier] {
         self.last(|e| if let Entry::Tiers(tiers) = e { Some(&tiers.tiers) } else { None })
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// What was deployed; nothing where the target was there already.
+    #[must_use]
+    pub fn topology(&self) -> Option<&KeptTopology> {
+        self.last(|e| if let Entry::Topology(topology) = e { Some(&**topology) } else { None })
+    }
+
+    /// What went wrong on purpose, in the order of time.
+    pub fn faults(&self) -> impl Iterator<Item = &KeptFault> {
+        self.entries.iter().filter_map(|e| if let Entry::Fault(fault) = e { Some(fault) } else { None })
     }
 
     /// The data under the application, where it was made by this program.

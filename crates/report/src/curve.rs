@@ -257,5 +257,6 @@ fn table(run: &Run, points: &[Point<'_>]) -> Grid {
         ]
     });
     let load = load_name(run.unit());
-    Grid::new(&["Trial", load, "Result", "Slowest operation", "Time", "Limit", "Used"], rows.collect())
+    let head = ["Trial", load, "Result", "Slowest operation", "Time", "Limit", "Used"];
+    Grid::new(&head, rows.collect()).with_words(&["Result", "Slowest operation"])
 }

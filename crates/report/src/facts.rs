@@ -51,6 +51,7 @@ pub(crate) fn trials(run: &Run) -> Grid {
         ],
         rows.collect(),
     )
+    .with_words(&["Purpose", "Nearest to its limit", "Result", "Why, and what else"])
 }
 
 /// Broken rules by kind, each with its first operations: `time: Login, Logout and 3 more`.
@@ -102,6 +103,7 @@ pub(crate) fn checks(window: &KeptWindow) -> Grid {
         vec![c.name.clone(), c.found.clone(), c.allowed.clone(), holds.to_owned()]
     });
     Grid::new(&["Check", "Found", "Allowed", "Verdict"], rows.collect())
+        .with_words(&["Found", "Allowed", "Verdict"])
 }
 
 /// The phases with their lengths.
@@ -116,7 +118,7 @@ pub(crate) fn phases(run: &Run) -> Grid {
         let length = p.to_s.map_or_else(|| words::NONE.to_owned(), |to| words::duration(to - p.from_s));
         vec![p.phase, words::clock(p.from_s), length, outcome.to_owned(), p.error.unwrap_or_default()]
     });
-    Grid::new(&["Phase", "Began at", "Took", "Ended", ""], rows.collect())
+    Grid::new(&["Phase", "Began at", "Took", "Ended", ""], rows.collect()).with_words(&["Ended", ""])
 }
 
 /// What the application stood on, tier by tier; `None` when it did not say.
@@ -126,7 +128,8 @@ pub(crate) fn tiers(run: &Run) -> Option<Grid> {
         .iter()
         .map(|tier| vec![tier.tier.clone(), tier.product.clone(), tier.durability.clone()])
         .collect();
-    (!rows.is_empty()).then(|| Grid::new(&["Tier", "Product", "What survives what"], rows))
+    let table = |rows| Grid::new(&["Tier", "Product", "What survives what"], rows);
+    (!rows.is_empty()).then(|| table(rows).with_words(&["Product", "What survives what"]))
 }
 
 /// The data under the application: facts, then rows and bytes by name.

@@ -5,17 +5,30 @@ use barograph_record::{KeptUnit, Run};
 
 use crate::answer::{Answer, answer};
 use crate::operations::OpLine;
-use crate::{ReportError, curve, facts, operations, series, timelines, words};
+use crate::{ReportError, curve, facts, operations, series, timelines, topology, words};
 
-/// A plain table of worded cells.
+/// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
+/// their digits are below each other, unless they are said to hold words.
 pub(crate) struct Grid {
     pub(crate) head: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
+    /// Heads of the columns that hold words.
+    words: &'static [&'static str],
 }
 
 impl Grid {
     pub(crate) fn new(head: &[&str], rows: Vec<Vec<String>>) -> Self {
-        Grid { head: head.iter().map(|h| (*h).to_owned()).collect(), rows }
+        Grid { head: head.iter().map(|h| (*h).to_owned()).collect(), rows, words: &[] }
+    }
+
+    /// The same, with words in the columns of these heads.
+    pub(crate) fn with_words(self, words: &'static [&'static str]) -> Self {
+        Grid { words, ..self }
+    }
+
+    /// Whether the column at this place holds words.
+    pub(crate) fn is_words(&self, at: &usize) -> bool {
+        self.head.get(*at).is_some_and(|head| self.words.contains(&head.as_str()))
     }
 }
 
@@ -66,6 +79,7 @@ struct Page<'a> {
     notes: Vec<(String, String)>,
     fill: Option<(Vec<(String, String)>, Grid)>,
     tiers: Option<Grid>,
+    deployed: Option<topology::Deployed>,
     damage: Vec<String>,
     disclosure: Vec<(String, Vec<(String, String)>)>,
 }
@@ -88,6 +102,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         notes: run.notes().map(|(at, text)| (words::clock(at), text.to_owned())).collect(),
         fill: facts::fill(run),
         tiers: facts::tiers(run),
+        deployed: topology::deployed(run),
         damage: damage(run, &measured),
         disclosure: facts::disclosure(run),
         run,

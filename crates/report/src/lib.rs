@@ -14,10 +14,12 @@ mod operations;
 mod series;
 mod table;
 mod timelines;
+mod topology;
 mod words;
 
 pub use html::render_html;
 pub use table::{terminal_summary, terminal_table};
+pub use topology::topology_text;
 
 /// A report could not be made.
 #[derive(Debug, thiserror::Error)]

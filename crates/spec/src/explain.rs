@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use barograph_model::words::{count, offered, span, users};
 use barograph_model::{LoadUnit, Nanos, SearchBounds, StartOf, Strategy};
 
-use crate::{ArrivalsPlan, Plan};
+use crate::{ArrivalsPlan, DeployPlan, Link, Plan};
 
 /// How long the load of a plan lasts at most, from its start to the end of the drain; fill and start-up come on top.
 #[must_use]
@@ -76,8 +76,17 @@ pub fn explain(plan: &Plan) -> String {
                 0 => " on a free port".to_owned(),
                 port => format!(":{port}"),
             };
-            lines.push(format!("target    the application as a process of its own on 127.0.0.1{port}"));
+            let deploy = &plan.deploy;
+            if deploy.is_embedded() && deploy.platform == "process" {
+                lines.push(format!("target    the application as a process of its own on 127.0.0.1{port}"));
+            } else {
+                lines.extend(deployed(deploy));
+            }
         }
+    }
+    for fault in &plan.faults {
+        let unit = if fault.unit.is_empty() { "everything" } else { &fault.unit };
+        lines.push(format!("fault     {} {unit} at {} of the load", fault.act.name(), span(fault.at)));
     }
     lines.push(format!("record    a new folder in {}", plan.runs.display()));
     let (most, of) = (span(estimate(plan)), if is_trace(plan) { " after the trace" } else { "" });
@@ -87,6 +96,28 @@ pub fn explain(plan: &Plan) -> String {
         writeln!(text, "{line}").expect("writing to memory cannot fail");
     }
     text
+}
+
+fn deployed(deploy: &DeployPlan) -> Vec<String> {
+    let hosts = match (deploy.platform.as_str(), deploy.hosts.as_str()) {
+        ("process", _) => "as processes of this machine",
+        (_, "together") => "all on one host",
+        _ => "each part on a host of its own",
+    };
+    let mut lines = vec![format!(
+        "target    the application deployed like \"{}\" on platform {}, {hosts}, services {}",
+        deploy.like, deploy.platform, deploy.flavour
+    )];
+    let link = deploy.link;
+    if link != Link::default() {
+        let speed = if link.mbit > 0 { format!("{} Mbit/s", link.mbit) } else { "full speed".to_owned() };
+        lines.push(format!(
+            "          links: {speed}, {} ms and {:.2} % loss each way",
+            link.delay.as_secs_f64() * 1e3,
+            link.loss * 100.0
+        ));
+    }
+    lines
 }
 
 /// The window of a trace is as long as the trace, which is not read here.

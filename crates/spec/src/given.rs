@@ -229,6 +229,26 @@ impl Given {
         Some(value)
     }
 
+    /// A word below a list, which has no default; all are allowed when `words` is empty.
+    pub fn listed_word(&mut self, key: &str, words: &[&str]) -> Option<String> {
+        let allowed =
+            if words.is_empty() { "a text".to_owned() } else { format!("one of {}", words.join(", ")) };
+        let known = Known { allowed: allowed.clone(), default: String::new() };
+        let read = |found: &Found| as_text(found).filter(|s| words.is_empty() || words.contains(&s.as_str()));
+        let taken = self.take(key, known, read)?;
+        if taken.is_none() {
+            self.refuse(key, "nothing", &allowed, "give it a value");
+        }
+        taken
+    }
+
+    /// A number with a fraction below a list; 0 when it is left out.
+    pub fn listed_fraction(&mut self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
+        let allowed = format!("a number from {} to {}", range.start(), range.end());
+        let known = Known { allowed, default: String::new() };
+        Some(self.take(key, known, |found| as_fraction(found, &range))?.unwrap_or(0.0))
+    }
+
     /// A time in seconds below a list, with a fraction; it is not kept under a name of its own.
     pub fn seconds(&mut self, key: &str, most: u64, default: Nanos) -> Option<Nanos> {
         let range = 0.0..=most as f64;
@@ -245,6 +265,14 @@ impl Given {
         let taken = self.take(key, Known::new(allowed, default), read)?;
         let value = taken.unwrap_or_else(|| default.to_owned());
         self.keep(key, value.clone());
+        Some(value)
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self, key: &str, default: bool) -> Option<bool> {
+        let known = Known::new("true or false".to_owned(), default);
+        let value = self.take(key, known, |found| found.value.as_bool())?.unwrap_or(default);
+        self.keep(key, value);
         Some(value)
     }
 

@@ -4,19 +4,23 @@
 //! are named in [`plan`](mod@plan) and nowhere else. Every refusal names the file and line, the key, the value, what is
 //! allowed and what to do.
 
+mod deploy;
 mod durations;
 mod explain;
+mod faults;
 mod given;
 mod load;
 pub mod plan;
 mod trace;
 
 pub use barograph_model::{Refusal, Refused};
+pub use deploy::{DeployPlan, Link, PLATFORMS, TIERS, TierLimits};
 pub use explain::{emptying, estimate, explain};
+pub use faults::{FaultAct, FaultPlan};
 pub use given::{Given, Known};
 pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
-    MOST_RATE, MOST_USERS, OpenPlan, Plan, TargetPlan,
+    MOST_RATE, MOST_USERS, OpenPlan, Plan, TargetPlan, TlsPlan,
 };
 pub use trace::trace;
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
 
+use crate::deploy::{DeployPlan, deploy};
+use crate::faults::{FaultPlan, faults};
 use crate::given::Given;
 use crate::load::{LoadPlan, load};
 
@@ -32,6 +34,10 @@ pub struct Plan {
     pub durations: Durations,
     /// The data the application starts with.
     pub data: DataPlan,
+    /// The parts the application is deployed in.
+    pub deploy: DeployPlan,
+    /// What goes wrong on purpose, and when.
+    pub faults: Vec<FaultPlan>,
     /// The application.
     pub target: TargetPlan,
     /// The driver.
@@ -117,11 +123,28 @@ pub struct TargetPlan {
     pub threads: usize,
     /// How long it may take to become ready.
     pub start_timeout: Nanos,
+    /// What is believed about it when its address begins with https.
+    pub tls: TlsPlan,
+}
+
+/// What is believed about a target that is spoken to over TLS; in a scenario the same stands under `[target.tls]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsPlan {
+    /// Is its certificate verified?
+    pub verify: bool,
+    /// A PEM file with the authorities to trust instead of the system's.
+    pub authorities: Option<PathBuf>,
+    /// The name to ask for and to verify, if it is not the address's host.
+    pub server_name: Option<String>,
 }
 
 /// The driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriverPlan {
+    /// Drivers: 1 is this process; more are units of their own, on the platform of the plan.
+    pub count: u32,
+    /// Whether drivers are units also when there is one: `auto` (on platforms whose hosts are apart), `own` or `unit`.
+    pub place: String,
     /// Worker threads; 0 means half the cores (the other half is the application's), at least one, and as many as the
     /// open files of all connections need.
     pub workers: usize,
@@ -171,7 +194,9 @@ pub(crate) fn check(name: &str, g: &mut Given) -> Option<Plan> {
     let runs = g.word("runs", &[], "runs");
     let load = load(g);
     let data = data(g);
-    let target = target(g);
+    let deploy = deploy(g);
+    let faults = faults(g);
+    let target = target(g, workload.as_deref() != Some("scenario"));
     let driver = driver(g);
     let LoadPlan { unit, strategy, durations, open } = load?;
     let driver = driver?;
@@ -187,6 +212,8 @@ pub(crate) fn check(name: &str, g: &mut Given) -> Option<Plan> {
         open,
         durations,
         data: data?,
+        deploy: deploy?,
+        faults: faults?,
         target: target?,
         driver,
         runs: runs?.into(),
@@ -228,25 +255,48 @@ fn data(g: &mut Given) -> Option<DataPlan> {
     Some(DataPlan { size: size?, history: history?, images: images?, dir: dir?.into() })
 }
 
-fn target(g: &mut Given) -> Option<TargetPlan> {
+/// `has_tls`: whether the plan, and not a scenario, says what is believed about a target over TLS.
+fn target(g: &mut Given, has_tls: bool) -> Option<TargetPlan> {
     let url = g.optional_word("target.url", "where the target answers, as in \"http://127.0.0.1:8080\"");
     let port = g.number("target.port", 0..=65_535, 0);
     let threads = g.number("target.threads", 0..=1_024, 0);
     let start = g.number("target.start_timeout_s", 1..=3_600, 60);
+    let tls = tls(g, has_tls);
     Some(TargetPlan {
         url: url?,
         port: port? as u16,
         threads: threads? as usize,
         start_timeout: Nanos::from_secs(start?),
+        tls: tls?,
     })
 }
 
+fn tls(g: &mut Given, belongs: bool) -> Option<TlsPlan> {
+    for key in ["target.tls.verify", "target.tls.authorities", "target.tls.server_name"] {
+        g.only_with(key, belongs, "workload = \"auction\"; a scenario has a [target.tls] of its own");
+    }
+    let verify = g.flag("target.tls.verify", true);
+    let authorities = g.optional_word(
+        "target.tls.authorities",
+        "a PEM file with the authorities to trust, as in \"ca.pem\"",
+    );
+    let server_name = g.optional_word("target.tls.server_name", "the name in the target's certificate");
+    Some(TlsPlan { verify: verify?, authorities: authorities?.map(PathBuf::from), server_name: server_name? })
+}
+
 fn driver(g: &mut Given) -> Option<DriverPlan> {
+    let count = g.number("driver.count", 1..=64, 1);
+    let place = g.word("driver.place", &["auto", "own", "unit"], "auto");
     let workers = g.number("driver.workers", 0..=256, 0);
     let connections = g.word("driver.connections", &["auto", "keep", "close"], "auto");
     let timeout = g.number("driver.timeout_s", 1..=3_600, 60);
     let interval = g.number("driver.interval_ms", 100..=60_000, 1_000);
+    if place.as_deref() == Some("own") && count.is_some_and(|count| count > 1) {
+        g.refuse("driver.place", "\"own\"", "\"auto\" or \"unit\" with several drivers", "leave it out");
+    }
     Some(DriverPlan {
+        count: count? as u32,
+        place: place?,
         workers: workers? as usize,
         connections: match connections?.as_str() {
             "keep" => Connections::Keep,

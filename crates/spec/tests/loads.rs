@@ -1,7 +1,7 @@
 //! Open loops, paths and targets in plans, right and wrong, with the whole text of refusals.
 
 use barograph_model::{LoadPath, LoadStep, LoadUnit, Nanos, StartOf, Strategy};
-use barograph_spec::{ArrivalsPlan, OpenPlan, Plan, explain, read};
+use barograph_spec::{ArrivalsPlan, OpenPlan, Plan, TlsPlan, explain, read};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
@@ -182,6 +182,18 @@ fn a_target_and_a_scenario_are_kept_and_told() {
          min 30 s of load\n"
     );
     assert!(refused("", &["scenario=x.toml"]).contains("only with workload = \"scenario\""));
+}
+
+#[test]
+fn what_is_believed_of_a_target_is_kept_and_a_scenario_says_it_itself() {
+    let text = "[target.tls]\nverify = false\nauthorities = \"ca.pem\"\n";
+    let first = plan(text, &[]);
+    let tls = TlsPlan { verify: false, authorities: Some("ca.pem".into()), server_name: None };
+    assert_eq!((&first.target.tls, &plan("", &[]).target.tls.verify), (&tls, &true));
+    assert_eq!(plan(&first.resolved, &[]).target.tls, tls);
+    let scenario = ["workload=scenario", "scenario=x.toml"];
+    assert!(refused(text, &scenario).contains("a scenario has a [target.tls] of its own"));
+    assert!(!plan("", &scenario).resolved.contains("tls.verify"));
 }
 
 #[test]

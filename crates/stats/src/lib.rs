@@ -7,6 +7,8 @@ pub mod judge;
 mod part;
 pub mod search;
 pub mod steady;
+mod wire;
 
 pub use interval::{Histogram, Interval, OpStats};
 pub use part::Part;
+pub use wire::Damaged;

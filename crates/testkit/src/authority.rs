@@ -24,6 +24,7 @@ pub struct Authority {
 pub struct Identity {
     certificate: CertificateDer<'static>,
     key: Arc<PrivateKeyDer<'static>>,
+    pem: [String; 2],
 }
 
 impl Authority {
@@ -73,11 +74,18 @@ impl Authority {
         Ok(Identity {
             certificate: certificate.der().clone(),
             key: Arc::new(PrivatePkcs8KeyDer::from(key.serialize_der()).into()),
+            pem: [certificate.pem(), key.serialize_pem()],
         })
     }
 }
 
 impl Identity {
+    /// The certificate and its key, each as the text of a PEM file, for a program that reads files.
+    #[must_use]
+    pub fn pem(&self) -> &[String; 2] {
+        &self.pem
+    }
+
     /// Settings of a TLS server that shows this certificate and offers these protocols by ALPN.
     pub(crate) fn config(&self, alpn: &[&str]) -> io::Result<ServerConfig> {
         // Named, not taken from the process: a test must not depend on what another crate installed.

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Duration;
 
-use barograph_platform::{Ledger, Platform, Readiness, Unit, ignore_lines};
+use barograph_platform::{Ledger, Platform, Readiness, SiteSpec, Unit, ignore_lines};
 use barograph_platform_process::ProcessPlatform;
 
 #[tokio::main(flavor = "current_thread")]
@@ -13,16 +13,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [ledger, log, script] = &args[..] else { return Err("wanted: LEDGER LOG SCRIPT".into()) };
     let ledger = Ledger::open(ledger)?;
+    let site = ProcessPlatform.open(&SiteSpec::default(), &ledger).await?;
     let unit = Unit {
-        name: "example".to_owned(),
-        program: "/bin/sh".into(),
         args: vec!["-c".to_owned(), script.clone()],
-        env: Vec::new(),
-        workdir: "/".into(),
         log: log.into(),
-        ready: Readiness::StdoutLine { timeout: Duration::from_secs(20) },
+        ..Unit::new("example", "/bin/sh".into(), Readiness::StdoutLine { timeout: Duration::from_secs(20) })
     };
-    let running = ProcessPlatform.create(&unit, &ledger, ignore_lines()).await?;
+    let running = site.create(&unit, ignore_lines()).await?;
     let pid = running.pid().ok_or("a process has a number")?;
     writeln!(std::io::stdout(), "{pid}")?;
     running.wait_exit().await;

@@ -1,20 +1,40 @@
 //! Units as child processes of this machine.
 //!
+//! All hosts of a site are the machine itself, unless somebody who has made real ones says how a command gets there
+//! ([`Local::with_host`]): the namespace platform and the agent inside virtual machines build on that.
+//!
 //! A unit leads its own process group, so that a Ctrl-C in the terminal reaches the driver alone and a signal to the
-//! unit reaches all its children. A driver that is killed takes its units along in two ways: a unit's stdin is a pipe
-//! that only the driver holds, so a unit that watches stdin (ours do) sees its end and stops; any other is removed by
-//! [`Platform::sweep`], which finds it by the ledger.
+//! unit reaches its children. Children may leave that group, so the end of a unit is made exact by a control group of
+//! its own, or else by a process namespace; see [`Hold`]. A driver that is killed takes its units along in two ways: a
+//! unit's stdin is a pipe that only the driver holds, so a unit that watches stdin (ours do) sees its end and stops;
+//! any other is removed by [`Platform::sweep`], which finds it by the ledger.
 
+mod answer;
+mod bytes;
+mod command;
 mod create;
+mod folders;
+mod groups;
+mod held;
 mod lines;
+mod local;
+mod log;
+mod ports;
 mod preflight;
 mod proc_fs;
 mod running;
+mod start;
 mod sweep;
+mod wait;
+mod watch;
 
 use barograph_platform::{
-    Facts, Fault, Later, Ledger, LedgerError, Missing, OnLine, Platform, Running, Swept, Unit,
+    Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept,
 };
+
+pub use answer::until_answered;
+pub use held::Hold;
+pub use local::{HostOn, Local};
 
 /// Runs units as child processes. Needs a tokio runtime with time and I/O switched on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,19 +45,14 @@ impl Platform for ProcessPlatform {
         "process"
     }
 
-    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
-        Box::pin(async move { preflight::look(unit) })
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+        Box::pin(async move { preflight::of_site(site) })
     }
 
-    fn create<'a>(
-        &'a self,
-        unit: &'a Unit,
-        ledger: &'a Ledger,
-        on_line: OnLine,
-    ) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
         Box::pin(async move {
-            let process = create::create(unit, ledger, on_line).await?;
-            Ok(Box::new(process) as Box<dyn Running>)
+            let local = Local::open(site, ledger).with_folder()?;
+            Ok(Box::new(local) as Box<dyn Site>)
         })
     }
 

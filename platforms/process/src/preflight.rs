@@ -1,39 +1,188 @@
-//! Looks whether a unit could be started, without starting it.
+//! Looks whether a site could be opened and a unit started, without making anything.
 
 use std::path::Path;
 
-use barograph_platform::{Facts, Missing, Unit};
+use barograph_cgroup::{Controller, Hierarchies};
+use barograph_platform::{Facts, Limits, Missing, Readiness, SiteSpec, Unit, User};
 use rustix::fs::{Access, access};
+use rustix::process::geteuid;
 
-/// Checks program, working folder and the folder of the log.
-pub(crate) fn look(unit: &Unit) -> Result<Facts, Missing> {
-    let missing = |what: String, hint: &str| Err(Missing { what, hint: hint.to_owned() });
-    let program = &unit.program;
-    if !program.is_absolute() {
-        return missing(
-            format!("program `{}` has no absolute path", program.display()),
-            "give its whole path",
-        );
+use crate::held::{Hold, OPTION};
+
+/// Folders of programs that the commands before a unit come from.
+const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// A site of the process platform: hosts are the machine itself, so they can have no links of their own.
+pub(crate) fn of_site(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+    let mut missing = Vec::new();
+    for host in spec.hosts.iter().filter(|host| !host.link.is_plain()) {
+        missing.push(Missing {
+            what: format!(
+                "host `{}` wants a link of its own, and child processes share this machine's",
+                host.name
+            ),
+            hint: "use platform `namespace`, or leave the link out".to_owned(),
+        });
     }
-    if !program.is_file() {
-        return missing(format!("program `{}` is not there", program.display()), "build or install it");
+    let full = std::fs::read_dir(&spec.folder).is_ok_and(|mut entries| entries.next().is_some());
+    if full {
+        missing.push(Missing {
+            what: format!("the site's folder `{}` is not empty", spec.folder.display()),
+            hint: "remove what is in it, or name another".to_owned(),
+        });
     }
-    if access(program, Access::EXEC_OK).is_err() {
-        let hint = format!("chmod +x {}", program.display());
-        return missing(format!("program `{}` may not be executed", program.display()), &hint);
+    let mut facts = vec![("platform".to_owned(), "process".to_owned())];
+    match of_local(spec) {
+        Ok(more) => facts.extend(more),
+        Err(more) => missing.extend(more),
     }
-    for folder in [Some(unit.workdir.as_path()), unit.log.parent()].into_iter().flatten() {
-        // A log without a folder lies in the current one, which is there.
-        if folder != Path::new("") && !folder.is_dir() {
-            return missing(format!("folder `{}` is not there", folder.display()), "make it first");
+    if missing.is_empty() { Ok(facts) } else { Err(missing) }
+}
+
+/// What any site on this machine needs.
+pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+    let mut missing = Vec::new();
+    if let Some(value) = spec.option(OPTION)
+        && !["control-group", "namespace", "mark"].contains(&value)
+    {
+        let hint = "set it to control-group, namespace or mark, or leave it out".to_owned();
+        missing.push(Missing { what: format!("option `{OPTION}` cannot be `{value}`"), hint });
+    }
+    let hold = Hold::choose(spec);
+    if let Some(wanted) = spec.option(OPTION)
+        && wanted != hold.name()
+        && missing.is_empty()
+    {
+        missing.push(cannot_hold(wanted));
+    }
+    for host in &spec.hosts {
+        if let Err(more) = limits(&format!("host `{}`", host.name), &host.limits, &hold) {
+            missing.push(more);
         }
     }
-    Ok(vec![
-        ("platform".to_owned(), "process".to_owned()),
-        (
-            "isolation".to_owned(),
-            "none: units share cores, memory, disk and network with the driver".to_owned(),
+    if missing.is_empty() { Ok(facts(&hold, spec)) } else { Err(missing) }
+}
+
+fn cannot_hold(wanted: &str) -> Missing {
+    let (what, hint) = match Hierarchies::find() {
+        Err(why) if wanted == "control-group" => (why.to_string(), "see the message".to_owned()),
+        _ => (
+            "no namespaces of processes for this user".to_owned(),
+            "run as root, or `sysctl -w user.max_user_namespaces=10000`".to_owned(),
         ),
-        ("program".to_owned(), program.display().to_string()),
-    ])
+    };
+    Missing { what: format!("units cannot be held together by `{wanted}`: {what}"), hint }
+}
+
+fn facts(hold: &Hold, spec: &SiteSpec) -> Facts {
+    let limited: Vec<&str> =
+        spec.hosts.iter().filter(|host| !host.limits.is_none()).map(|host| host.name.as_str()).collect();
+    let (together, limits) = match hold {
+        Hold::ControlGroup(hierarchies) => {
+            let can = |controller, name| hierarchies.can(controller).then_some(name);
+            let names: Vec<&str> = [
+                can(Controller::Cpu, "CPU time"),
+                can(Controller::CpuSet, "cores"),
+                can(Controller::Memory, "memory"),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            (format!("control groups: {}", hierarchies.describe()), names.join(", "))
+        }
+        Hold::Namespace => ("namespaces of processes".to_owned(), "cores".to_owned()),
+        Hold::Mark => ("process groups and a mark in the environment".to_owned(), "cores".to_owned()),
+    };
+    let limited = if limited.is_empty() { "none".to_owned() } else { limited.join(", ") };
+    [
+        (
+            "isolation",
+            "none: units share cores, memory, disk and network with the driver, up to their limits",
+        ),
+        ("units are held together by", &together),
+        ("limits that can be set", &limits),
+        ("hosts with limits", &limited),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+/// Whether these limits can be set.
+fn limits(whose: &str, limits: &Limits, hold: &Hold) -> Result<(), Missing> {
+    let Hold::ControlGroup(hierarchies) = hold else { return limits_without_groups(whose, limits) };
+    let wanted = [
+        (limits.cpus.is_some(), Controller::Cpu, "CPU time", "cpu"),
+        (!limits.cpu_set.is_empty(), Controller::CpuSet, "cores", "cpuset"),
+        (limits.memory_bytes.is_some(), Controller::Memory, "memory", "memory"),
+    ];
+    match wanted.iter().find(|(wanted, controller, ..)| *wanted && !hierarchies.can(*controller)) {
+        Some((_, _, what, name)) => Err(Missing {
+            what: format!("the {what} of {whose} cannot be limited: no controller `{name}` for us"),
+            hint: format!("run as root, or `systemd-run --user --scope -p Delegate={name}`"),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Without control groups only cores can be chosen.
+pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), Missing> {
+    if limits.cpus.is_some() || limits.memory_bytes.is_some() {
+        let why = Hierarchies::find().err().map_or("they are switched off".to_owned(), |why| why.to_string());
+        return Err(Missing {
+            what: format!("CPU time and memory of {whose} cannot be limited without control groups ({why})"),
+            hint: "run as root, or leave the limits out".to_owned(),
+        });
+    }
+    if limits.cpu_set.is_empty() { Ok(()) } else { program_of_system("taskset", "util-linux") }
+}
+
+fn program_of_system(name: &str, package: &str) -> Result<(), Missing> {
+    if FOLDERS.iter().any(|folder| access(Path::new(folder).join(name), Access::EXEC_OK).is_ok()) {
+        return Ok(());
+    }
+    Err(Missing {
+        what: format!("program `{name}` is not there"),
+        hint: format!("apt-get install -y {package}"),
+    })
+}
+
+/// Checks program, folders, limits and user of a unit.
+pub(crate) fn of_unit(unit: &Unit, hold: &Hold) -> Result<Facts, Missing> {
+    program(&unit.program)?;
+    for step in &unit.prepare {
+        program(&step.program)?;
+    }
+    // A unit's working folder is made when it has files.
+    let workdir = unit.files.is_empty().then_some(unit.workdir.as_path());
+    for folder in [workdir, unit.log.parent()].into_iter().flatten() {
+        // A log without a folder lies in the current one, which is there.
+        if folder != Path::new("") && !folder.is_dir() {
+            let what = format!("folder `{}` is not there", folder.display());
+            return Err(Missing { what, hint: "make it first".to_owned() });
+        }
+    }
+    limits(&format!("unit `{}`", unit.name), &unit.limits, hold)?;
+    if unit.user == User::NotRoot && geteuid().is_root() {
+        program_of_system("unshare", "util-linux")?;
+    }
+    if matches!(unit.ready, Readiness::Answers { address, .. } if address.port() == 0) {
+        let what = format!("unit `{}` is to be asked at port 0", unit.name);
+        return Err(Missing { what, hint: "give it a port".to_owned() });
+    }
+    Ok(vec![("program".to_owned(), unit.program.display().to_string())])
+}
+
+fn program(program: &Path) -> Result<(), Missing> {
+    let missing = |what: String, hint: String| Err(Missing { what, hint });
+    let name = program.display();
+    if !program.is_absolute() {
+        return missing(format!("program `{name}` has no absolute path"), "give its whole path".to_owned());
+    }
+    if !program.is_file() {
+        return missing(format!("program `{name}` is not there"), "build or install it".to_owned());
+    }
+    if access(program, Access::EXEC_OK).is_err() {
+        return missing(format!("program `{name}` may not be executed"), format!("chmod +x {name}"));
+    }
+    Ok(())
 }

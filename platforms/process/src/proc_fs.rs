@@ -1,7 +1,7 @@
-//! What `/proc` says about a process: since when it runs, and whether it carries a mark of ours.
+//! What `/proc` says about a process: since when it runs, whose child it is, and whether it carries a mark of ours.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use barograph_platform::{Entry, Ledger, ProcessId};
 use rustix::io::Errno;
@@ -35,16 +35,48 @@ fn start_ticks(stat: &str) -> Option<u64> {
 /// All living processes that carry `mark`, this one apart.
 pub(crate) fn marked(mark: &str) -> Vec<u32> {
     let wanted = format!("{MARK}={mark}");
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
-    let carries = |dir: &Path| {
-        let environ = fs::read(dir.join("environ")).unwrap_or_default();
+    let carries = |pid: &u32| {
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environ.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
     };
-    numbers
-        .filter(|&pid| pid != std::process::id() && carries(Path::new(&format!("/proc/{pid}"))))
-        .filter(|&pid| identify(pid).is_some())
-        .collect()
+    numbers().into_iter().filter(carries).filter(|&pid| identify(pid).is_some()).collect()
+}
+
+/// The numbers of all processes, this one apart.
+fn numbers() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    numbers.filter(|&pid| pid != std::process::id()).collect()
+}
+
+/// The children of a process that its first thread started.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_ascii_whitespace().filter_map(|number| number.parse().ok()).collect()
+}
+
+/// The name of the namespace of processes in which `pid` lives; an ended process has none.
+pub(crate) fn namespace(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
+}
+
+/// The same for its children, when they live in one of their own.
+pub(crate) fn namespace_of_children(pid: u32) -> Option<PathBuf> {
+    let inner = fs::read_link(format!("/proc/{pid}/ns/pid_for_children")).ok()?;
+    (namespace(pid)? != inner).then_some(inner)
+}
+
+/// All living processes of a namespace.
+pub(crate) fn in_namespace(name: &Path) -> Vec<u32> {
+    let inside = |pid: &u32| namespace(*pid).as_deref() == Some(name) && identify(*pid).is_some();
+    numbers().into_iter().filter(inside).collect()
+}
+
+/// The words of the command that a process runs; none for an ended process.
+pub(crate) fn command_line(pid: u32) -> Vec<Vec<u8>> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+    if bytes.is_empty() { Vec::new() } else { bytes.split(|b| *b == 0).map(<[u8]>::to_vec).collect() }
 }
 
 /// Signals the process group that `pid` leads. A group that is gone is fine.

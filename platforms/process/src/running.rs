@@ -1,74 +1,59 @@
-//! One unit that runs: its end, its stop, its pause, its log.
+//! One unit that runs: its end, its stop, its pause, its limits, its log.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_platform::{Ended, Entry, Fault, Later, Ledger, LogTail, Logs, Pause, Running};
+use barograph_platform::{
+    Accounts, Ended, Fault, Later, Limit, Limits, LogTail, Logs, Pause, Running, StopSignal, Unit,
+};
 use rustix::process::Signal;
-use tokio::process::{Child, ChildStdin};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::proc_fs::signal_group;
+use crate::held::Held;
+use crate::log::log_tail;
 
 /// A killed process ends as soon as the kernel lets go of it; only a stuck disk takes longer than this.
-const KILL_WAIT: Duration = Duration::from_secs(10);
-
-/// Lines shown of the log of a unit that failed.
-pub(crate) const SHOWN_LINES: usize = 20;
-
-/// The part of a log that is looked at for its last lines.
-const TAIL_BYTES: u64 = 32 * 1024;
+const KILL_WAIT: Duration = Duration::from_secs(15);
 
 /// A unit as a process.
 #[derive(Debug)]
 pub(crate) struct Process {
-    pub(crate) name: String,
-    pub(crate) pid: u32,
-    pub(crate) log: PathBuf,
+    name: String,
+    held: Arc<Held>,
+    log: PathBuf,
+    stop: Signal,
     pub(crate) address: Option<SocketAddr>,
-    pub(crate) ended: watch::Receiver<Option<Ended>>,
-}
-
-/// What the watcher of a process needs to own.
-pub(crate) struct Watched {
-    pub(crate) child: Child,
-    pub(crate) stdin: Option<ChildStdin>,
-    pub(crate) pid: u32,
-    pub(crate) ledger: Ledger,
-    pub(crate) entry: Entry,
-}
-
-/// Waits for the end of a process, ends what is left of its group, notes that and tells everybody.
-pub(crate) async fn watch_process(mut watched: Watched, tell: watch::Sender<Option<Ended>>) {
-    let ended = match watched.child.wait().await {
-        Ok(status) => Ended::from(status),
-        Err(error) => Ended::Unknown(error.to_string()),
-    };
-    // The leader's number is free now, but a group keeps it busy while it has members, and numbers go round slowly.
-    let group = signal_group(watched.pid, Signal::KILL);
-    // What cannot be noted stays in the ledger, and the next sweep finds it gone.
-    if group.is_ok() {
-        let _ = watched.ledger.removed(watched.entry);
-    }
-    drop(watched.stdin);
-    let _ = tell.send(Some(ended));
+    ended: watch::Receiver<Option<Ended>>,
 }
 
 impl Process {
-    fn ended_already(&self) -> bool {
+    pub(crate) fn new(unit: &Unit, held: Arc<Held>, ended: watch::Receiver<Option<Ended>>) -> Self {
+        let stop = match unit.stop {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+            StopSignal::Quit => Signal::QUIT,
+        };
+        Process { name: unit.name.clone(), held, log: unit.log.clone(), stop, address: None, ended }
+    }
+
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    pub(crate) fn ended_already(&self) -> bool {
         self.ended.borrow().is_some()
     }
 
-    fn signal(&self, signal: Signal, act: &'static str) -> Result<(), Fault> {
+    /// Does something to a unit that has not ended.
+    fn act(&self, act: &'static str, how: impl Fn(&Held) -> io::Result<()>) -> Result<(), Fault> {
         if self.ended_already() {
             return Ok(());
         }
-        let failed = |source: io::Error| Fault::Signal { unit: self.name.clone(), act, source };
-        signal_group(self.pid, signal).map_err(failed)
+        how(&self.held).map_err(|source| Fault::Signal { unit: self.name.clone(), act, source })
     }
 
     pub(crate) async fn until_ended(&self) -> Ended {
@@ -80,15 +65,16 @@ impl Process {
     }
 
     pub(crate) async fn end_now(&self) -> Result<Ended, Fault> {
-        self.signal(Signal::KILL, "kill")?;
+        self.act("kill", Held::kill)?;
         let late = |_| Fault::WillNotEnd { unit: self.name.clone(), after: KILL_WAIT };
         timeout(KILL_WAIT, self.until_ended()).await.map_err(late)
     }
 
     async fn end_with_grace(&self, grace: Duration) -> Result<Ended, Fault> {
-        self.signal(Signal::TERM, "stop")?;
-        // A paused process takes no notice of a request until it goes on.
-        self.signal(Signal::CONT, "resume")?;
+        self.act("stop", |held| held.ask(self.stop))?;
+        // A paused process takes no notice of a request until it goes on. One that cannot be resumed has ended in the
+        // meantime, or is killed when its grace is over.
+        let _ = self.act("resume", Held::resume);
         match timeout(grace, self.until_ended()).await {
             Ok(ended) => Ok(ended),
             Err(_) => self.end_now().await,
@@ -102,7 +88,7 @@ impl Running for Process {
     }
 
     fn pid(&self) -> Option<u32> {
-        Some(self.pid)
+        Some(self.held.program().unwrap_or(self.held.leader))
     }
 
     fn address(&self) -> Option<SocketAddr> {
@@ -121,6 +107,11 @@ impl Running for Process {
         Box::pin(self.end_now())
     }
 
+    fn accounts(&self) -> Accounts {
+        let cgroups = self.held.holding.group().map(|group| group.paths()).unwrap_or_default();
+        Accounts { cgroups, pid: self.pid(), machine: false }
+    }
+
     fn pausing(&self) -> Option<&dyn Pause> {
         Some(self)
     }
@@ -128,15 +119,40 @@ impl Running for Process {
     fn logs(&self) -> Option<&dyn Logs> {
         Some(self)
     }
+
+    fn limiting(&self) -> Option<&dyn Limit> {
+        self.held.holding.group().is_some().then_some(self as &dyn Limit)
+    }
 }
 
 impl Pause for Process {
     fn pause(&self) -> Result<(), Fault> {
-        self.signal(Signal::STOP, "pause")
+        self.act("pause", Held::pause)
     }
 
     fn resume(&self) -> Result<(), Fault> {
-        self.signal(Signal::CONT, "resume")
+        self.act("resume", Held::resume)
+    }
+}
+
+impl Limit for Process {
+    fn limit(&self, limits: &Limits) -> Result<(), Fault> {
+        let failed = |source: barograph_cgroup::Error| Fault::Unit {
+            unit: self.name.clone(),
+            act: "limit".to_owned(),
+            source: source.into(),
+        };
+        let Some(group) = self.held.holding.group().filter(|_| !self.ended_already()) else { return Ok(()) };
+        group.set_limits(&to_group(limits)).map_err(failed)
+    }
+}
+
+/// The same limits in the words of control groups.
+pub(crate) fn to_group(limits: &Limits) -> barograph_cgroup::Limits {
+    barograph_cgroup::Limits {
+        cpus: limits.cpus,
+        cpu_set: limits.cpu_set.clone(),
+        memory_bytes: limits.memory_bytes,
     }
 }
 
@@ -149,41 +165,6 @@ impl Logs for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // Nobody is left to hear of a failure; the ledger still names the process then.
-        let _ = self.signal(Signal::KILL, "kill");
-    }
-}
-
-/// The last `lines` lines of the file; a log that cannot be read has none.
-pub(crate) fn log_tail(log: &Path, lines: usize) -> LogTail {
-    let read = || -> io::Result<(bool, Vec<u8>)> {
-        let mut file = File::open(log)?;
-        let length = file.metadata()?.len();
-        let skipped = length.saturating_sub(TAIL_BYTES);
-        file.seek(SeekFrom::Start(skipped))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-        Ok((skipped > 0, bytes))
-    };
-    let Ok((cut, bytes)) = read() else { return LogTail::default() };
-    let text = String::from_utf8_lossy(&bytes);
-    // When the beginning was skipped, the first line is a piece of one.
-    let whole: Vec<&str> = text.lines().skip(usize::from(cut)).collect();
-    LogTail(whole[whole.len().saturating_sub(lines)..].iter().map(|&l| l.to_owned()).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_tail_is_the_last_whole_lines() {
-        let dir = tempfile::tempdir().unwrap();
-        let log = dir.path().join("log");
-        assert_eq!(log_tail(&log, 3), LogTail::default(), "no file, no lines");
-        std::fs::write(&log, "a\nb\nc\nd").unwrap();
-        assert_eq!(log_tail(&log, 2).0, ["c", "d"]);
-        assert_eq!(log_tail(&log, 9).0.len(), 4);
-        std::fs::write(&log, format!("{}\nend\n", "x".repeat(40_000))).unwrap();
-        assert_eq!(log_tail(&log, 9).0, ["end"], "a piece of a line is not shown");
+        let _ = self.act("kill", Held::kill);
     }
 }

@@ -1,11 +1,14 @@
 //! Removes what a ledger still names.
 
+use std::path::Path;
 use std::time::Duration;
 
+use barograph_cgroup::{kill_folder, remove_folder};
 use barograph_platform::{Ledger, LedgerError, Left, ProcessId, Swept, Thing};
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::groups::PREFIX;
 use crate::proc_fs::{identify, mark, marked, signal_group, signal_one};
 
 /// A killed process is given this long to end.
@@ -34,6 +37,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
                     (_, Err(error)) => Fate::Failed(with_cause(&error)),
                 }
             }
+            Thing::Cgroup { path } => end_group(path).await,
             // Made by another kind of platform, which sweeps it.
             _ => continue,
         };
@@ -76,6 +80,29 @@ async fn end_process(id: Option<ProcessId>, mark: &str) -> Fate {
         }
         if timeout_at(deadline, sleep(LOOK_EVERY)).await.is_err() {
             return Fate::Failed(format!("it still runs {END_WAIT:?} after it was killed"));
+        }
+    }
+}
+
+/// Kills what is in a group and in those below it, and removes them. One that does not look like ours is left alone:
+/// the ledger may be from another machine.
+async fn end_group(path: &Path) -> Fate {
+    let ours = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
+    if !path.is_dir() {
+        return Fate::AlreadyGone;
+    }
+    if !ours || !path.join("cgroup.procs").exists() {
+        return Fate::Failed("it is no control group of ours".to_owned());
+    }
+    let deadline = Instant::now() + END_WAIT;
+    loop {
+        let ended = kill_folder(path).and_then(|()| remove_folder(path, Duration::ZERO));
+        let Err(error) = ended else { return Fate::Removed };
+        if timeout_at(deadline, sleep(LOOK_EVERY)).await.is_err() {
+            return Fate::Failed(match std::error::Error::source(&error) {
+                Some(cause) => format!("{error}: {cause}"),
+                None => error.to_string(),
+            });
         }
     }
 }

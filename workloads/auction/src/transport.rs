@@ -1,10 +1,12 @@
-//! How requests reach the application: over HTTP, or, in simulated time, by a call in the same process.
+//! How requests reach the application: over HTTP, with TLS or without, or, in simulated time, by a call in the same
+//! process.
 
 use std::future::Future;
-use std::net::SocketAddr;
 use std::rc::Rc;
 
-use barograph_http::{Answer, Client, Connections, Event, EventStream, Fault, Policy, Request, Resolved};
+use barograph_http::{
+    Answer, Client, Connections, Event, EventStream, Fault, Options, Policy, Protocol, Request, Resolved, Tls,
+};
 use barograph_model::UserId;
 
 use crate::{CONNECTIONS_PER_USER, News};
@@ -43,7 +45,7 @@ pub trait Feed: 'static {
     fn next(&mut self) -> impl Future<Output = Result<Option<Event<'_>>, Fault>>;
 }
 
-/// Real HTTP/1.1 over keep-alive connections of the user's own.
+/// Real HTTP/1.1 over keep-alive connections of the user's own, over TLS when the address begins with https.
 pub struct Http {
     client: Rc<Client>,
     keeping: Keeping,
@@ -78,11 +80,17 @@ impl Keeping {
 const FOLLOWED_PER_USER: f64 = 1.65;
 
 impl Http {
-    /// To the application at `to`.
+    /// How the application is spoken to, with this trust in it when it is over TLS.
     #[must_use]
-    pub fn new(to: SocketAddr, keeping: Keeping) -> Self {
+    pub fn options(tls: Tls) -> Options {
         let policy = Policy::PerUser(CONNECTIONS_PER_USER);
-        Http { client: Client::new(&Resolved::at(to, policy)), keeping }
+        Options { protocol: Protocol::Http1, policy, tls, ..Options::default() }
+    }
+
+    /// To the application at `to`, which has these [`Http::options`].
+    #[must_use]
+    pub fn new(to: &Resolved, keeping: Keeping) -> Self {
+        Http { client: Client::new(to), keeping }
     }
 }
 

@@ -43,16 +43,20 @@ const QUEUE: &str = "every queue has a bound";
 const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("crates/engine/src/handle.rs", "the start of the load, from which the engine's clock counts"),
     ("crates/harness/src/clock.rs", "the run's clock: when phases start and end"),
+    ("crates/harness/src/fleet/clock.rs", "the clock of a driver, which its harness holds against its own"),
     ("crates/auction/src/clock.rs", "the application's clock"),
     ("crates/auction/src/fill/mod.rs", "states how long a fill took"),
+    ("platforms/container/src/deadline.rs", "deadlines of what a container engine was asked to do"),
     ("platforms/process/src/sweep.rs", "the deadline of a process that was told to stop"),
     ("crates/cli/src/terminal.rs", "remaining time and refresh of the screen"),
     ("xtask/src/steps.rs", "times the steps of a maintainer's command"),
 ];
 
 /// Where the time of day is read.
-const TIME_OF_DAY_PLACES: &[(&str, &str)] =
-    &[("crates/harness/src/clock.rs", "the run's clock: the wall clock is held against the monotonic one")];
+const TIME_OF_DAY_PLACES: &[(&str, &str)] = &[
+    ("crates/harness/src/clock.rs", "the run's clock: the wall clock is held against the monotonic one"),
+    ("platforms/vm/src/clock.rs", "the clocks of guests are set by it"),
+];
 
 const BANS: &[Ban] = &[
     clock(&["Instant", "now"], MONOTONIC_PLACES),

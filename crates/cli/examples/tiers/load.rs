@@ -204,6 +204,13 @@ impl Outcome {
         }
     }
 
+    /// Cells of a table: verdict, operations a second, worst operation, failures, data checks.
+    pub(crate) fn cells(&self) -> [String; 5] {
+        let checks = if self.checks { "held" } else { "did not hold" };
+        let ops_s = format!("{:.0}", self.ops_s());
+        [self.word.to_owned(), ops_s, self.worst(), self.failures(), checks.to_owned()]
+    }
+
     /// Operations a second that ended well.
     pub(crate) fn ops_s(&self) -> f64 {
         self.trial.window.throughput

@@ -86,14 +86,8 @@ fn run(ground: &Ground, options: &Options, size: usize) -> anyhow::Result<Vec<St
     let cores = cores.unwrap_or_else(|| read(&meter, &stand.processes(&nodes, Some(&proxy)), from));
     let outcome = load.end()?;
     outcome.say_reasons();
-    cells.extend([
-        outcome.word.to_owned(),
-        format!("{:.0}", outcome.ops_s()),
-        outcome.worst(),
-        outcome.failures(),
-        if outcome.checks { "held" } else { "did not hold" }.to_owned(),
-        words(&cores),
-    ]);
+    cells.extend(outcome.cells());
+    cells.push(words(&cores));
     Ok(cells)
 }
 

@@ -82,13 +82,6 @@ fn cells(outcome: &Outcome, cores: &[(String, f64)]) -> Vec<String> {
     let mut all = cores.to_vec();
     all.extend(outcome.trial.resources.driver_cores.map(|cores| ("driver".to_owned(), cores)));
     outcome.say_reasons();
-    vec![
-        outcome.word.to_owned(),
-        format!("{:.0}", outcome.ops_s()),
-        outcome.worst(),
-        outcome.failures(),
-        if outcome.checks { "held" } else { "did not hold" }.to_owned(),
-        words(&all),
-        format!("{:.0}", f64::from(outcome.trial.window.users) / of_nodes),
-    ]
+    let users = format!("{:.0}", f64::from(outcome.trial.window.users) / of_nodes);
+    outcome.cells().into_iter().chain([words(&all), users]).collect()
 }

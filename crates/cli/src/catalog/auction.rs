@@ -1,42 +1,78 @@
 //! The auction workload and application, as the harness wants a kind of workload.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_auction::fill::{FillPlan, Marker};
 use barograph_auction::sizes::{self, Factors};
 use barograph_auction_api::StoreView;
 use barograph_engine::{Runnable, runnable};
+use barograph_harness::fleet::SentFile;
+use barograph_harness::topology::Topology;
 use barograph_harness::{
     DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, LoadJob, SizeInfo, Verified, WorkloadKind,
 };
+use barograph_http::{Resolved, Target, Tls, Verify};
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Readiness, Unit};
 use barograph_record::{Count, Figure, Fill, Tier};
-use barograph_spec::{Connections, DataPlan, Refusal};
+use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused};
 use barograph_workload_auction::{Auction, Http, Keeping, News, VERSION, ops, profile};
 
+use super::reach;
+use super::scenario::because;
+use super::topology::{self, Certificate};
 use crate::commands::fill::Line;
+use crate::commands::serve::{ask_check, ask_health};
 
 /// The auction.
 pub(crate) struct AuctionKind {
     /// How users hear of bids in the profile that a plan asks for.
     news: News,
+    /// What is believed about an application that is spoken to over TLS.
+    tls: Tls,
+    /// The certificate of a web tier that this program deploys itself.
+    certificate: Option<Certificate>,
 }
 
 impl AuctionKind {
     /// As its default profile has it.
-    pub(crate) const DEFAULT: AuctionKind = AuctionKind { news: News::Polled };
+    pub(crate) const DEFAULT: AuctionKind = AuctionKind {
+        news: News::Polled,
+        tls: Tls { authorities: None, verify: Verify::Peer, server_name: None },
+        certificate: None,
+    };
+
+    /// As a plan has it.
+    pub(crate) fn of_plan(plan: &Plan) -> Result<Self, Refused> {
+        let kind = AuctionKind::of_profile(&plan.profile);
+        if !plan.deploy.tls || plan.target.url.is_some() {
+            return Ok(AuctionKind { tls: trust(plan)?, ..kind });
+        }
+        let certificate = Certificate::new().map_err(|why| no_certificate(plan, &why))?;
+        let tls = Tls {
+            authorities: Some(certificate.pem.as_bytes().into()),
+            verify: Verify::Peer,
+            server_name: Some(certificate.name.to_owned()),
+        };
+        Ok(AuctionKind { tls, certificate: Some(certificate), ..kind })
+    }
 
     /// As the profile of this name has it. One that does not exist is refused when the plan is checked.
-    pub(crate) fn of_profile(name: &str) -> Self {
-        profile::news(name).map_or(AuctionKind::DEFAULT, |news| AuctionKind { news })
+    fn of_profile(name: &str) -> Self {
+        let news = profile::news(name).unwrap_or(AuctionKind::DEFAULT.news);
+        AuctionKind { news, ..AuctionKind::DEFAULT }
     }
 }
 
 /// Filling the largest published size takes hours on a slow disk; a job that takes longer is stuck.
 const FILL_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
+
+/// How long a connection for a question may take to come about.
+const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the application holds a long poll without news; its OpenAPI document says the same. A stream of events has
 /// news as often.
@@ -86,12 +122,19 @@ impl WorkloadKind for AuctionKind {
         Some(LONGEST_POLL)
     }
 
+    /// The authorities that drivers are to trust, under the name that the certificate has.
+    fn files(&self) -> Result<Vec<SentFile>, HarnessError> {
+        let name = PathBuf::from(self.tls.server_name.clone().unwrap_or_default());
+        Ok(self.tls.authorities.iter().map(|pem| (name.clone(), Arc::clone(pem))).collect())
+    }
+
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
-        let address = address(job.url)?;
+        let target = reached(job.url, self.tls.clone(), job.plan.driver.timeout.into());
+        let target = target.map_err(|why| HarnessError::Unreachable { url: job.url.to_owned(), why })?;
         let keeping = keeping(job.plan.driver.connections);
         let max_users = job.data.ok_or(HarnessError::NoData)?.max_users;
         let news = self.news;
-        Ok(runnable(move || Auction::new(Http::new(address, keeping), max_users).hearing(news)))
+        Ok(runnable(move || Auction::new(Http::new(&target, keeping), max_users).hearing(news)))
     }
 }
 
@@ -126,12 +169,15 @@ impl Deployment for AuctionKind {
         let factor =
             |name: &str| job.data.factors.iter().find(|f| f.0 == name).map_or(1.0, |f| f.1).to_string();
         let args = [
-            ("--data", absolute(&job.data_dir)),
+            ("--data", topology::absolute(&job.data_dir).display().to_string()),
             ("--size", job.data.size.clone()),
             ("--history", factor("history")),
             ("--images", factor("images")),
             ("--seed", job.plan.seed.to_string()),
         ];
+        let args = ["--supervised".to_owned()]
+            .into_iter()
+            .chain(args.into_iter().flat_map(|(key, value)| [key.to_owned(), value]));
         unit("fill", args, job, Readiness::Exit { timeout: FILL_TIMEOUT })
     }
 
@@ -144,14 +190,27 @@ impl Deployment for AuctionKind {
         }
     }
 
-    fn serve_unit(&self, job: &Job<'_>) -> Unit {
-        let args = [
-            ("--data", absolute(&job.data_dir)),
-            ("--state", absolute(&job.state_dir)),
-            ("--listen", format!("127.0.0.1:{}", job.plan.target.port)),
-            ("--threads", job.plan.target.threads.to_string()),
-        ];
-        unit("serve", args, job, Readiness::StdoutLine { timeout: job.plan.target.start_timeout.into() })
+    fn topology(&self, plan: &Plan, data: &DataSet) -> Topology {
+        topology::topology(plan, data, self.certificate.as_ref())
+    }
+
+    fn job_unit(&self, _: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
+        let options = ["data", "relational", "events", "images"];
+        let args: Vec<(&str, String)> =
+            options.iter().filter_map(|name| Some((*name, words.get(*name)?.clone()))).collect();
+        let args = args.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
+        unit("load", args, job, Readiness::Exit { timeout: FILL_TIMEOUT })
+    }
+
+    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
+        Box::pin(async move {
+            let health = self.ask(url, ask_health).await?;
+            if health.ready {
+                Ok(())
+            } else {
+                Err(health.trouble.unwrap_or_else(|| "it is not ready yet".to_owned()))
+            }
+        })
     }
 
     fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf> {
@@ -160,9 +219,7 @@ impl Deployment for AuctionKind {
 
     fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
         Box::pin(async move {
-            let target = address(url).map_err(|why| why.to_string())?;
-            let asked = tokio::task::spawn_blocking(move || crate::commands::serve::ask_health(target)).await;
-            let health = asked.map_err(|e| e.to_string())??;
+            let health = self.ask(url, ask_health).await?;
             let tier = |store: StoreView| Tier {
                 tier: store.tier.name().to_owned(),
                 product: store.product,
@@ -174,26 +231,64 @@ impl Deployment for AuctionKind {
 
     fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>> {
         Box::pin(async move {
-            let target = address(url).map_err(|why| why.to_string())?;
-            let asked = tokio::task::spawn_blocking(move || crate::commands::serve::ask_check(target)).await;
-            let report = asked.map_err(|e| e.to_string())??;
+            let report = self.ask(url, ask_check).await?;
             Ok(Verified { ok: report.ok, findings: report.findings })
         })
     }
 }
 
-/// The address in a URL. The name in it is resolved before any clock starts.
-fn address(url: &str) -> Result<SocketAddr, HarnessError> {
-    let unreachable = |why: Box<dyn std::error::Error + Send + Sync>| HarnessError::Unreachable {
-        url: url.to_owned(),
-        why,
+impl AuctionKind {
+    /// Asks the application at `url` something, on a thread that may block.
+    async fn ask<T: Send + 'static>(
+        &self,
+        url: &str,
+        question: fn(&Resolved) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let (url, tls) = (url.to_owned(), self.tls.clone());
+        let asking = move || {
+            let target = reached(&url, tls, ASK_TIMEOUT).map_err(|why| format!("{why}{}", because(&*why)))?;
+            question(&target)
+        };
+        tokio::task::spawn_blocking(asking).await.map_err(|why| why.to_string())?
+    }
+}
+
+/// The application at a URL, at those of its addresses where it answers. Blocks.
+fn reached(url: &str, tls: Tls, timeout: Duration) -> Result<Resolved, Box<dyn Error + Send + Sync>> {
+    let target = Target::parse(url, &Http::options(tls))?.resolve()?;
+    reach::answering(&target, timeout)
+}
+
+fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refused {
+    Refused(vec![Refusal {
+        place: plan.place("deploy.tls").to_owned(),
+        key: "deploy.tls".to_owned(),
+        value: "true".to_owned(),
+        allowed: format!("false, as no certificate could be made here ({why})"),
+        remedy: "deploy without TLS".to_owned(),
+    }])
+}
+
+/// What a plan believes about the target.
+fn trust(plan: &Plan) -> Result<Tls, Refused> {
+    const KEY: &str = "target.tls.authorities";
+    let said = &plan.target.tls;
+    let read = |file: &PathBuf| {
+        reach::certificates(&plan.file_of(KEY, file)).map_err(|why| {
+            Refused(vec![Refusal {
+                place: plan.place(KEY).to_owned(),
+                key: KEY.to_owned(),
+                value: format!("{:?}", file.display().to_string()),
+                allowed: format!("a PEM file ({why:#})"),
+                remedy: "name the file of the authority that signed the target's certificate".to_owned(),
+            }])
+        })
     };
-    let host = url.strip_prefix("http://").map(|rest| rest.split('/').next().unwrap_or(rest));
-    let host = host.ok_or_else(|| {
-        unreachable("the auction speaks http:// with its port, as in http://127.0.0.1:8080".into())
-    })?;
-    let found = host.to_socket_addrs().map_err(|why| unreachable(why.into()))?.next();
-    found.ok_or_else(|| unreachable("the name has no address".into()))
+    Ok(Tls {
+        authorities: said.authorities.as_ref().map(read).transpose()?,
+        verify: if said.verify { Verify::Peer } else { Verify::Nothing },
+        server_name: said.server_name.clone(),
+    })
 }
 
 fn keeping(connections: Connections) -> Keeping {
@@ -230,24 +325,16 @@ fn rows_of(rows: &barograph_auction::fill::Rows) -> u64 {
     rows.users + rows.auctions + rows.items + rows.high_bids + rows.bids + rows.attendance + rows.images
 }
 
-/// This program as a unit: one of its own commands.
-fn unit<const N: usize>(verb: &str, args: [(&str, String); N], job: &Job<'_>, ready: Readiness) -> Unit {
-    let mut all = vec![verb.to_owned(), "auction".to_owned(), "--supervised".to_owned()];
-    all.extend(args.into_iter().flat_map(|(key, value)| [key.to_owned(), value]));
+/// This program as a job: one of its own commands.
+fn unit(verb: &str, args: impl IntoIterator<Item = String>, job: &Job<'_>, ready: Readiness) -> Unit {
+    // A program that cannot find itself is refused by the platform's preflight with this name.
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
     Unit {
-        name: format!("auction {verb}"),
-        // A program that cannot find itself is refused by the platform's preflight with this name.
-        program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
-        args: all,
-        env: Vec::new(),
+        args: [verb.to_owned(), "auction".to_owned()].into_iter().chain(args).collect(),
         workdir: job.log.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned),
         log: job.log.clone(),
-        ready,
+        ..Unit::new(&format!("auction {verb}"), program, ready)
     }
-}
-
-fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 /// A marker as the record keeps it.

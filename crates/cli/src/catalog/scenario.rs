@@ -1,10 +1,12 @@
 //! Workloads that are made of a scenario file, as the harness wants a kind of workload.
 
+use std::cell::RefCell;
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_engine::Runnable;
+use barograph_harness::fleet::{FleetError, SentFile};
 use barograph_harness::{Checked, HarnessError, LoadJob, WorkloadKind};
 use barograph_http::Target;
 use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
@@ -28,6 +30,8 @@ pub(crate) struct ScenarioKind {
     profile: &'static str,
     /// Where it says its target is.
     target: Option<String>,
+    /// Its own file and those that it names; nothing for one that is in no file.
+    files: Vec<PathBuf>,
     reasons: Arc<Mutex<Reasons>>,
 }
 
@@ -42,6 +46,7 @@ impl ScenarioKind {
                 format!("{scheme}://{}{}", url.authority(), url.base)
             }),
             scenario: Arc::new(scenario),
+            files: Vec::new(),
             reasons: Reasons::shared(),
         }
     }
@@ -113,7 +118,7 @@ impl Failures {
 }
 
 /// The causes of an error, behind colons.
-fn because(why: &dyn Error) -> String {
+pub(super) fn because(why: &dyn Error) -> String {
     let mut text = String::new();
     let mut next = why.source();
     while let Some(cause) = next {
@@ -167,13 +172,22 @@ impl WorkloadKind for ScenarioKind {
         None
     }
 
+    fn files(&self) -> Result<Vec<SentFile>, HarnessError> {
+        let read = |path: &PathBuf| match std::fs::read(path) {
+            Ok(bytes) => Ok((path.clone(), bytes.into())),
+            Err(why) => Err(FleetError::ReadFile { path: path.clone(), why }.into()),
+        };
+        self.files.iter().map(read).collect()
+    }
+
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
         let unreachable =
             |why: Box<dyn Error + Send + Sync>| HarnessError::Unreachable { url: job.url.to_owned(), why };
         let target = Target::parse(job.url, &barograph_workload_scenario::reach(&self.scenario.target))
             .map_err(|why| unreachable(why.into()))?;
         let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
-        reach::once(&resolved, self.scenario.target.connect_timeout.into()).map_err(unreachable)?;
+        let timeout = self.scenario.target.connect_timeout.into();
+        let resolved = reach::answering(&resolved, timeout).map_err(unreachable)?;
         let how = How { clock: time_of_day, reasons: Arc::clone(&self.reasons) };
         let ready = barograph_workload_scenario::runnable(Arc::clone(&self.scenario), resolved, how);
         ready.map_err(|why| self.refused(&why))
@@ -206,7 +220,14 @@ pub(super) fn of_plan(plan: &Plan) -> Result<ScenarioKind, Refused> {
             format!("a file that can be read, looked for at {} ({why})", path.display()),
         )
     })?;
-    read(&path.display().to_string(), &text).map(ScenarioKind::new)
+    // Drivers elsewhere are sent what was read, under the same paths.
+    let files = RefCell::new(vec![path.clone()]);
+    let noted = |file: &Path| {
+        files.borrow_mut().push(file.to_owned());
+        std::fs::read(file)
+    };
+    let scenario = barograph_scenario::read(&path.display().to_string(), &text, &noted)?;
+    Ok(ScenarioKind { files: files.into_inner(), ..ScenarioKind::new(scenario) })
 }
 
 /// Reads and checks a scenario with the files it names.

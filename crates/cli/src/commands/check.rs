@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use barograph_harness::{Checked, HarnessError, Target};
+use barograph_platform::Missing;
 use barograph_record::ExitCode;
 
 use super::{Done, Failed};
@@ -57,6 +58,16 @@ pub(crate) fn describe(checked: &Checked, found: &Found) -> String {
             dir.display()
         ));
     }
+    if let (Target::Deployed, Some(data), Some(deployment)) =
+        (&checked.target, &checked.data, found.kind.deployment())
+    {
+        let topology = barograph_harness::whole(deployment.topology(&checked.plan, data), &checked.plan);
+        if topology.parts.len() > 1 {
+            text.push('\n');
+            text.push_str(&barograph_report::topology_text(&topology.outline(&checked.plan.deploy.platform)));
+            text.push('\n');
+        }
+    }
     for note in &checked.notes {
         text.push_str(&format!("note      {note}\n"));
     }
@@ -71,6 +82,27 @@ pub(crate) fn check(args: &RunArgs) -> Done {
         text.push('\n');
         text.push_str(&told::scenario(scenario.scenario()));
     }
+    let missing = missing(&checked, &found)?;
+    for Missing { what, hint } in &missing {
+        text.push_str(&format!("\nmissing   {what}\n  to do:   {hint}"));
+    }
     terminal::result(text.trim_end());
-    Ok(ExitCode::Fine)
+    Ok(if missing.is_empty() { ExitCode::Fine } else { ExitCode::Refused })
+}
+
+/// What this machine lacks for the deployment of a plan; nothing is missing where nothing is deployed.
+pub(crate) fn missing(checked: &Checked, found: &Found) -> Result<Vec<Missing>, Failed> {
+    let (Target::Deployed, Some(data), Some(deployment)) =
+        (&checked.target, &checked.data, found.kind.deployment())
+    else {
+        return Ok(Vec::new());
+    };
+    let platform = catalog::platform(&checked.plan).map_err(HarnessError::Refused)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("start a runtime")
+        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    let topology = barograph_harness::whole(deployment.topology(&checked.plan, data), &checked.plan);
+    Ok(runtime.block_on(barograph_harness::missing(&topology, platform, &checked.plan)))
 }

@@ -1,12 +1,36 @@
 //! `barograph clean`: removes whatever interrupted runs left, by their ledgers.
 
+use std::path::Path;
+use std::time::Duration;
+
 use anyhow::Context;
 use barograph_platform::{Ledger, LedgerError};
 use barograph_record::ExitCode;
+use tokio::runtime::Runtime;
 
 use super::{Done, Failed};
 use crate::args::CleanArgs;
 use crate::{catalog, terminal};
+
+/// A child that a killed program had just started holds the ledger until it runs its own program.
+const RELEASED_WITHIN: Duration = Duration::from_secs(1);
+
+/// How often it is tried until then.
+const TRY_EVERY: Duration = Duration::from_millis(50);
+
+/// Opens a ledger; one that stays in use belongs to a run that goes on.
+fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
+    let retry = async {
+        loop {
+            match Ledger::open(path) {
+                Err(LedgerError::InUse { .. }) => tokio::time::sleep(TRY_EVERY).await,
+                opened => return opened,
+            }
+        }
+    };
+    let within = runtime.block_on(async { tokio::time::timeout(RELEASED_WITHIN, retry).await });
+    within.unwrap_or_else(|_| Ledger::open(path))
+}
 
 /// Sweeps every ledger in the folder of records. Safe to repeat.
 pub(crate) fn clean(args: &CleanArgs) -> Done {
@@ -23,25 +47,34 @@ pub(crate) fn clean(args: &CleanArgs) -> Done {
         if !path.exists() {
             continue;
         }
-        let ledger = match Ledger::open(&path) {
+        let ledger = match open(&path, &runtime) {
             Ok(ledger) => ledger,
             Err(LedgerError::InUse { .. }) => {
                 running += 1;
                 terminal::result(&format!("{id}: still running, left alone"));
                 continue;
             }
-            Err(why) => return Err(Failed::new(ExitCode::PlatformFault, why)),
-        };
-        for platform in catalog::PLATFORMS {
-            let swept = runtime.block_on(platform.sweep(&ledger));
-            let swept = swept.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
-            found += swept.removed.len() + swept.already_gone.len();
-            swept.removed.iter().for_each(|t| terminal::result(&format!("{id}: removed {t}")));
-            swept.already_gone.iter().for_each(|t| terminal::result(&format!("{id}: was gone already: {t}")));
-            for (thing, why) in &swept.failed {
+            Err(why) => {
+                // The other runs are swept all the same.
                 left += 1;
-                terminal::result(&format!("{id}: could not remove {thing}: {why}"));
+                terminal::complain(&why.into());
+                continue;
             }
+        };
+        let swept = match runtime.block_on(barograph_harness::sweep(catalog::platforms(), &ledger)) {
+            Ok(swept) => swept,
+            Err(why) => {
+                left += 1;
+                terminal::complain(&why.into());
+                continue;
+            }
+        };
+        found += swept.removed.len() + swept.already_gone.len();
+        left += swept.failed.len();
+        swept.removed.iter().for_each(|t| terminal::result(&format!("{id}: removed {t}")));
+        swept.already_gone.iter().for_each(|t| terminal::result(&format!("{id}: was gone already: {t}")));
+        for (thing, why) in &swept.failed {
+            terminal::result(&format!("{id}: could not remove {thing}: {why}"));
         }
         if ledger.left().is_empty() {
             std::fs::remove_file(&path)

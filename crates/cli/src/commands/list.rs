@@ -10,7 +10,8 @@ use crate::{catalog, terminal};
 pub(crate) fn list(args: &ListArgs) -> Done {
     match args.what {
         Listed::Workloads => workloads(),
-        Listed::Platforms => catalog::PLATFORMS.iter().for_each(|p| terminal::result(p.name())),
+        Listed::Platforms => catalog::platforms().iter().for_each(|p| terminal::result(p.name())),
+        Listed::Services => services(),
         Listed::Sizes => sizes(),
         Listed::Plans => plans(),
         Listed::Scenarios => scenarios(),
@@ -34,6 +35,16 @@ fn workloads() {
     }
     terminal::result("scenario  users as small programs in a file, on any HTTP service");
     terminal::result("  `barograph list scenarios` shows files, `barograph new scenario` writes one");
+}
+
+fn services() {
+    for service in barograph_services::all() {
+        let here = match service.missing() {
+            None => service.version().unwrap_or_else(|_| "version unknown".to_owned()),
+            Some(_) => format!("not here; {}", service.install()),
+        };
+        terminal::result(&format!("{:<12} {:<22} {here}", service.name(), service.title()));
+    }
 }
 
 fn sizes() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use barograph_harness::{Checked, Finished, Screen, Stop, StopHandle, World};
+use barograph_harness::{Checked, Finished, HarnessError, Screen, Stop, StopHandle, World};
 use barograph_model::Nanos;
 use barograph_record::{ExitCode, Run, RunId};
 
@@ -18,6 +18,9 @@ use crate::terminal::{self, Terminal};
 pub(crate) fn run(args: &RunArgs) -> Done {
     let (checked, found) = check::load(args)?;
     terminal::say(check::describe(&checked, &found).trim_end());
+    if let Some(missing) = check::missing(&checked, &found)?.into_iter().next() {
+        return Err(HarnessError::Missing(missing).into());
+    }
     warn_of_debug_builds();
     let start = Start::now();
     let mut screen = Terminal::new();
@@ -74,11 +77,11 @@ impl Start {
         let command = std::env::args().collect::<Vec<_>>().join(" ");
         let world = World {
             kind: Arc::clone(&found.kind),
-            platform: catalog::PLATFORMS[0],
+            platforms: catalog::platforms(),
             stop: self.heard,
             id: self.id,
             started_at: self.at,
-            tool: format!("barograph {} ({})", env!("CARGO_PKG_VERSION"), env!("BAROGRAPH_COMMIT")),
+            tool: super::drive::tool(),
             disclosure: disclosure::disclosure(&checked, found, &command),
             command,
         };

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use barograph_auction::fill::Marker;
 use barograph_auction::{Limits, Peers, Place, Role, Secret, ServeConfig, Stores};
 use barograph_auction_api::{CheckReport, Health, routes};
-use barograph_http::{Client, Method, Policy, Request, Resolved};
+use barograph_http::{Client, Method, Request, Resolved};
 use barograph_record::ExitCode;
 use serde::de::DeserializeOwned;
 
@@ -185,23 +185,24 @@ pub(crate) fn when_input_ends(then: impl FnOnce() + Send + 'static) {
 }
 
 /// Asks the application at `target` whether its data is right. Blocks.
-pub(crate) fn ask_check(target: SocketAddr) -> Result<CheckReport, String> {
+pub(crate) fn ask_check(target: &Resolved) -> Result<CheckReport, String> {
     ask_within(target, routes::check)
 }
 
 /// Asks the application at `target` how it is. Blocks.
-pub(crate) fn ask_health(target: SocketAddr) -> Result<Health, String> {
+pub(crate) fn ask_health(target: &Resolved) -> Result<Health, String> {
     ask_within(target, routes::health)
 }
 
 fn ask_within<T: DeserializeOwned + Send + 'static>(
-    target: SocketAddr,
+    target: &Resolved,
     path: fn() -> String,
 ) -> Result<T, String> {
+    let target = target.clone();
     // The client knows no clock: its thread is left behind when it takes too long.
     let (answer, asked) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || {
-        let said = barograph_reactor::block_on(ask(target, path())).map_err(anyhow::Error::new).flatten();
+        let said = barograph_reactor::block_on(ask(&target, path())).map_err(anyhow::Error::new).flatten();
         // Nobody waits any more when the time is over.
         let _ = answer.send(said);
     });
@@ -211,8 +212,8 @@ fn ask_within<T: DeserializeOwned + Send + 'static>(
     }
 }
 
-async fn ask<T: DeserializeOwned>(target: SocketAddr, path: String) -> anyhow::Result<T> {
-    let connections = Client::new(&Resolved::at(target, Policy::PerUser(1))).user(0);
+async fn ask<T: DeserializeOwned>(target: &Resolved, path: String) -> anyhow::Result<T> {
+    let connections = Client::new(target).user(0);
     let request = Request { method: Method::GET, path: format_args!("{path}"), headers: &[], body: None };
     let answer = connections.send(&request).await?;
     // A node that is not ready says why, in the same form.

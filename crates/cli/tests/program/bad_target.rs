@@ -123,5 +123,5 @@ fn a_target_whose_process_ends_ends_the_run() {
         why.phase == "warm-up" && why.cause.starts_with("the application ended in mid-run: exit code 101"),
         "{why:?}"
     );
-    assert!(run.complete && run.damage.is_empty() && !finished.dir.join("state").exists());
+    assert!(run.complete && run.damage.is_empty() && !finished.dir.join("site").exists());
 }

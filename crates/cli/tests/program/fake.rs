@@ -1,22 +1,26 @@
 //! The auction's users against a target that misbehaves as a script says, in this process.
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_engine::{Runnable, runnable};
+use barograph_harness::topology::{Part, Topology, Value, Work};
 use barograph_harness::{
     DataSet, Deployment, FillLine, Finished, HarnessError, Job, LoadJob, Machine, Progress, Screen, SizeInfo,
     Stop, Verified, WorkloadKind, World,
 };
+use barograph_http::{Target, Tls};
 use barograph_model::{Behaviours, OpSpec, Phase, Profile};
 use barograph_platform::{
-    Ended, Facts, Fault, Later, Ledger, LedgerError, Missing, OnLine, Platform, Readiness, Running, Swept,
-    Unit,
+    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Platform, Readiness, Running,
+    Site, SiteSpec, Swept, Unit,
 };
 use barograph_record::{Fill, RunId};
-use barograph_spec::{Connections, DataPlan, Refusal};
+use barograph_services::Flavour;
+use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 use barograph_testkit::{Script, Server};
 use barograph_workload_auction::{Auction, Http, Keeping, ops, profile};
 use tokio::sync::watch;
@@ -28,16 +32,7 @@ pub(crate) struct Kind;
 
 fn unit(name: &str, job: &Job<'_>) -> Unit {
     let ready = Readiness::Exit { timeout: Duration::from_secs(1) };
-    let nothing = Path::new("/nonexistent").to_owned();
-    Unit {
-        name: name.to_owned(),
-        program: nothing.clone(),
-        args: vec![],
-        env: vec![],
-        workdir: nothing,
-        log: job.log.clone(),
-        ready,
-    }
+    Unit { log: job.log.clone(), ..Unit::new(name, PathBuf::from("/nonexistent"), ready) }
 }
 
 impl WorkloadKind for Kind {
@@ -70,8 +65,8 @@ impl WorkloadKind for Kind {
     }
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
         let max_users = job.data.unwrap().max_users;
-        let target: SocketAddr = job.url.strip_prefix("http://").unwrap().parse().unwrap();
-        Ok(runnable(move || Auction::new(Http::new(target, Keeping::BetweenOperations), max_users)))
+        let target = Target::parse(job.url, &Http::options(Tls::default())).unwrap().resolve().unwrap();
+        Ok(runnable(move || Auction::new(Http::new(&target, Keeping::BetweenOperations), max_users)))
     }
 }
 
@@ -110,8 +105,32 @@ impl Deployment for Kind {
     fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
         vec![]
     }
-    fn serve_unit(&self, job: &Job<'_>) -> Unit {
-        unit("serve", job)
+    fn topology(&self, _: &Plan, _: &DataSet) -> Topology {
+        let part = Part {
+            name: "application-1".to_owned(),
+            tier: "application",
+            host: "app-1".to_owned(),
+            work: Work::Service(barograph_services::find("auction").unwrap()),
+            needs: vec![],
+            uses: vec![],
+            values: vec![("data", Value::Text("/nonexistent".to_owned()))],
+            limits: Limits::default(),
+        };
+        Topology {
+            front: part.name.clone(),
+            floating: None,
+            parts: vec![part],
+            scheme: "http",
+            shared: vec![],
+            files: vec![],
+            flavour: Flavour::Tuned,
+        }
+    }
+    fn job_unit(&self, _: &str, _: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
+        unit("job", job)
+    }
+    fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
     }
     fn verify<'a>(&'a self, _: &'a str) -> Later<'a, Result<Verified, String>> {
         Box::pin(async { Ok(Verified { ok: true, findings: vec![] }) })
@@ -131,24 +150,14 @@ struct There {
 
 impl Platform for Here {
     fn name(&self) -> &'static str {
-        "here"
+        "process"
     }
-    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+    fn preflight<'a>(&'a self, _: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async { Ok(vec![]) })
     }
-    fn create<'a>(
-        &'a self,
-        unit: &'a Unit,
-        _: &'a Ledger,
-        on_line: OnLine,
-    ) -> Later<'a, Result<Box<dyn Running>, Fault>> {
-        Box::pin(async move {
-            if unit.name == "fill" {
-                on_line("filled");
-            }
-            let there: Box<dyn Running> = Box::new(There { target: self.target, gone: self.gone.clone() });
-            Ok(there)
-        })
+    fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+        let site: Box<dyn Site> = Box::new(Here { target: self.target, gone: self.gone.clone() });
+        Box::pin(async { Ok(site) })
     }
     fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
         Box::pin(async {
@@ -159,6 +168,30 @@ impl Platform for Here {
             }
             Ok(swept)
         })
+    }
+}
+
+impl Site for Here {
+    fn address(&self, _: &str) -> Option<IpAddr> {
+        Some(self.target.ip())
+    }
+    fn port(&self, _: &str, _: u16) -> Result<u16, Fault> {
+        Ok(self.target.port())
+    }
+    fn preflight<'a>(&'a self, _: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        Box::pin(async { Ok(vec![]) })
+    }
+    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        Box::pin(async move {
+            if unit.name == "fill" {
+                on_line("filled");
+            }
+            let there: Box<dyn Running> = Box::new(There { target: self.target, gone: self.gone.clone() });
+            Ok(there)
+        })
+    }
+    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+        Box::pin(async { Ok(()) })
     }
 }
 
@@ -212,9 +245,10 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     // The other end is kept, so nobody ever wants it to stop.
     let (_keep, stop) = Stop::new();
     let now = jiff::Timestamp::now();
+    let platforms: [&dyn Platform; 1] = [&platform];
     let world = World {
         kind: Arc::new(Kind),
-        platform: &platform,
+        platforms: &platforms,
         stop,
         id: RunId::new(now, 1),
         started_at: now.to_string(),

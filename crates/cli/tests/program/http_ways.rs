@@ -1,12 +1,10 @@
 //! The ways in which `barograph http` reaches a target: TLS, HTTP/2, sockets of files, bodies, pools; and a real nginx.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
-use barograph_testkit::{Authority, Door, Site, Speaks};
+use barograph_testkit::{Authority, Door, Site, Speaks, services};
 use serde_json::Value;
 
-use crate::going::{Going, until};
 use crate::http::{http, result, site};
 use crate::place::Place;
 
@@ -76,27 +74,13 @@ fn bodies_and_headers_are_sent() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a skipped test says why")]
 fn nginx_is_measured_with_a_report_that_opens_in_a_browser() {
-    if Command::new("nginx").arg("-v").stderr(Stdio::null()).status().is_err() {
-        println!("skipped: no nginx on the PATH (apt-get install nginx)");
-        return;
-    }
+    // It listens at both once it listens at one.
+    let configuration = "worker_processes 1; events {} http { {temp_paths} access_log off;\n\
+                         server { listen unix:{folder}/socket; listen 127.0.0.1:{port}; return 200 'hello'; } }";
+    let Some(nginx) = services::or_skip(services::nginx(configuration, &[])) else { return };
     let place = Place::without_data();
-    let socket = place.root().join("nginx.sock");
-    let root = place.root().display();
-    let configuration = format!(
-        "daemon off; worker_processes 1; pid {root}/pid; error_log stderr;\nevents {{}}\nhttp {{ access_log off; \
-         client_body_temp_path {root}/b; proxy_temp_path {root}/p; fastcgi_temp_path {root}/f; uwsgi_temp_path {root}/u; \
-         scgi_temp_path {root}/s;\nserver {{ listen unix:{}; location / {{ return 200 'hello'; }} }} }}\n",
-        socket.display()
-    );
-    fs::write(place.root().join("nginx.conf"), configuration).unwrap();
-    let mut command = Command::new("nginx");
-    command.arg("-p").arg(place.root()).arg("-c").arg(place.root().join("nginx.conf"));
-    let _nginx = Going::start(command);
-    until("nginx listens", || std::os::unix::net::UnixStream::connect(&socket).ok());
-    let socket = socket.display().to_string();
+    let socket = nginx.folder().join("socket").display().to_string();
     let words = ["--unix-socket", &socket, "--report", "page.html", "--qos", "p99<10s"];
     let result = measured(&place, "http://localhost/", &words);
     let page = place.root().join("page.html");

@@ -102,8 +102,8 @@ fn a_killed_driver_takes_its_application_along_and_leaves_the_rest_to_clean() {
     let run = Run::open(&place.records()[0]).unwrap();
     assert!(!run.complete && run.verdict().is_none() && run.phases().last().unwrap().outcome.is_none());
     let out = cleaned(&place);
-    let state = run.dir.join("state");
-    assert!(out.contains(&format!("removed folder {}\n", state.display())), "{out}");
+    let site = run.dir.join("site");
+    assert!(out.contains(&format!("removed folder {}\n", site.display())), "{out}");
 }
 
 #[test]

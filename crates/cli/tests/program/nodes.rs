@@ -49,21 +49,29 @@ impl Shared {
 
     /// Starts a node and waits until it answers.
     pub(crate) fn node(&self, name: &str, more: &[&str]) -> Node {
-        let said = self.place.root().join(format!("{name}.ready"));
-        let mut command =
-            self.place.program(&["serve", "auction", "--listen", "127.0.0.1:0", "--node", name]);
-        command.args(["--threads", "1", "--connections", "4", "--log-level", "info"]);
-        command.args(["--relational", self.relational.url(), "--bus", self.bus.url()]);
-        command.arg("--data").arg(filled()).arg("--state").arg(self.place.root().join(name)).args(more);
+        let stores = ["--connections", "4", "--relational", self.relational.url(), "--bus", self.bus.url()];
+        Node::start(&self.place, name, &[&stores, more].concat())
+    }
+}
+
+impl Node {
+    /// Starts a node on stores of its own and waits until it answers.
+    pub(crate) fn alone(place: &Place) -> Node {
+        Node::start(place, "alone", &[])
+    }
+
+    fn start(place: &Place, name: &str, more: &[&str]) -> Node {
+        let said = place.root().join(format!("{name}.ready"));
+        let mut command = place.program(&["serve", "auction", "--listen", "127.0.0.1:0", "--node", name]);
+        command.args(["--threads", "1", "--log-level", "info"]);
+        command.arg("--data").arg(filled()).arg("--state").arg(place.root().join(name)).args(more);
         command.stdout(fs::File::create(&said).unwrap());
         let going = Going::start_quiet(command);
         let line = until("readiness", || fs::read_to_string(&said).ok().filter(|l| l.ends_with('\n')));
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
         Node { name: name.to_owned(), address: line["address"].as_str().unwrap().parse().unwrap(), going }
     }
-}
 
-impl Node {
     /// What the node knows of the cluster.
     pub(crate) fn view(&self) -> ClusterView {
         get(self.address, &routes::cluster())

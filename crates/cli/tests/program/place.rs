@@ -111,6 +111,17 @@ impl Place {
         command
     }
 
+    /// `barograph check` of a plan on the data of this place.
+    pub(crate) fn checks(&self, plan: &Path) -> Command {
+        let mut command = self.program(&["check"]);
+        command.arg(plan);
+        for set in SIZE {
+            command.args(["--set", set]);
+        }
+        command.arg("--set").arg(format!("data.dir={}", self.data.display()));
+        command
+    }
+
     /// The folders of all records, oldest first.
     pub(crate) fn records(&self) -> Vec<PathBuf> {
         let ids = barograph_record::list(&self.runs()).unwrap();
@@ -124,11 +135,11 @@ impl Place {
         Run::open(&records[0]).unwrap()
     }
 
-    /// Nothing runs, no state folder, no ledger, and `clean` agrees.
+    /// Nothing runs, no folder of the site, no ledger, and `clean` agrees.
     pub(crate) fn assert_nothing_left(&self) {
         assert_eq!(self.processes(), Vec::<String>::new());
         for record in self.records() {
-            assert!(!record.join("state").exists(), "the state folder is left");
+            assert!(!record.join("site").exists(), "the folder of the site is left");
             let ledger = record.join("ledger.jsonl");
             assert!(!ledger.exists(), "{}", fs::read_to_string(&ledger).unwrap());
         }

@@ -77,9 +77,18 @@ fn whole(run: &Run, ended: &crate::going::Ended) {
     assert!(ended.out.contains(&verdict.sentence), "{}", ended.out);
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
     assert!(html.contains(&verdict.sentence));
-    // The target's own address is told; nothing is loaded from anywhere.
-    let elsewhere = html.replace("http://127.0.0.1:", "");
-    assert!(!elsewhere.contains("http://") && !elsewhere.contains("https://"));
+    // Addresses of what was deployed are told; nothing is loaded from anywhere.
+    assert!(!html.contains("=\"http") && !html.contains("url(http") && !html.contains("@import"));
+}
+
+/// Says what this machine lacks for a plan, if anything.
+fn lacks(place: &Place, plan: &Path) -> bool {
+    let checked = Going::start(place.checks(plan)).end();
+    let missing = checked.out.lines().find(|line| line.starts_with("missing "));
+    if let Some(missing) = missing {
+        barograph_testkit::services::skip(&format!("{}: {missing}", plan.display()));
+    }
+    missing.is_some()
 }
 
 #[test]
@@ -88,6 +97,9 @@ fn every_plan_runs_in_small_on_data_that_do_not_wear() {
     let sets = SMOKE.map(str::to_owned);
     let mut before: Option<BTreeMap<PathBuf, Vec<u8>>> = None;
     for plan in plans(false) {
+        if lacks(&place, &plan) {
+            continue;
+        }
         let ended = Going::start(place.run(Some(&plan), &sets)).end();
         let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
         whole(&run, &ended);

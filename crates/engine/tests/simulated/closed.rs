@@ -155,7 +155,7 @@ fn an_expired_wait_starts_the_user_over_at_once() {
 }
 
 /// Vectors and choosers together.
-fn branching() -> Vec<Behaviour> {
+pub(crate) fn branching() -> Vec<Behaviour> {
     let half = Share::percent(50.0);
     let vector = Next::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
     let choose = Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(WORK), vector.clone()] };

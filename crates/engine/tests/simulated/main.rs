@@ -1,5 +1,6 @@
 //! The engine in simulated time against a target whose answers are known: exact numbers are expected.
 
 mod closed;
+mod drivers;
 mod open;
 mod target;

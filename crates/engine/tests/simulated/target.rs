@@ -90,15 +90,18 @@ pub(crate) fn simulate(
     settings: &Settings,
     script: impl Fn(Nanos, OpId) -> (Nanos, Outcome) + 'static,
 ) -> (Simulation<Target>, Log) {
-    let log = Rc::new(RefCell::new(Vec::new()));
-    let script: Script = Rc::new(script);
-    let log2 = Rc::clone(&log);
-    let sim = Simulation::new(settings, move |timer| Target {
-        timer,
-        script: Rc::clone(&script),
-        log: Rc::clone(&log2),
-    });
+    let log = Log::default();
+    let sim = Simulation::new(settings, target(script, &log));
     (sim, log)
+}
+
+/// Makes targets with a script that share a log.
+pub(crate) fn target<S>(script: S, log: &Log) -> impl FnMut(Timer) -> Target + use<S>
+where
+    S: Fn(Nanos, OpId) -> (Nanos, Outcome) + 'static,
+{
+    let (script, log): (Script, Log) = (Rc::new(script), Rc::clone(log));
+    move |timer| Target { timer, script: Rc::clone(&script), log: Rc::clone(&log) }
 }
 
 /// The value of a quantile in milliseconds, as exact as the histogram keeps it.

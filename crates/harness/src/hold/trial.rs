@@ -5,8 +5,8 @@ use barograph_model::{Nanos, Phase, WindowVerdict};
 use barograph_record::{Entry, Purpose, Trial};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
 
-use crate::HarnessError;
 use crate::drive::Drive;
+use crate::{HarnessError, fleet};
 
 /// One measured window, judged and recorded.
 pub(super) async fn trial(
@@ -22,7 +22,7 @@ pub(super) async fn trial(
     let (changes_before, changing_until) = drive.changes;
     let going_on = u32::from(changing_until > drive.reached);
     let (joined, parts) = drive.collect(span).await?;
-    let verdict = judge_window(&WindowInput {
+    let mut verdict = judge_window(&WindowInput {
         joined: &joined,
         parts: &parts,
         profile: &drive.profile,
@@ -33,6 +33,7 @@ pub(super) async fn trial(
         driver: DriverLimits::default(),
         clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
     });
+    fleet::name_the_limit(&mut verdict.checks, &drive.window, joined.seconds());
     let mut kept = Trial::keep(drive.trials.len() as u32 + 1, purpose, &verdict);
     let requests = joined.ops.iter().map(|op| op.requests).sum();
     kept.resources = drive.probes.resources(&before, joined.users, requests);

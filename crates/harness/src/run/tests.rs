@@ -47,9 +47,10 @@ fn run_with(
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let checked = check(&plan, &kind, machine).unwrap();
     let (_keep, stop) = Stop::new();
+    let platforms: [&dyn Platform; 1] = [platform];
     let world = World {
         kind: Arc::new(kind),
-        platform,
+        platforms: &platforms,
         stop,
         id: id(),
         started_at: "2030-11-20T18:45:00Z".to_owned(),
@@ -81,8 +82,8 @@ fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
     assert_eq!(finished.verdict.as_ref(), kept.verdict());
     assert!(kept.complete && kept.interrupted().is_none());
     assert_eq!(last_phase(&kept), ("remove".to_owned(), Some(PhaseOutcome::Done), None));
-    assert!(!finished.dir.join("state").exists() && !finished.dir.join("ledger.jsonl").exists());
-    // That the state folder went is no news.
+    assert!(!finished.dir.join("common").exists() && !finished.dir.join("ledger.jsonl").exists());
+    // That its folders went is no news.
     assert_eq!(kept.notes().filter(|(_, text)| text.contains("removed")).count(), 0);
 }
 
@@ -92,8 +93,8 @@ fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
     let platform = Here { stuck: Some("somebody sits in it"), ..here() };
     let finished = run_here(root.path(), &platform, Kind::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::PlatformFault);
-    let state = finished.dir.join("state");
-    let named = format!("folder {}: somebody sits in it", state.display());
+    let common = finished.dir.join("common");
+    let named = format!("folder {}: somebody sits in it", common.display());
     let error = finished.error.unwrap();
     assert!(matches!(&error, HarnessError::LeftBehind { things } if *things == [named.clone()]), "{error}");
     let kept = Kept::open(&finished.dir).unwrap();
@@ -113,7 +114,10 @@ fn an_earlier_failure_stays_the_error_of_the_run() {
     let platform = Here { address: None, stuck: Some("somebody sits in it") };
     let finished = run_here(root.path(), &platform, Kind::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
-    assert_eq!(finished.error.unwrap().to_string(), "unit `serve` is ready, but announced no address");
+    assert_eq!(
+        finished.error.unwrap().to_string(),
+        "unit `application-1` is ready, but announced no address"
+    );
     let kept = Kept::open(&finished.dir).unwrap();
     assert!(kept.verdict().is_none());
     assert_eq!(kept.interrupted().unwrap().phase, "deploy");

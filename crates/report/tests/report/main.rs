@@ -71,6 +71,10 @@ fn a_whole_run_shows_everything() {
         "strategy = &#34;search&#34;",
         "&#60;none&#62;",
         "open files",
+        // Words stand left, figures right.
+        "<td>relational</td><td class=\"words\">SQLite 3.50</td><td class=\"words\">a commit survives the process</td>",
+        "<th scope=\"col\">Good ops/s</th><th scope=\"col\">In time/s</th>",
+        "<th scope=\"col\" class=\"words\">Why, and what else</th>",
     ] {
         assert!(html.contains(piece), "`{piece}` is missing");
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
 use barograph_record::{
     Count, Entry, Expected, Figure, Fill, Header, KeptDerived, KeptUnit, LoadStarted, Note, ProbeRow,
-    Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Trial, VERSION, Verdict,
+    Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Tier, Tiers, Trial, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -210,9 +210,24 @@ fn beginning(writer: &mut RunWriter) -> Result<(), RecordError> {
     writer.append(&Entry::phase_done(Phase::Fill, 38.6))?;
     writer.append(&Entry::phase_started(Phase::Deploy, 38.6))?;
     writer.append(&Entry::phase_done(Phase::Deploy, 41.0))?;
+    writer.append(&Entry::Tiers(tiers()))?;
     writer.append(&Entry::Expected(expected()))?;
     writer.append(&Entry::phase_started(Phase::Ramp, 41.5))?;
     writer.append(&Entry::LoadStarted(LoadStarted { at_s: 41.5 }))
+}
+
+fn tiers() -> Tiers {
+    let tier = |tier: &str, product: &str, durability: &str| Tier {
+        tier: tier.to_owned(),
+        product: product.to_owned(),
+        durability: durability.to_owned(),
+    };
+    Tiers {
+        tiers: vec![
+            tier("relational", "SQLite 3.50", "a commit survives the process"),
+            tier("cache", "in process, bounded", "none needed"),
+        ],
+    }
 }
 
 fn expected() -> Expected {

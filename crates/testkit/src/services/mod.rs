@@ -29,9 +29,14 @@ pub use proxies::{haproxy, nginx};
 pub use queues::{nats, rabbitmq, rabbitmq_shared};
 pub use service::Service;
 
+/// Says why something was not tried here.
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+pub fn skip(why: &str) {
+    println!("skipped: {why}");
+}
+
 /// What was started; or `None` after the line `skipped: ...` when this machine cannot.
 #[must_use]
-#[expect(clippy::print_stdout, reason = "a skipped test says why")]
 pub fn or_skip<T>(started: Result<T, Missing>) -> Option<T> {
-    started.map_err(|missing| println!("skipped: {missing}")).ok()
+    started.map_err(|missing| skip(&missing.to_string())).ok()
 }

@@ -1,20 +1,16 @@
 //! What a `barograph http` asks for: its arguments as a scenario of one operation.
 
-use std::sync::Arc;
-
 use anyhow::{Context, anyhow};
 use barograph_model::{Behaviour, BehaviourId, Behaviours, Nanos, Pace, Share};
 use barograph_scenario::{Connections, Minimal, Protocol, Scenario, Url};
 
 use crate::args::http::HttpArgs;
 use crate::args::{ConnectionsArg, Limit};
+use crate::catalog::certificates;
 
 /// A search needs a limit; this one holds where nobody names another.
 pub(crate) const SEARCH_LIMIT: Limit =
     Limit { quantile: Share::percent(99.0), percent: 99.0, limit: Nanos::from_millis(100) };
-
-/// Largest file of certificates.
-const MOST_CERTIFICATES: u64 = 4 << 20;
 
 /// What is asked for, again and again.
 pub(crate) struct Asked {
@@ -96,12 +92,7 @@ fn target(args: &HttpArgs, scenario: &mut Scenario) -> anyhow::Result<()> {
     target.protocol = if args.http2 { Protocol::Http2 } else { Protocol::Http1 };
     target.tls.trust_anyone = args.insecure;
     if let Some(file) = &args.ca {
-        let reading = || format!("read the certificates in `{}`", file.display());
-        let length = std::fs::metadata(file).with_context(reading)?.len();
-        if length > MOST_CERTIFICATES {
-            return Err(anyhow!("{}: {length} bytes are too many", reading()));
-        }
-        target.tls.authorities = Some(Arc::from(std::fs::read(file).with_context(reading)?));
+        target.tls.authorities = Some(certificates(file)?);
     }
     target.unix_socket.clone_from(&args.unix_socket);
     target.source_addresses.clone_from(&args.source);

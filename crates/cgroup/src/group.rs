@@ -1,0 +1,192 @@
+//! One group: the same name in every tree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::folder::{self, has_freezer, kill_folder, processes_in, remove_folder, try_remove};
+use crate::hierarchy::{Hierarchies, Hierarchy, Version};
+use crate::limits::{write_version_1, write_version_2};
+use crate::{Error, Limits, Meter, Usage};
+
+/// Writes its own number into every file before `--`, so that it and all that it starts belong to the groups, and
+/// becomes the command behind. A group that cannot be entered ends it with 125, which no program of ours uses.
+const ENTER: &str = r#"while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@""#;
+
+/// A frozen group stands still within this, unless one of its processes waits for a disk that is stuck.
+const FREEZE_WAIT: Duration = Duration::from_secs(2);
+
+/// A group in all trees that can be used. Dropping it does nothing: see [`Group::remove`].
+#[derive(Clone, Debug)]
+pub struct Group {
+    name: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    hierarchy: Hierarchy,
+    folder: PathBuf,
+}
+
+impl Group {
+    /// Makes the group `name`, as `barograph.run` or, below that, `barograph.run/unit`. The group above must have been
+    /// made, and this one must not be there. When this fails nothing of it is left.
+    pub fn create(hierarchies: &Hierarchies, name: &str, limits: &Limits) -> Result<Self, Error> {
+        check(hierarchies, limits)?;
+        let parts: Vec<Part> = hierarchies
+            .list()
+            .iter()
+            .map(|hierarchy| Part { hierarchy: hierarchy.clone(), folder: hierarchy.base.join(name) })
+            .collect();
+        let group = Group { name: name.to_owned(), parts };
+        for (number, part) in group.parts.iter().enumerate() {
+            if let Err(error) = part.make(limits) {
+                for made in &group.parts[..number] {
+                    // The first error is the one to tell.
+                    let _ = fs::remove_dir(&made.folder);
+                }
+                return Err(error);
+            }
+        }
+        Ok(group)
+    }
+
+    /// Its name, with those of the groups above.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its folders, that of version 2 first.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.parts.iter().map(|part| part.folder.clone()).collect()
+    }
+
+    /// The files into which a process writes its number to belong to the group.
+    #[must_use]
+    pub fn entrances(&self) -> Vec<PathBuf> {
+        self.parts.iter().map(|part| part.folder.join("cgroup.procs")).collect()
+    }
+
+    /// The words to put before a command, so that it starts inside the group. The process stays the same one: its
+    /// number, standard streams and environment.
+    #[must_use]
+    pub fn enter_command(&self) -> Vec<String> {
+        let files = self.entrances().into_iter().map(|file| file.display().to_string());
+        let shell = ["/bin/sh", "-c", ENTER, "sh"].map(str::to_owned);
+        shell.into_iter().chain(files).chain(["--".to_owned()]).collect()
+    }
+
+    /// Puts other limits in the place of those it has.
+    pub fn set_limits(&self, limits: &Limits) -> Result<(), Error> {
+        for (what, controller) in limits.needs() {
+            if !self.parts.iter().any(|part| part.hierarchy.controllers.contains(&controller)) {
+                return Err(Error::NoController { what, controller: controller.name() });
+            }
+        }
+        self.parts.iter().try_for_each(|part| part.limit(limits))
+    }
+
+    /// Holds all its processes. Returns when they stand still.
+    pub fn freeze(&self) -> Result<(), Error> {
+        match self.freezer() {
+            Some(folder) => folder::freeze(folder, FREEZE_WAIT),
+            None => Err(Error::NoController { what: "the right to run", controller: "freezer" }),
+        }
+    }
+
+    /// Lets them go on.
+    pub fn thaw(&self) -> Result<(), Error> {
+        self.freezer().map_or(Ok(()), folder::thaw)
+    }
+
+    /// Whether it can be frozen.
+    #[must_use]
+    pub fn can_freeze(&self) -> bool {
+        self.freezer().is_some()
+    }
+
+    /// Kills all its processes, frozen ones too, and those of the groups below. It does not wait for their end.
+    pub fn kill_all(&self) -> Result<(), Error> {
+        self.strongest().map_or(Ok(()), kill_folder)
+    }
+
+    /// Its living processes, those of the groups below included.
+    #[must_use]
+    pub fn processes(&self) -> Vec<u32> {
+        self.strongest().map(processes_in).unwrap_or_default()
+    }
+
+    /// What it has used. For many readings a [`Meter`] of its [`paths`](Group::paths) is cheaper.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        Meter::open(&self.paths()).read()
+    }
+
+    /// Removes it with the groups below, as far as that can be done now. Whether all of it is gone.
+    pub fn try_remove(&self) -> bool {
+        self.parts.iter().filter(|part| try_remove(&part.folder).is_err()).count() == 0
+    }
+
+    /// Removes it with the groups below, after waiting so long for them to be empty. One that is gone is fine.
+    pub fn remove(&self, within: Duration) -> Result<(), Error> {
+        self.parts.iter().try_for_each(|part| remove_folder(&part.folder, within))
+    }
+
+    /// The folder through which everything can be killed: the kernel does it at once in version 2, and with a freezer
+    /// nothing is born while it is done one by one.
+    fn strongest(&self) -> Option<&Path> {
+        let at_once = self.folders().find(|folder| folder.join("cgroup.kill").exists());
+        at_once.or_else(|| self.freezer()).or_else(|| self.folders().next())
+    }
+
+    fn freezer(&self) -> Option<&Path> {
+        self.folders().find(|folder| has_freezer(folder))
+    }
+
+    fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|part| part.folder.as_path())
+    }
+}
+
+fn check(hierarchies: &Hierarchies, limits: &Limits) -> Result<(), Error> {
+    match limits.needs().into_iter().find(|(_, controller)| !hierarchies.can(*controller)) {
+        Some((what, controller)) => Err(Error::NoController { what, controller: controller.name() }),
+        None => Ok(()),
+    }
+}
+
+impl Part {
+    /// Makes the folder and writes its limits; removes it again when they cannot be written.
+    fn make(&self, limits: &Limits) -> Result<(), Error> {
+        self.hierarchy.pass_on(&self.folder)?;
+        fs::create_dir(&self.folder).map_err(|source| Error::Make { path: self.folder.clone(), source })?;
+        let limited = self.limit_new(limits);
+        if limited.is_err() {
+            let _ = fs::remove_dir(&self.folder);
+        }
+        limited
+    }
+
+    /// A new group has no limits yet, so only those that are wanted are written, and the set of cores that version 1
+    /// wants in any case.
+    fn limit_new(&self, limits: &Limits) -> Result<(), Error> {
+        if *limits != Limits::default() {
+            return self.limit(limits);
+        }
+        let set = crate::Controller::CpuSet;
+        if self.hierarchy.version == Version::One && self.hierarchy.controllers.contains(&set) {
+            return write_version_1(&self.folder, set, limits);
+        }
+        Ok(())
+    }
+
+    fn limit(&self, limits: &Limits) -> Result<(), Error> {
+        self.hierarchy.controllers.iter().try_for_each(|&controller| match self.hierarchy.version {
+            Version::One => write_version_1(&self.folder, controller, limits),
+            Version::Two => write_version_2(&self.folder, controller, limits),
+        })
+    }
+}

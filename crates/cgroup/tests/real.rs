@@ -1,0 +1,242 @@
+//! Real groups of this machine: limits hold, groups freeze, die as a whole and are removed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use barograph_cgroup::{
+    Controller, Group, Hierarchies, Limits, Meter, kill_folder, processes_in, remove_folder,
+};
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// The trees that can be used, with what a test needs; else the reason is printed.
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+fn or_skip(needed: &[Controller]) -> Option<Hierarchies> {
+    let found = Hierarchies::find();
+    match found {
+        Ok(found) => match needed.iter().find(|&&controller| !found.can(controller)) {
+            None => return Some(found),
+            Some(controller) => println!("skipped: controller {controller:?} cannot be used here"),
+        },
+        Err(why) => println!("skipped: {why}"),
+    }
+    None
+}
+
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+fn say_skipped(why: &str) {
+    println!("skipped: {why}");
+}
+
+/// A group that is killed and removed with the test.
+struct Own(Group);
+
+impl Own {
+    fn new(hierarchies: &Hierarchies, limits: &Limits) -> Self {
+        static GIVEN: AtomicU32 = AtomicU32::new(0);
+        let number = GIVEN.fetch_add(1, Ordering::Relaxed);
+        let name = format!("barograph.test-{}-{number}", std::process::id());
+        Own(Group::create(hierarchies, &name, limits).unwrap())
+    }
+
+    /// A shell in the group.
+    fn run(&self, script: &str) -> Child {
+        let words = self.0.enter_command();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(["/bin/sh", "-c", script]).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.spawn().unwrap()
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.0.kill_all().unwrap();
+        self.0.remove(LONG).unwrap();
+    }
+}
+
+/// Looks again and again until `condition` holds; fails after a while.
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < LONG, "waited too long for: {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn cpu(group: &Group) -> f64 {
+    group.usage().cpu.unwrap().total.as_secs_f64()
+}
+
+#[test]
+fn a_group_is_made_entered_counted_and_removed() {
+    let Some(hierarchies) = or_skip(&[]) else { return };
+    let own = Own::new(&hierarchies, &Limits::default());
+    let mut child = own.run("exec cat /dev/zero > /dev/null");
+    until("the child is inside", || own.0.processes() == [child.id()]);
+    until("it uses the CPU", || cpu(&own.0) > 0.05);
+    let all = hierarchies.list().len();
+    assert_eq!((own.0.paths().len(), own.0.entrances().len()), (all, all));
+    for entrance in own.0.entrances() {
+        assert_eq!(fs::read_to_string(entrance).unwrap().trim(), child.id().to_string(), "in every tree");
+    }
+    assert!(!own.0.try_remove(), "somebody is in it");
+    own.0.kill_all().unwrap();
+    assert!(!child.wait().unwrap().success());
+    own.0.remove(LONG).unwrap();
+    assert!(own.0.paths().iter().all(|path| !path.exists()));
+    own.0.remove(Duration::ZERO).unwrap();
+    own.0.kill_all().unwrap();
+}
+
+#[test]
+fn a_burner_gets_three_tenths_of_a_core() {
+    let Some(hierarchies) = or_skip(&[Controller::Cpu]) else { return };
+    let limits = Limits { cpus: Some(0.3), ..Limits::default() };
+    let own = Own::new(&hierarchies, &limits);
+    let mut children = [own.run("while :; do :; done"), own.run("while :; do :; done")];
+    until("both burn", || own.0.processes().len() == 2 && cpu(&own.0) > 0.1);
+    let (start, before) = (Instant::now(), cpu(&own.0));
+    until("it has used another second", || cpu(&own.0) >= before + 1.0);
+    let (used, wall) = (cpu(&own.0) - before, start.elapsed().as_secs_f64());
+    // A machine with other work gives less than the limit, never more; a period of 30 ms more may fall into the window.
+    assert!(used <= 0.3 * wall + 0.06, "{used} s of CPU time in {wall} s");
+    let throttling = own.0.usage().throttling.unwrap();
+    assert!(throttling.throttled > 0 && throttling.time > Duration::ZERO, "{throttling:?}");
+    // It was the limit that held it back, not other work: nearly every period was used up.
+    assert!(throttling.throttled * 10 >= throttling.periods * 5, "{throttling:?}");
+    own.0.set_limits(&Limits::default()).unwrap();
+    let (start, before) = (Instant::now(), cpu(&own.0));
+    until("without the limit it burns on", || cpu(&own.0) >= before + 0.5);
+    let rate = 0.5 / start.elapsed().as_secs_f64();
+    assert!(rate > 0.3, "{rate} cores without a limit");
+    own.0.kill_all().unwrap();
+    children.iter_mut().for_each(|child| assert!(!child.wait().unwrap().success()));
+}
+
+#[test]
+fn a_hog_is_killed_within_its_memory() {
+    let Some(hierarchies) = or_skip(&[Controller::Memory]) else { return };
+    let most = 64 << 20;
+    let own = Own::new(&hierarchies, &Limits { memory_bytes: Some(most), ..Limits::default() });
+    // `tail` keeps all it has read until it sees a line end, and there is none.
+    let mut child = own.run("head -c 400000000 /dev/zero | tail -n 1 > /dev/null; exit 0");
+    child.wait().unwrap();
+    let memory = own.0.usage().memory.unwrap();
+    assert!(memory.out_of_memory_kills.unwrap() >= 1, "{memory:?}");
+    assert!(memory.peak.unwrap() <= most, "{memory:?}");
+    own.0.set_limits(&Limits { memory_bytes: Some(4 << 30), ..Limits::default() }).unwrap();
+    own.0.set_limits(&Limits { memory_bytes: Some(most), ..Limits::default() }).unwrap();
+    own.0.set_limits(&Limits::default()).unwrap();
+    let killed = own.0.usage().memory.unwrap().out_of_memory_kills;
+    let mut child = own.run("head -c 100000000 /dev/zero | tail -n 1 > /dev/null");
+    assert!(child.wait().unwrap().success());
+    assert_eq!(own.0.usage().memory.unwrap().out_of_memory_kills, killed, "without a limit there is room");
+}
+
+#[test]
+fn a_set_of_cores_holds_and_is_handed_down() {
+    let Some(hierarchies) = or_skip(&[Controller::CpuSet]) else { return };
+    let allowed = |group: &Group| {
+        let words = group.enter_command();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(["/bin/sh", "-c", "grep Cpus_allowed_list /proc/self/status"]);
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        text.trim_start_matches("Cpus_allowed_list:").trim().to_owned()
+    };
+    let own = Own::new(&hierarchies, &Limits { cpu_set: vec![0], ..Limits::default() });
+    assert_eq!(allowed(&own.0), "0");
+    let below = Group::create(&hierarchies, &format!("{}/unit", own.0.name()), &Limits::default()).unwrap();
+    assert_eq!(allowed(&below), "0", "a group without a set of its own has that of the group above");
+}
+
+#[test]
+fn a_frozen_group_stands_still_and_goes_on() {
+    let Some(hierarchies) = or_skip(&[]) else { return };
+    let own = Own::new(&hierarchies, &Limits::default());
+    if !own.0.can_freeze() {
+        return say_skipped("groups cannot be frozen here");
+    }
+    let mut children = [own.run("setsid sh -c 'while :; do :; done'; :"), own.run("while :; do :; done")];
+    until("both burn", || cpu(&own.0) > 0.1 && own.0.processes().len() >= 3);
+    own.0.freeze().unwrap();
+    let before = cpu(&own.0);
+    // A burner beside it shows that time passes for others.
+    let other = Own::new(&hierarchies, &Limits::default());
+    let mut burner = other.run("while :; do :; done");
+    until("the other has burned", || cpu(&other.0) > 0.2);
+    assert!(cpu(&own.0) - before < 0.01, "it burned while it was frozen");
+    own.0.thaw().unwrap();
+    until("it goes on", || cpu(&own.0) > before + 0.05);
+    own.0.freeze().unwrap();
+    own.0.kill_all().unwrap();
+    other.0.kill_all().unwrap();
+    children.iter_mut().chain([&mut burner]).for_each(|child| assert!(!child.wait().unwrap().success()));
+    until("a frozen group dies too", || own.0.processes().is_empty());
+}
+
+#[test]
+fn daemons_in_groups_below_die_with_the_group() {
+    let Some(hierarchies) = or_skip(&[]) else { return };
+    let own = Own::new(&hierarchies, &Limits::default());
+    let below = Group::create(&hierarchies, &format!("{}/unit.1", own.0.name()), &Limits::default()).unwrap();
+    let words = below.enter_command();
+    // A process that forks for ever, each child in a session of its own, without environment and terminal.
+    let script = "f() { setsid env -i sleep 1000 & }; i=0; while [ $i -lt 20 ]; do f; i=$((i+1)); done; wait";
+    let mut child =
+        Command::new(&words[0]).args(&words[1..]).args(["/bin/sh", "-c", script]).spawn().unwrap();
+    until("all were born", || own.0.processes().len() >= 21);
+    let pids = own.0.processes();
+    own.0.kill_all().unwrap();
+    child.wait().unwrap();
+    until("all are gone", || own.0.processes().is_empty());
+    assert!(pids.len() >= 21);
+    own.0.remove(LONG).unwrap();
+    assert!(below.paths().iter().all(|path| !path.exists()));
+}
+
+#[test]
+fn a_tree_without_a_kill_switch_is_emptied_one_by_one() {
+    let Some(hierarchies) = or_skip(&[Controller::Memory]) else { return };
+    let own = Own::new(&hierarchies, &Limits::default());
+    let Some(folder) = own.0.paths().into_iter().find(|path| !path.join("cgroup.kill").exists()) else {
+        return say_skipped("every tree has a kill switch");
+    };
+    let mut child = own.run("for i in 1 2 3 4 5; do setsid sleep 1000 & done; wait");
+    until("all were born", || processes_in(&folder).len() >= 6);
+    kill_folder(&folder).unwrap();
+    child.wait().unwrap();
+    until("all are gone", || processes_in(&folder).is_empty());
+    remove_folder(&folder, LONG).unwrap();
+    remove_folder(&folder, Duration::ZERO).unwrap();
+    kill_folder(Path::new("/sys/fs/cgroup/no-such-group")).unwrap();
+}
+
+#[test]
+fn a_name_that_is_there_and_one_below_nothing_are_refused() {
+    let Some(hierarchies) = or_skip(&[]) else { return };
+    let own = Own::new(&hierarchies, &Limits::default());
+    assert!(Group::create(&hierarchies, own.0.name(), &Limits::default()).is_err());
+    assert!(own.0.paths().iter().all(|path| path.is_dir()), "the first one is as it was");
+    let nowhere = format!("barograph.nowhere-{}/unit", std::process::id());
+    assert!(Group::create(&hierarchies, &nowhere, &Limits::default()).is_err());
+    let mut command = own.0.enter_command();
+    command[4] = "/no/such/group/cgroup.procs".to_owned();
+    let status =
+        Command::new(&command[0]).args(&command[1..]).arg("true").stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(125), "a command does not run outside of its group");
+}
+
+#[test]
+fn a_meter_goes_on_when_its_group_is_gone() {
+    let Some(hierarchies) = or_skip(&[]) else { return };
+    let own = Own::new(&hierarchies, &Limits::default());
+    let meter = Meter::open(&own.0.paths());
+    assert!(!meter.is_empty() && meter.read().cpu.is_some());
+    own.0.remove(LONG).unwrap();
+    assert_eq!(meter.read().cpu, None);
+    assert!(Meter::open(&own.0.paths()).is_empty());
+}

@@ -1,0 +1,369 @@
+//! Of which parts the auction application is made: the plan's `[deploy]` as parts that need and use each other.
+
+use std::path::{Path, PathBuf};
+
+use barograph_harness::DataSet;
+use barograph_harness::topology::{Floating, Part, SiteFile, Topology, Value, Work, host_of};
+use barograph_platform::{HERE, Limits};
+use barograph_services::{Flavour, Service};
+use barograph_spec::{DeployPlan, Plan};
+
+/// The host of everything, when all parts are together.
+const TOGETHER: &str = "all-1";
+
+/// The job that loads the filled data into the stores.
+pub(super) const LOAD: &str = "load-1";
+
+/// The folder of pictures that all nodes share, below that of the site.
+const PICTURES: &str = "pictures";
+
+/// Memory for thumbnails and previews of a node whose memory is not limited; a share of the limit else.
+const CACHE_MIB: u32 = 512;
+
+/// Memory of a virtual machine for one service, where the plan does not say.
+const MACHINE_MIB: u64 = 1_024;
+
+/// The address that moves between balancers.
+const FRONT: &str = "front";
+
+/// Above that of every balancer's host; the highest has the address.
+const HIGHEST_PRIORITY: u32 = 250;
+
+/// Files of the web servers, in the folder that all hosts see.
+const CERTIFICATE: &str = "certificate.pem";
+const KEY: &str = "key.pem";
+
+/// The parts for a plan. With a certificate, clients speak TLS to the web tier.
+pub(super) fn topology(plan: &Plan, data: &DataSet, certificate: Option<&Certificate>) -> Topology {
+    let mut making = Making {
+        plan,
+        deploy: &plan.deploy,
+        data_dir: absolute(&data.dir_in(&plan.data.dir)),
+        certificate,
+        parts: Vec::new(),
+    };
+    let nodes = making.nodes();
+    let web = making.web(&nodes);
+    let balancers = making.balancers(&web, &nodes);
+    let floating = making.virtual_address(&balancers);
+    let front = [&balancers, &web, &nodes].into_iter().find_map(|tier| tier.first().cloned());
+    let front = floating.as_ref().map(|floating| floating.name.to_owned()).or(front);
+    making.parts.sort_by_key(|part| order(part.tier));
+    let shared = making.shared();
+    Topology {
+        parts: making.parts,
+        front: front.unwrap_or_default(),
+        floating,
+        scheme: if certificate.is_some() { "https" } else { "http" },
+        shared,
+        files: certificate.map_or_else(Vec::new, Certificate::files),
+        flavour: if plan.deploy.flavour == "vanilla" { Flavour::Vanilla } else { Flavour::Tuned },
+    }
+}
+
+/// From the users to the stores.
+fn order(tier: &str) -> usize {
+    let tiers = ["address", "balancer", "web", "application", "bids", "bus", "relational", "events", "load"];
+    tiers.iter().position(|known| *known == tier).unwrap_or(tiers.len())
+}
+
+/// A certificate for the web tier, made for one run, and the authority that clients trust for it: itself.
+pub(super) struct Certificate {
+    /// The name it is for, whatever address the web tier gets.
+    pub(super) name: &'static str,
+    /// The certificate, as PEM.
+    pub(super) pem: String,
+    key: String,
+}
+
+impl Certificate {
+    /// Makes one.
+    pub(super) fn new() -> Result<Self, rcgen::Error> {
+        const NAME: &str = "auction.barograph.test";
+        let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
+        Ok(Certificate { name: NAME, pem: made.cert.pem(), key: made.signing_key.serialize_pem() })
+    }
+
+    fn files(&self) -> Vec<SiteFile> {
+        let file = |name, text: &String, mode| SiteFile { name, bytes: text.clone().into_bytes(), mode };
+        vec![file(CERTIFICATE, &self.pem, 0o644), file(KEY, &self.key, 0o600)]
+    }
+}
+
+struct Making<'p> {
+    plan: &'p Plan,
+    deploy: &'p DeployPlan,
+    data_dir: PathBuf,
+    certificate: Option<&'p Certificate>,
+    parts: Vec<Part>,
+}
+
+impl Making<'_> {
+    /// The application, and the stores under it. Gives the names of its nodes, bid nodes last.
+    fn nodes(&mut self) -> Vec<String> {
+        let stores = self.stores();
+        let bus = match self.deploy.bus.as_str() {
+            "none" => None,
+            name => Some(self.add("bus", 1, name, vec![])),
+        };
+        let mut all = Vec::new();
+        for (tier, count) in [("application", self.deploy.application_nodes), ("bids", self.deploy.bid_nodes)]
+        {
+            for number in 1..=count {
+                let name =
+                    self.add(tier, number, "auction", self.node_values(tier, number, &stores, bus.as_ref()));
+                let part = self.parts.last_mut().expect("it was added just now");
+                part.uses = stores.urls.iter().map(|(_, part)| part.clone()).chain(bus.clone()).collect();
+                part.uses.dedup();
+                part.needs = stores.load.iter().chain(&bus).cloned().collect();
+                all.push(name);
+            }
+        }
+        all
+    }
+
+    fn node_values(
+        &self,
+        tier: &str,
+        number: u32,
+        stores: &Stores,
+        bus: Option<&String>,
+    ) -> Vec<(&'static str, Value)> {
+        let text = |text: String| Value::Text(text);
+        let mut values = vec![
+            ("node", text(format!("{tier}-{number}"))),
+            ("data", text(self.data_dir.display().to_string())),
+            // It goes when this program does, also when nobody could tell it to.
+            ("supervised", text("yes".to_owned())),
+        ];
+        let threads = self.threads(tier);
+        if threads > 0 {
+            values.push(("threads", text(threads.to_string())));
+        }
+        if self.deploy.limits_of(tier).is_none_or(|limits| limits.memory_mib == 0) {
+            values.push(("cache_mib", text(CACHE_MIB.to_string())));
+        }
+        if self.deploy.bid_nodes > 0 {
+            values.push(("role", text(tier.to_owned())));
+        }
+        values.extend(stores.values());
+        if let Some(bus) = bus {
+            values.push(("bus", Value::url_of(bus)));
+        }
+        values
+    }
+
+    /// Threads of a node: what the plan says, else as many as the node may use cores; 0 is all of the machine.
+    fn threads(&self, tier: &str) -> usize {
+        let cpus = self.deploy.limits_of(tier).map_or(0.0, |limits| limits.cpus);
+        match self.plan.target.threads {
+            0 => cpus.ceil() as usize,
+            threads => threads,
+        }
+    }
+
+    /// The servers that hold the data; none for the embedded form.
+    fn stores(&mut self) -> Stores {
+        if self.deploy.is_embedded() {
+            return Stores::default();
+        }
+        let relational = self.relational();
+        let events = match self.deploy.events.as_str() {
+            "same" => relational.clone(),
+            name => self.add("events", 1, name, vec![]),
+        };
+        let mut urls = vec![("relational", relational), ("events", events.clone())];
+        let in_events = self.deploy.images == "events";
+        if in_events {
+            urls.push(("images", events));
+        }
+        let nodes = self.deploy.application_nodes + self.deploy.bid_nodes;
+        let mut stores = Stores { urls, shared_pictures: nodes > 1 && !in_events, load: None };
+        let mut values = stores.values();
+        values.push(("data", Value::Text(self.data_dir.display().to_string())));
+        let mut needs: Vec<String> = stores.urls.iter().map(|(_, part)| part.clone()).collect();
+        needs
+            .extend(self.parts.iter().filter(|part| part.tier == "relational").map(|part| part.name.clone()));
+        needs.sort();
+        needs.dedup();
+        self.parts.push(Part {
+            name: LOAD.to_owned(),
+            tier: "load",
+            host: HERE.to_owned(),
+            work: Work::Job,
+            uses: needs.clone(),
+            needs,
+            values,
+            limits: Limits::default(),
+        });
+        stores.load = Some(LOAD.to_owned());
+        stores
+    }
+
+    /// The relational store, with its standby where the plan asks for one. Gives the name of the first server.
+    fn relational(&mut self) -> String {
+        let kind = self.deploy.relational.as_str();
+        if !self.deploy.standby {
+            return self.add("relational", 1, kind, vec![]);
+        }
+        let standby = "relational-2".to_owned();
+        let first = self.add("relational", 1, kind, vec![("standby", Value::Text(standby))]);
+        self.add("relational", 2, kind, vec![("primary", of_one(&first, "{address}:{port}"))]);
+        let second = self.parts.last_mut().expect("it was added just now");
+        second.needs = vec![first.clone()];
+        second.uses = vec![first.clone()];
+        first
+    }
+
+    /// Web servers in front of the nodes.
+    fn web(&mut self, nodes: &[String]) -> Vec<String> {
+        if self.deploy.web == "none" {
+            return Vec::new();
+        }
+        let service = self.deploy.web.clone();
+        let (application, bids): (Vec<String>, Vec<String>) =
+            nodes.iter().cloned().partition(|name| name.starts_with("application"));
+        let mut values = vec![("servers", addresses(&application))];
+        if !bids.is_empty() {
+            values.push(("bid_servers", addresses(&bids)));
+        }
+        if self.certificate.is_some() {
+            values.push(("tls_certificate", Value::SiteFile(CERTIFICATE)));
+            values.push(("tls_key", Value::SiteFile(KEY)));
+        }
+        (1..=self.deploy.web_nodes)
+            .map(|number| {
+                let name = self.add("web", number, &service, values.clone());
+                self.parts.last_mut().expect("it was added just now").uses = nodes.to_vec();
+                name
+            })
+            .collect()
+    }
+
+    /// Balancers in front of the web servers, or of the nodes where there are none.
+    fn balancers(&mut self, web: &[String], nodes: &[String]) -> Vec<String> {
+        let behind = if web.is_empty() { nodes } else { web };
+        (1..=self.deploy.balancer_nodes)
+            .map(|number| {
+                let mut values = vec![("servers", addresses(behind))];
+                if self.deploy.tls {
+                    // The web servers end TLS; here connections go through as they are.
+                    values.push(("mode", Value::Text("tcp".to_owned())));
+                    values.push(("check", Value::Text("connect".to_owned())));
+                }
+                if self.deploy.virtual_addresses > 0 {
+                    values.push(("bind", of_one(FRONT, "{address}")));
+                }
+                let name = self.add("balancer", number, "haproxy", values);
+                self.parts.last_mut().expect("it was added just now").uses = behind.to_vec();
+                name
+            })
+            .collect()
+    }
+
+    /// On each balancer's host somebody who gives it the address when the other does not show itself any more.
+    fn virtual_address(&mut self, balancers: &[String]) -> Option<Floating> {
+        let first = balancers.first().filter(|_| self.deploy.virtual_addresses > 0)?.clone();
+        for (number, balancer) in (1..).zip(balancers) {
+            let others: Vec<String> = balancers.iter().filter(|other| *other != balancer).cloned().collect();
+            let values = vec![
+                ("virtual_address", of_one(FRONT, "{address}/24")),
+                ("watch", of_one(balancer, "{address}:{port}")),
+                ("priority", Value::Text((HIGHEST_PRIORITY - number).to_string())),
+                ("peers", Value::Each { of: others, pattern: "{address}", between: " " }),
+            ];
+            self.add("address", number, "keepalived", values);
+            let part = self.parts.last_mut().expect("it was added just now");
+            part.host = host_of("balancer", number);
+            part.needs = vec![balancer.clone()];
+            part.uses = vec![balancer.clone()];
+        }
+        Some(Floating { name: FRONT, first })
+    }
+
+    /// One more part on a host of its own, or on the one that all are on.
+    fn add(
+        &mut self,
+        tier: &'static str,
+        number: u32,
+        service: &str,
+        values: Vec<(&'static str, Value)>,
+    ) -> String {
+        let name = format!("{tier}-{number}");
+        let limits = self.deploy.limits_of(tier);
+        let memory_mib = limits.map_or(0, |limits| limits.memory_mib);
+        // A machine of its own has some size, and services are tuned for it.
+        let is_machine = ["vm", "container-in-vm"].contains(&self.deploy.platform.as_str());
+        let memory_mib = if memory_mib == 0 && is_machine { MACHINE_MIB } else { memory_mib };
+        self.parts.push(Part {
+            name: name.clone(),
+            tier,
+            host: if self.deploy.hosts == "together" { TOGETHER.to_owned() } else { host_of(tier, number) },
+            work: Work::Service(service_of(service)),
+            needs: vec![],
+            uses: vec![],
+            values,
+            limits: Limits {
+                cpus: limits.map(|l| l.cpus).filter(|cpus| *cpus > 0.0),
+                cpu_set: Vec::new(),
+                memory_bytes: (memory_mib > 0).then_some(memory_mib << 20),
+            },
+        });
+        name
+    }
+
+    /// What hosts must see of this machine: the data, and programs that are in no usual folder.
+    fn shared(&self) -> Vec<PathBuf> {
+        // Files and not their folders: what hosts see may be copied.
+        let own = std::env::current_exe().ok();
+        let programs = self.parts.iter().flat_map(|part| match part.work {
+            Work::Service(service) => service.own_programs(),
+            Work::Job => Vec::new(),
+        });
+        let mut all: Vec<PathBuf> = [self.data_dir.clone()].into_iter().chain(own).chain(programs).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+/// Where each part answers, as `ADDRESS:PORT` with a space between two.
+fn addresses(parts: &[String]) -> Value {
+    Value::Each { of: parts.to_vec(), pattern: "{name}={address}:{port}", between: " " }
+}
+
+/// Something of one part.
+fn of_one(part: &str, pattern: &'static str) -> Value {
+    Value::Each { of: vec![part.to_owned()], pattern, between: "" }
+}
+
+/// A service that a plan may name: the words of the plan are those of the services.
+fn service_of(name: &str) -> &'static Service {
+    barograph_services::find(name).expect("every word of the plan is a service, as a test holds")
+}
+
+/// Servers that hold data.
+#[derive(Default)]
+struct Stores {
+    /// Option of the application and name of the part.
+    urls: Vec<(&'static str, String)>,
+    /// Pictures are in a folder that all nodes share.
+    shared_pictures: bool,
+    /// The job that loads them.
+    load: Option<String>,
+}
+
+impl Stores {
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        let mut all: Vec<(&'static str, Value)> =
+            self.urls.iter().map(|(option, part)| (*option, Value::url_of(part))).collect();
+        if self.shared_pictures {
+            all.push(("images", Value::SiteFolder(PICTURES)));
+        }
+        all
+    }
+}
+
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

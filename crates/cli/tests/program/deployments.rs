@@ -1,0 +1,329 @@
+//! The application in parts, on every platform: what runs, what is told, and that nothing stays behind.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use barograph_record::{ExitCode, Run};
+use barograph_testkit::services::skip;
+use rustix::process::Signal;
+
+use crate::going::{Going, until};
+use crate::place::{Place, fixed};
+
+/// What a machine that does other things too can break in seconds.
+const BUSY: [&str; 4] =
+    ["driver start lag", "busiest driver worker", "steady throughput", "steady response time"];
+
+const PLATFORMS: [&str; 5] = ["process", "namespace", "container", "vm", "container-in-vm"];
+
+/// A plan of this repository.
+fn plan(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").join(name).canonicalize().unwrap()
+}
+
+/// A deployment like this one, under a small load.
+fn like(topology: &str, platform: &str) -> Vec<String> {
+    let mut sets = fixed(20, 4);
+    sets.push(format!("deploy.like={topology}"));
+    sets.push(format!("platform={platform}"));
+    sets
+}
+
+/// What this machine lacks for such a deployment is said, and the test goes no further.
+fn possible(place: &Place, sets: &[String]) -> bool {
+    let mut command = place.checks(&plan("auction.toml"));
+    for set in sets {
+        command.args(["--set", set]);
+    }
+    let checked = Going::start(command).end();
+    match checked.out.lines().find(|line| line.starts_with("missing ")) {
+        None => {
+            assert_eq!(checked.code, Some(0), "{checked:?}");
+            true
+        }
+        Some(missing) => {
+            assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
+            skip(missing);
+            false
+        }
+    }
+}
+
+/// Everything that a run could leave on this machine, apart from processes and files of its own place.
+fn traces() -> BTreeSet<String> {
+    let list = |folder: &str| {
+        let names = fs::read_dir(folder).into_iter().flatten().flatten();
+        names.map(|e| format!("{folder}/{}", e.file_name().to_string_lossy())).collect::<Vec<_>>()
+    };
+    let mut all: BTreeSet<String> = list("/run/netns").into_iter().collect();
+    all.extend(list("/sys/class/net"));
+    let trees = list("/sys/fs/cgroup").into_iter().chain(["/sys/fs/cgroup".to_owned()]);
+    all.extend(trees.collect::<Vec<_>>().iter().flat_map(|tree| list(tree)));
+    all
+}
+
+/// Those of one run: other tests run at the same time, and name theirs by their own runs.
+fn traces_of(run: &Path) -> Vec<String> {
+    let id: String =
+        run.file_name().unwrap().to_string_lossy().chars().filter(char::is_ascii_alphanumeric).collect();
+    let id = id.to_ascii_lowercase();
+    let id = &id[id.len().saturating_sub(20)..];
+    // The leg of a switch has a name too short for the whole of it.
+    let leg = format!("/sys/class/net/{}", barograph_switch::leg_device(id));
+    traces().into_iter().filter(|trace| trace.contains(id) || *trace == leg).collect()
+}
+
+fn mounts_of(place: &Place) -> Vec<String> {
+    let root = place.root().to_str().unwrap().to_owned();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    mounts.lines().filter(|line| line.contains(&root)).map(str::to_owned).collect()
+}
+
+fn nothing_left(place: &Place) {
+    place.assert_nothing_left();
+    for run in place.records() {
+        assert_eq!(traces_of(&run), Vec::<String>::new());
+    }
+    assert_eq!(mounts_of(place), Vec::<String>::new());
+}
+
+/// The run came to its end and was measured as it should be: of what makes a run valid nothing failed but what a busy
+/// machine and a load of seconds can do.
+fn fine(place: &Place, going: Going) -> Run {
+    let ended = going.end();
+    let run = place.record();
+    let verdict = run.verdict().unwrap_or_else(|| panic!("{ended:?}"));
+    let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
+    assert_eq!((ended.code, verdict.exit_code), (Some(code.into()), code), "{ended:?}");
+    assert!(run.complete && run.interrupted().is_none(), "{ended:?}");
+    let checks = run.trials().flat_map(|trial| &trial.window.checks);
+    let wrong: Vec<&str> = checks.filter(|check| !check.ok).map(|check| check.name.as_str()).collect();
+    assert!(wrong.iter().all(|name| BUSY.contains(name)), "{wrong:?}");
+    assert!(!verdict.reasons.iter().any(|reason| reason.contains("data")), "{:?}", verdict.reasons);
+    run
+}
+
+fn failures(run: &Run) -> u64 {
+    run.intervals().flat_map(|interval| &interval.ops).map(|op| op.failed).sum()
+}
+
+fn minimal_on(platform: &str) {
+    let place = Place::new();
+    let sets = like("minimal", platform);
+    if !possible(&place, &sets) {
+        return;
+    }
+    let run = fine(&place, Going::start(place.run(None, &sets)));
+    assert_eq!(failures(&run), 0);
+    let topology = run.topology().unwrap();
+    assert_eq!(topology.platform, platform);
+    let names: Vec<&str> = topology.parts.iter().map(|part| part.name.as_str()).collect();
+    let mut expected = vec!["application-1", "relational-1", "load-1"];
+    if ["namespace", "container"].contains(&platform) {
+        expected.push("driver-1");
+    }
+    assert_eq!(names, expected);
+    let version = &topology.parts[1].version;
+    assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{version:?}");
+    assert!(topology.ready_s > 0.0 && topology.ready_s >= topology.open_s && !topology.facts.is_empty());
+    for subject in ["application-1", "relational-1"] {
+        let rows = run.probes.iter().filter(|row| row.subject == subject && row.cores().is_some()).count();
+        assert!(rows >= 4, "{rows} samples of {subject}");
+    }
+    let configuration = run.dir.join("services/relational-1.postgresql.conf");
+    assert!(fs::read_to_string(configuration).unwrap().contains("fsync"));
+    assert!(run.dir.join("services/relational-1.log").metadata().unwrap().len() > 0);
+    nothing_left(&place);
+}
+
+#[test]
+fn a_node_on_postgresql_runs_as_processes() {
+    minimal_on("process");
+}
+
+#[test]
+fn a_node_on_postgresql_runs_in_namespaces() {
+    minimal_on("namespace");
+}
+
+#[test]
+fn a_node_on_postgresql_runs_in_containers() {
+    minimal_on("container");
+}
+
+#[test]
+fn a_node_on_postgresql_runs_in_virtual_machines() {
+    minimal_on("vm");
+}
+
+#[test]
+fn a_node_on_postgresql_runs_in_containers_in_virtual_machines() {
+    minimal_on("container-in-vm");
+}
+
+#[test]
+fn the_full_application_runs_with_tls_and_its_picture_is_told_before_and_after() {
+    let place = Place::new();
+    let mut sets = like("full", "process");
+    sets.push("deploy.tls=true".to_owned());
+    if !possible(&place, &sets) {
+        return;
+    }
+    let going = Going::start(place.run(None, &sets));
+    going.says("[application-1] [application-2]");
+    going.says("the application answers at https://127.0.0.1:");
+    let run = fine(&place, going);
+    assert_eq!(failures(&run), 0);
+    let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
+    assert!(html.contains("What was deployed") && html.contains(">balancer-1</text>"));
+    nothing_left(&place);
+}
+
+#[test]
+fn mariadb_nats_and_httpd_take_the_places_of_others() {
+    let place = Place::new();
+    let mut sets = like("full", "process");
+    let others =
+        ["deploy.relational=mariadb", "deploy.bus=nats", "deploy.web=httpd", "deploy.flavour=vanilla"];
+    sets.extend(others.map(str::to_owned));
+    if !possible(&place, &sets) {
+        return;
+    }
+    let run = fine(&place, Going::start(place.run(None, &sets)));
+    assert_eq!(failures(&run), 0);
+    let services: BTreeSet<&str> =
+        run.topology().unwrap().parts.iter().map(|part| part.service.as_str()).collect();
+    assert!(services.contains("MariaDB") && services.contains("NATS"), "{services:?}");
+    nothing_left(&place);
+}
+
+#[test]
+fn faults_happen_at_their_moments_and_the_application_goes_on() {
+    let place = Place::new();
+    let mut sets = like("full", "namespace");
+    sets.extend(["load.window_s=12".to_owned(), "deploy.bus=nats".to_owned()]);
+    sets.push(
+        "faults=[{at_s=3,unit=\"web-2\",act=\"kill\"},{at_s=4,unit=\"application-2\",act=\"pause\"},\
+         {at_s=5,unit=\"application-2\",act=\"resume\"},{at_s=6,unit=\"web-2\",act=\"start\"},\
+         {at_s=7,unit=\"bids-1\",act=\"cpus\",cpus=0.5},{at_s=8,unit=\"bus-1\",act=\"partition\"},\
+         {at_s=9,act=\"heal\"},{at_s=10,unit=\"bus-1\",act=\"start\"},{at_s=900,unit=\"bus-1\",act=\"kill\"}]"
+            .to_owned(),
+    );
+    if !possible(&place, &sets) {
+        return;
+    }
+    let run = fine(&place, Going::start(place.run(None, &sets)));
+    let faults: Vec<(&str, bool)> = run.faults().map(|f| (f.act.as_str(), f.failed.is_none())).collect();
+    let acts = ["kill", "pause", "resume", "start", "cpus 0.5", "partition", "heal"].map(|act| (act, true));
+    assert_eq!(faults[..7], acts);
+    assert_eq!(faults[7..], [("start", false), ("kill", false)], "it ran, and the load ended before");
+    for (fault, at) in run.faults().zip([3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]) {
+        assert!(fault.at_s >= at && fault.at_s < at + 2.0, "{fault:?}");
+    }
+    let later = |row: &&barograph_record::ProbeRow| row.subject == "web-2" && row.cores().is_some();
+    assert!(run.probes.iter().rev().take(20).any(|row| later(&row)), "web-2 is watched after its new start");
+    nothing_left(&place);
+}
+
+#[test]
+fn two_drivers_make_one_load() {
+    let place = Place::new();
+    let mut sets = like("minimal", "process");
+    sets.push("driver.count=2".to_owned());
+    if !possible(&place, &sets) {
+        return;
+    }
+    let run = fine(&place, Going::start(place.run(None, &sets)));
+    assert_eq!(failures(&run), 0);
+    assert_eq!(run.intervals().map(|interval| interval.users).max(), Some(20));
+    for driver in ["driver-1", "driver-2"] {
+        assert!(run.probes.iter().any(|row| row.subject == driver && row.cores().is_some()), "{driver}");
+    }
+    nothing_left(&place);
+}
+
+#[test]
+fn a_driver_that_dies_ends_the_run_with_its_name() {
+    let place = Place::new();
+    let mut sets = like("embedded", "process");
+    sets.extend(["driver.count=2".to_owned(), "load.window_s=600".to_owned()]);
+    let going = Going::start(place.run(None, &sets));
+    going.enters("hold");
+    let driver =
+        until("the second driver", || place.process("driver-2").or_else(|| place.process("drive --listen")));
+    crate::going::send(driver, Signal::KILL);
+    let ended = going.end();
+    assert!(ended.err.contains("driver-"), "{}", ended.err);
+    assert!(place.record().interrupted().is_some());
+    nothing_left(&place);
+}
+
+/// The program is killed in a phase; `clean` then removes everything, and finds nothing the second time.
+fn killed_in(phase: &str, platform: &str) {
+    let place = Place::new();
+    let mut sets = like("minimal", platform);
+    sets.push("load.window_s=600".to_owned());
+    if !possible(&place, &sets) {
+        return;
+    }
+    let going = Going::start(place.run(None, &sets));
+    going.enters(phase);
+    going.signal(Signal::KILL);
+    assert_eq!(going.end().code, None);
+    // Whatever still ends by itself may do so first or meet the broom.
+    let cleaned = until("a broom that finds everything", || {
+        let cleaned = Going::start(place.program(&["clean"])).end();
+        (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(cleaned)
+    });
+    assert!(!cleaned.out.is_empty());
+    until("the end of all processes", || place.processes().is_empty().then_some(()));
+    nothing_left(&place);
+}
+
+#[test]
+fn a_killed_program_leaves_nothing_that_clean_does_not_remove() {
+    for platform in PLATFORMS {
+        for phase in ["deploy", "hold"] {
+            killed_in(phase, platform);
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_in_the_deployment_leaves_nothing_on_any_platform() {
+    for platform in PLATFORMS {
+        let place = Place::new();
+        let sets = like("minimal", platform);
+        if !possible(&place, &sets) {
+            continue;
+        }
+        let going = Going::start(place.run(None, &sets));
+        going.enters("deploy");
+        going.signal(Signal::INT);
+        let ended = going.end();
+        assert_eq!(ended.code, Some(7), "{ended:?}");
+        nothing_left(&place);
+    }
+}
+
+#[test]
+fn check_names_what_is_missing_with_the_command_that_installs_it() {
+    let place = Place::new();
+    let mut command = place.checks(&plan("auction-full.toml"));
+    command.args(["--set", "load.users=20"]);
+    let checked = Going::start(hidden(&command, &place)).end();
+    assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
+    assert!(checked.out.contains("missing   "), "{}", checked.out);
+    assert!(checked.out.contains("  to do:   apt-get install"), "{}", checked.out);
+}
+
+/// The command in a file system in which the folder of administrators' programs is empty, where that can be had.
+fn hidden(command: &Command, place: &Place) -> Command {
+    let mut inside = Command::new("unshare");
+    let script = "mount -t tmpfs none /usr/sbin && exec \"$@\"";
+    inside.args(["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", script, "sh"]);
+    inside.arg(command.get_program()).args(command.get_args()).current_dir(place.root());
+    inside
+}

@@ -1,0 +1,185 @@
+//! What was deployed: units that run, where they answer, and how they end.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use barograph_platform::{Ended, Fault, Running, Site, Unit, ignore_lines};
+use futures::stream::{FuturesUnordered, StreamExt};
+
+use crate::fleet::Token;
+use crate::topology::{Endpoint, Topology, Work};
+
+/// A part that was started.
+pub(crate) struct Started {
+    pub(crate) name: String,
+    pub(crate) tier: &'static str,
+    pub(crate) work: Work,
+    pub(crate) uses: Vec<String>,
+    pub(crate) unit: Unit,
+    pub(crate) endpoint: Endpoint,
+    /// From the wish to its being ready.
+    pub(crate) took: Duration,
+    running: Mutex<Arc<dyn Running>>,
+    /// It ended, or is held, because the plan wanted it so.
+    meant: AtomicBool,
+}
+
+impl Started {
+    pub(super) fn new(placed: super::place::Placed, running: Box<dyn Running>, took: Duration) -> Self {
+        let super::place::Placed { part, unit, endpoint } = placed;
+        Started {
+            name: part.name,
+            tier: part.tier,
+            work: part.work,
+            uses: part.uses,
+            unit,
+            endpoint,
+            took,
+            running: Mutex::new(Arc::from(running)),
+            meant: AtomicBool::new(false),
+        }
+    }
+
+    /// The unit as it runs now.
+    pub(crate) fn running(&self) -> Arc<dyn Running> {
+        Arc::clone(&self.running.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Its end is wanted, and no reason to end the run.
+    pub(crate) fn expect_end(&self, expected: bool) {
+        self.meant.store(expected, Ordering::Relaxed);
+    }
+
+    /// It was killed, and not started again.
+    pub(crate) fn is_meant_to_be_down(&self) -> bool {
+        self.meant.load(Ordering::Relaxed)
+    }
+
+    /// Kills it on purpose.
+    pub(crate) async fn kill(&self) -> Result<(), Fault> {
+        self.expect_end(true);
+        self.running().kill().await.map(drop)
+    }
+
+    /// Starts it again on the same place with what it left.
+    pub(crate) async fn start_again(&self, site: &dyn Site) -> Result<(), Fault> {
+        let mut unit = self.unit.clone();
+        unit.prepare.clear();
+        let running = site.create(&unit, ignore_lines()).await?;
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Arc::from(running);
+        self.expect_end(false);
+        Ok(())
+    }
+
+    /// Ends when the service ends by itself.
+    async fn ended(&self) -> Ended {
+        loop {
+            let ended = self.running().wait_exit().await;
+            if !self.meant.load(Ordering::Relaxed) {
+                return ended;
+            }
+            // Until it is started again: looked at as often as people could notice.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// Everything that was deployed.
+pub(crate) struct Deployed {
+    site: Box<dyn Site>,
+    parts: Vec<Started>,
+    front: String,
+    front_at: Option<SocketAddr>,
+    scheme: &'static str,
+    token: Option<Token>,
+}
+
+impl Deployed {
+    pub(super) fn new(
+        site: Box<dyn Site>,
+        (topology, front_at): (&Topology, Option<SocketAddr>),
+        token: Option<Token>,
+    ) -> Self {
+        let (front, scheme) = (topology.front.clone(), topology.scheme);
+        Deployed { site, parts: Vec::new(), front, front_at, scheme, token }
+    }
+
+    /// The secret of drivers that are parts of it.
+    pub(super) fn token(&self) -> Option<&Token> {
+        self.token.as_ref()
+    }
+
+    pub(super) fn add(&mut self, started: Started) {
+        self.parts.push(started);
+    }
+
+    pub(crate) fn site(&self) -> &dyn Site {
+        self.site.as_ref()
+    }
+
+    pub(crate) fn parts(&self) -> &[Started] {
+        &self.parts
+    }
+
+    /// Services, as they are ended: users first, stores last.
+    pub(crate) fn services(&self) -> impl DoubleEndedIterator<Item = &Started> {
+        self.parts.iter().filter(|part| matches!(part.work, Work::Service(_)))
+    }
+
+    /// Name of the part that the load goes to.
+    pub(crate) fn front(&self) -> &str {
+        &self.front
+    }
+
+    /// Where the load goes.
+    pub(crate) fn url(&self) -> String {
+        self.front_at.map_or_else(String::new, |at| format!("{}://{at}", self.scheme))
+    }
+
+    /// Ends everything, drivers first and stores last, and removes the hosts. Every step is tried; the first fault is given
+    /// back. Services have `grace` at the least, and as long as they ask for.
+    pub(crate) async fn stop(self, grace: Duration) -> Result<(), Fault> {
+        let mut first = Ok(());
+        let (drivers, others): (Vec<&Started>, Vec<&Started>) =
+            self.services().partition(|part| part.tier == super::drivers::TIER);
+        for part in drivers.into_iter().chain(others) {
+            let running = part.running();
+            let asked = match part.work {
+                Work::Service(service) => service.grace(),
+                Work::Job => Duration::ZERO,
+            };
+            let grace = grace.max(asked);
+            // Held units take no notice of anything.
+            if let Some(pausing) = running.pausing() {
+                let _ = pausing.resume();
+            }
+            let ended = running.stop(grace).await.map(drop);
+            first = first.and(ended);
+        }
+        let Deployed { site, parts, .. } = self;
+        drop(parts);
+        first.and(site.close().await)
+    }
+
+    /// What people call a part: where the application is one service, its name says nothing.
+    pub(crate) fn called(&self, part: &Started) -> String {
+        let application = |part: &&Started| part.tier != super::drivers::TIER;
+        match application(&part) && self.services().filter(application).count() == 1 {
+            true => "the application".to_owned(),
+            false => part.name.clone(),
+        }
+    }
+
+    /// The first service of the application that ends by itself: drivers end with the load.
+    pub(crate) async fn application_ends(&self) -> (&Started, Ended) {
+        let parts = self.services().filter(|part| part.tier != super::drivers::TIER);
+        let mut ends: FuturesUnordered<_> =
+            parts.map(|part| async move { (part, part.ended().await) }).collect();
+        match ends.next().await {
+            Some(first) => first,
+            None => std::future::pending().await,
+        }
+    }
+}

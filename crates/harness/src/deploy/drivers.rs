@@ -1,0 +1,83 @@
+//! Drivers as parts of the deployment: one or more processes that run the engine, on hosts of their own where there are any.
+
+use barograph_platform::Limits;
+use barograph_spec::Plan;
+
+use crate::fleet::{DriverAt, Token};
+use crate::topology::{Part, Topology, Value, Work, host_of};
+
+use super::Deployed;
+
+/// The tier of drivers.
+pub(crate) const TIER: &str = "driver";
+
+/// The file that says the secret which drivers share with this process.
+pub(super) const TOKEN: &str = "token";
+
+/// Platforms on which this process is not among the hosts, so that its load would come from outside of their network.
+const APART: [&str; 2] = ["namespace", "container"];
+
+/// How many drivers are units of their own; none when this process is the driver.
+pub(crate) fn count(plan: &Plan) -> u32 {
+    let alone = plan.driver.count == 1;
+    let own = match plan.driver.place.as_str() {
+        "own" => true,
+        "unit" => false,
+        _ => !APART.contains(&plan.deploy.platform.as_str()) || plan.target.url.is_some(),
+    };
+    if alone && own { 0 } else { plan.driver.count }
+}
+
+/// Adds them to what is deployed.
+pub(super) fn add(topology: &mut Topology, plan: &Plan) {
+    let Some(service) = barograph_services::find(TIER) else { return };
+    let limits = plan.deploy.limits_of(TIER);
+    for number in 1..=count(plan) {
+        let name = format!("{TIER}-{number}");
+        topology.parts.push(Part {
+            host: host_of(TIER, number),
+            name,
+            tier: TIER,
+            work: Work::Service(service),
+            needs: vec![],
+            uses: vec![topology.front.clone()],
+            values: vec![("token_file", Value::SiteFile(TOKEN))],
+            limits: Limits {
+                cpus: limits.map(|l| l.cpus).filter(|cpus| *cpus > 0.0),
+                cpu_set: Vec::new(),
+                memory_bytes: limits.map(|l| l.memory_mib << 20).filter(|bytes| *bytes > 0),
+            },
+        });
+    }
+}
+
+/// Where they wait.
+pub(crate) fn waiting(deployed: &Deployed) -> Vec<DriverAt> {
+    let Some(token) = deployed.token() else { return Vec::new() };
+    let drivers = deployed.services().filter(|part| part.tier == TIER);
+    let at = |token: &Token, name: &str, address| DriverAt {
+        name: name.to_owned(),
+        address,
+        token: token.clone(),
+    };
+    drivers.map(|part| at(token, &part.name, part.endpoint.socket())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(text: &str) -> u32 {
+        count(&barograph_spec::read("p", text, &[]).unwrap())
+    }
+
+    #[test]
+    fn this_process_drives_unless_hosts_are_apart_or_there_are_several() {
+        assert_eq!(counted(""), 0);
+        assert_eq!(counted("platform = \"namespace\""), 1);
+        assert_eq!(counted("platform = \"namespace\"\ndriver.place = \"own\""), 0);
+        assert_eq!(counted("driver.place = \"unit\""), 1);
+        assert_eq!(counted("driver.count = 3"), 3);
+        assert_eq!(counted("platform = \"namespace\"\ntarget.url = \"http://127.0.0.1:1\""), 0);
+    }
+}

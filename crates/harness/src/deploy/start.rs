@@ -1,0 +1,84 @@
+//! Parts start side by side, each as soon as those it needs are ready.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use barograph_model::Nanos;
+use barograph_platform::{Fault, Running, Site, ignore_lines};
+use futures::stream::{FuturesUnordered, StreamExt};
+
+use super::deployed::{Deployed, Started};
+use super::place::Placed;
+use crate::clock::RunClock;
+use crate::{Deployment, HarnessError};
+
+/// How often the front is asked whether the application is behind it.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// All parts were ready by themselves; the way through the front to them is there after this long, or never.
+const FRONT_WAIT: Duration = Duration::from_secs(30);
+
+/// Starts all parts. Those that were started stay in `deployed` also when one fails.
+pub(super) async fn start(
+    deployed: &mut Deployed,
+    parts: Vec<Placed>,
+    clock: RunClock,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), HarnessError> {
+    let mut waiting = parts;
+    let mut ready: BTreeSet<String> = BTreeSet::new();
+    let mut made: Vec<Started> = Vec::new();
+    let order: Vec<String> = waiting.iter().map(|placed| placed.part.name.clone()).collect();
+    let result = {
+        let site = deployed.site();
+        let mut starting = FuturesUnordered::new();
+        loop {
+            let (now, later): (Vec<Placed>, Vec<Placed>) = waiting
+                .into_iter()
+                .partition(|placed| placed.part.needs.iter().all(|name| ready.contains(name)));
+            waiting = later;
+            starting.extend(now.into_iter().map(|placed| one(site, placed, clock)));
+            match starting.next().await {
+                Some(Ok(started)) => {
+                    say(&format!("{} is ready after {:.1} s", started.name, started.took.as_secs_f64()));
+                    ready.insert(started.name.clone());
+                    made.push(started);
+                }
+                Some(Err(fault)) => break Err(fault.into()),
+                None if waiting.is_empty() => break Ok(()),
+                None => break Err(HarnessError::NeedsCircle { parts: names(&waiting) }),
+            }
+        }
+    };
+    made.sort_by_key(|started| order.iter().position(|name| *name == started.name));
+    made.into_iter().for_each(|started| deployed.add(started));
+    result
+}
+
+fn names(parts: &[Placed]) -> String {
+    parts.iter().map(|placed| placed.part.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+async fn one(site: &dyn Site, placed: Placed, clock: RunClock) -> Result<Started, Fault> {
+    let begun = clock.now();
+    let running: Box<dyn Running> = site.create(&placed.unit, ignore_lines()).await?;
+    Ok(Started::new(placed, running, (clock.now() - begun).into()))
+}
+
+/// A balancer takes a moment to find the nodes behind it. Asked from here as users would ask.
+pub(super) async fn until_front_answers(
+    deployment: &dyn Deployment,
+    url: &str,
+    clock: RunClock,
+) -> Result<(), HarnessError> {
+    let give_up = clock.now() + Nanos::from(FRONT_WAIT);
+    loop {
+        match deployment.answers(url).await {
+            Ok(()) => return Ok(()),
+            Err(why) if clock.now() > give_up => {
+                return Err(HarnessError::Unreachable { url: url.to_owned(), why: why.into() });
+            }
+            Err(_) => tokio::time::sleep(ASK_EVERY).await,
+        }
+    }
+}

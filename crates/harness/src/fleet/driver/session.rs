@@ -1,0 +1,319 @@
+//! A driver's one control connection, from the order to the last interval.
+
+use std::error::Error;
+use std::time::Duration;
+
+use barograph_engine::{Beginning, EngineError, EngineHandle};
+use barograph_model::Nanos;
+use barograph_probe::ProcessProbe;
+use barograph_record::ExitCode;
+use barograph_stats::Interval;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::fleet::FleetError;
+use crate::fleet::clock::Clock;
+use crate::fleet::error::out_of_place;
+use crate::fleet::frame::{Frame, Kind};
+use crate::fleet::message::{self, Command, Facts, Said};
+use crate::fleet::order::{Kinds, Ready, Receipt};
+use crate::fleet::wire::{Trouble, Wire};
+use crate::{HarnessError, connections};
+
+/// That it lives is said so often.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Counting connections may take this part of the time: where there are many, they are counted less often.
+const COUNTING: u64 = 100;
+
+/// A beginning must not be further ahead than this.
+const FARTHEST: Nanos = Nanos::from_secs(60);
+
+/// A driver and its harness.
+pub(super) struct Session {
+    wire: Wire,
+    clock: Clock,
+    kinds: Kinds,
+    stage: Stage,
+    own: Own,
+}
+
+/// How far the load is.
+enum Stage {
+    /// No order yet.
+    Idle,
+    /// Its files are coming.
+    Receiving(Receipt),
+    /// Names are being resolved.
+    Preparing(JoinHandle<Result<Ready, HarnessError>>),
+    /// It may begin.
+    Ready(Box<Ready>),
+    /// It is on.
+    Running(Box<Running>),
+}
+
+struct Running {
+    engine: EngineHandle,
+    told: Box<dyn Fn() -> Vec<String> + Send>,
+}
+
+/// What happens beside commands.
+enum Step {
+    Prepared(Result<Ready, HarnessError>),
+    Interval(Result<Option<Interval>, EngineError>),
+}
+
+/// Ends with what comes next of the load. May be dropped and asked again.
+async fn step(stage: &mut Stage) -> Step {
+    match stage {
+        Stage::Preparing(task) => match task.await {
+            Ok(prepared) => Step::Prepared(prepared),
+            Err(bug) => std::panic::resume_unwind(bug.into_panic()),
+        },
+        Stage::Running(running) => Step::Interval(running.engine.next().await),
+        Stage::Idle | Stage::Receiving(_) | Stage::Ready(_) => std::future::pending().await,
+    }
+}
+
+impl Session {
+    pub(super) fn new(wire: Wire, clock: Clock, kinds: Kinds) -> Result<Self, FleetError> {
+        Ok(Session { wire, clock, kinds, stage: Stage::Idle, own: Own::new()? })
+    }
+
+    /// Serves until the load is over, and sees to it that the harness hears the last word.
+    pub(super) async fn run(mut self) -> Result<(), FleetError> {
+        let ended = self.lead().await;
+        if !matches!(ended, Err(FleetError::Harness(_))) {
+            self.wire.part().await;
+        }
+        ended
+    }
+
+    async fn lead(&mut self) -> Result<(), FleetError> {
+        let mut beat = interval(BEAT);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                frame = self.wire.next() => {
+                    let frame = frame.map_err(FleetError::Harness)?;
+                    self.obey(frame).await?;
+                }
+                step = step(&mut self.stage) => match step {
+                    Step::Prepared(prepared) => self.prepared(prepared).await?,
+                    Step::Interval(Ok(Some(interval))) => {
+                        let facts = self.own.facts(&self.clock)?;
+                        self.send(Kind::Interval, &message::interval_body(&interval, &facts)).await?;
+                    }
+                    Step::Interval(Ok(None)) => return self.over().await,
+                    Step::Interval(Err(why)) => return Err(self.failed(&why).await),
+                },
+                _ = beat.tick() => self.status().await?,
+            }
+        }
+    }
+
+    async fn say(&mut self, said: &Said) -> Result<(), FleetError> {
+        self.wire.say(said).await.map_err(FleetError::Harness)
+    }
+
+    async fn send(&mut self, kind: Kind, body: &[u8]) -> Result<(), FleetError> {
+        self.wire.send(kind, body).await.map_err(FleetError::Harness)
+    }
+
+    async fn status(&mut self) -> Result<(), FleetError> {
+        let (level, at) = match &self.stage {
+            Stage::Running(running) => (running.engine.level(), running.engine.now()),
+            _ => (0, Nanos::ZERO),
+        };
+        self.say(&Said::Status { level, at: at.0 }).await
+    }
+
+    async fn over(&mut self) -> Result<(), FleetError> {
+        let told = match &self.stage {
+            Stage::Running(running) => (running.told)(),
+            _ => Vec::new(),
+        };
+        self.say(&Said::Ended { told }).await
+    }
+
+    /// Says that the engine broke.
+    async fn failed(&mut self, why: &EngineError) -> FleetError {
+        let why = chain(why);
+        // The harness finds the connection closed if it cannot hear it.
+        let _ = self.say(&Said::Failed { why: why.clone() }).await;
+        FleetError::Failed { driver: "this driver".to_owned(), why }
+    }
+
+    async fn obey(&mut self, frame: Frame) -> Result<(), FleetError> {
+        match frame.kind {
+            Kind::Piece => return self.piece(&frame.body),
+            Kind::Interval => return Err(nonsense("an interval for a driver")),
+            Kind::Message => {}
+        }
+        let command =
+            message::read(&frame.body).map_err(|why| FleetError::Harness(Trouble::Nonsense(why)))?;
+        match command {
+            // At once: how long an answer takes is how unsure its clock is.
+            Command::Ping { n } => {
+                let at = self.clock.now().0;
+                self.say(&Said::Pong { n, at }).await
+            }
+            Command::Status => self.status().await,
+            Command::Hello { .. } => Err(nonsense("a second greeting")),
+            Command::Prepare { order } => {
+                let Stage::Idle = self.stage else { return Err(nonsense("a second order")) };
+                let receipt =
+                    Receipt::new(order).ok_or_else(|| nonsense("an order that asks for too much"))?;
+                self.receive(receipt);
+                Ok(())
+            }
+            Command::Start { origin } => self.start(Nanos(origin)).await,
+            Command::Ramp { level, over, at } => self.ramp(level, Nanos(over), Nanos(at)).await,
+            Command::Stop { drain } => {
+                let Stage::Running(running) = &mut self.stage else {
+                    return Err(nonsense("an end before a beginning"));
+                };
+                running.engine.stop(Nanos(drain)).await;
+                Ok(())
+            }
+        }
+    }
+
+    fn piece(&mut self, piece: &[u8]) -> Result<(), FleetError> {
+        match std::mem::replace(&mut self.stage, Stage::Idle) {
+            Stage::Receiving(mut receipt) => {
+                if !receipt.take(piece) {
+                    return Err(nonsense("more bytes of files than were announced"));
+                }
+                self.receive(receipt);
+                Ok(())
+            }
+            _ => Err(nonsense("bytes of a file that was not announced")),
+        }
+    }
+
+    /// Waits for more bytes, or, if there are none to come, makes the load ready on a thread of its own: pings must be
+    /// answered meanwhile.
+    fn receive(&mut self, receipt: Receipt) {
+        self.stage = if receipt.is_whole() {
+            let kinds = Kinds::clone(&self.kinds);
+            Stage::Preparing(tokio::task::spawn_blocking(move || receipt.ready(&kinds)))
+        } else {
+            Stage::Receiving(receipt)
+        };
+    }
+
+    async fn prepared(&mut self, prepared: Result<Ready, HarnessError>) -> Result<(), FleetError> {
+        match prepared {
+            Ok(ready) => {
+                self.stage = Stage::Ready(Box::new(ready));
+                self.say(&Said::Prepared).await
+            }
+            Err(why) => self.refused(chain(&why), why.exit_code()).await,
+        }
+    }
+
+    async fn refused(&mut self, why: String, exit: ExitCode) -> Result<(), FleetError> {
+        self.say(&Said::Refused { why: why.clone(), exit: exit.code() }).await?;
+        Err(FleetError::Refused { driver: "this driver".to_owned(), why, exit })
+    }
+
+    async fn start(&mut self, origin: Nanos) -> Result<(), FleetError> {
+        let Stage::Ready(ready) = std::mem::replace(&mut self.stage, Stage::Idle) else {
+            return Err(nonsense("a beginning without an order"));
+        };
+        let instant = self.clock.instant(origin).filter(|_| origin - self.clock.now() <= FARTHEST);
+        let instant = instant.ok_or_else(|| nonsense("a beginning far in the future"))?;
+        let Ready { load, settings, place, told } = *ready;
+        match load.begin(&settings, Beginning { origin: Some(instant), place: Some(place) }) {
+            Ok(engine) => {
+                self.stage = Stage::Running(Box::new(Running { engine, told }));
+                let facts = self.own.facts(&self.clock)?;
+                self.say(&Said::Started { facts }).await
+            }
+            Err(why) => self.refused(chain(&why), ExitCode::PlatformFault).await,
+        }
+    }
+
+    async fn ramp(&mut self, level: u32, over: Nanos, at: Nanos) -> Result<(), FleetError> {
+        let Stage::Running(running) = &mut self.stage else {
+            return Err(nonsense("users before a beginning"));
+        };
+        let by = running.engine.now() - at;
+        // A worker that is gone is told of by its engine's next interval.
+        let _ = running.engine.ramp_at(level, over, at).await;
+        if by > Nanos::ZERO {
+            return self.say(&Said::Late { by: by.0 }).await;
+        }
+        Ok(())
+    }
+}
+
+fn nonsense(what: &'static str) -> FleetError {
+    FleetError::Harness(out_of_place(what))
+}
+
+/// An error with all its causes, in one line.
+fn chain(why: &dyn Error) -> String {
+    let mut text = why.to_string();
+    let mut next = why.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+/// What this process uses.
+struct Own {
+    probe: ProcessProbe,
+    connections: Option<u64>,
+    counting: Option<JoinHandle<(Option<u64>, Nanos)>>,
+    /// By the driver's clock.
+    next_count: Nanos,
+}
+
+impl Own {
+    fn new() -> Result<Self, FleetError> {
+        let probe = ProcessProbe::of_this_process().map_err(FleetError::Probe)?;
+        Ok(Own { probe, connections: None, counting: None, next_count: Nanos::ZERO })
+    }
+
+    fn facts(&mut self, clock: &Clock) -> Result<Facts, FleetError> {
+        self.count(clock);
+        let mut sample = self.probe.sample(clock.now()).map_err(FleetError::Probe)?;
+        // The process alone would show the table of its first thread.
+        sample.open_files = connections::files();
+        Ok(Facts::of(&sample, self.connections))
+    }
+
+    /// Has connections counted on a thread of its own: tens of thousands take tens of milliseconds.
+    fn count(&mut self, clock: &Clock) {
+        let now = clock.now();
+        if let Some(task) = self.counting.take_if(|task| task.is_finished()) {
+            // It has ended, so this does not wait.
+            if let Some(Ok((connections, took))) = futures_now(task) {
+                self.connections = connections;
+                self.next_count = now + Nanos(took.0.saturating_mul(COUNTING));
+            }
+        }
+        if self.counting.is_none() && now >= self.next_count {
+            let clock = *clock;
+            self.counting = Some(tokio::task::spawn_blocking(move || {
+                let began = clock.now();
+                (connections::open(), clock.now() - began)
+            }));
+        }
+    }
+}
+
+/// The output of a task that has ended.
+fn futures_now<T>(mut task: JoinHandle<T>) -> Option<Result<T, tokio::task::JoinError>> {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::Pin::new(&mut task).poll(&mut context) {
+        std::task::Poll::Ready(done) => Some(done),
+        std::task::Poll::Pending => None,
+    }
+}

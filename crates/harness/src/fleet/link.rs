@@ -1,0 +1,334 @@
+//! The harness's end of one driver: greeting, clock, order, and then a task that hears it until it ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use barograph_model::Nanos;
+use barograph_record::ExitCode;
+use barograph_stats::Interval;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, interval_at, sleep_until, timeout};
+
+use super::FleetError;
+use super::clock::{Clock, Offset, PINGS};
+use super::error::{exit_code, of, out_of_place};
+use super::frame::{self, Frame, FrameError, Kind};
+use super::message::{self, Command, Facts, PROTOCOL, Said};
+use super::order::Order;
+use super::several::DriverAt;
+use super::wire::{Trouble, Wire};
+
+/// A driver that says nothing for this long is gone: it should say something every second.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
+
+/// A driver may need so long to accept a connection; it was ready before.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Its clock is measured so often.
+const CLOCK_EVERY: Duration = Duration::from_secs(10);
+
+/// Commands that wait to be sent.
+const COMMANDS: usize = 64;
+
+/// A driver that is ready, and not begun.
+pub(super) struct Opened {
+    pub(super) name: String,
+    wire: Wire,
+    pub(super) offset: Offset,
+    /// What it said of its host.
+    pub(super) cores: usize,
+    pub(super) open_files: u64,
+}
+
+/// A driver at work.
+pub(super) struct Link {
+    pub(super) name: String,
+    commands: mpsc::Sender<Command>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // The driver hears the end of its connection, and ends.
+        self.task.abort();
+    }
+}
+
+/// What a driver's task has to tell.
+pub(super) enum Event {
+    /// Its workers run; what its process used so far.
+    Started(Facts),
+    /// An interval is closed.
+    Interval(Box<Interval>, Facts),
+    /// Its clock was measured.
+    Clock(Offset),
+    /// It heard of a change too late.
+    Late(Nanos),
+    /// Its last interval was before this.
+    Ended(Vec<String>),
+    /// Nothing more comes of it.
+    Lost(FleetError),
+}
+
+/// Connects and makes everything ready. Drivers are opened side by side, so that names are resolved everywhere at once.
+pub(super) async fn open(
+    at: DriverAt,
+    clock: Clock,
+    tool: String,
+    (order, bytes): (Order, Arc<Vec<Arc<[u8]>>>),
+) -> Result<Opened, FleetError> {
+    let name = at.name.clone();
+    let failed = |why| FleetError::Connect { driver: at.name.clone(), address: at.address, why };
+    let connected = timeout(CONNECT, TcpStream::connect(at.address)).await;
+    let stream = connected.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(failed)?;
+    let wire = Wire::new(stream, frame::LONGEST, SILENCE).map_err(failed)?;
+    let mut opening = Opening { name, wire };
+    let hello = Command::Hello { protocol: PROTOCOL, tool: tool.clone(), token: at.token.word().to_owned() };
+    opening.say(&hello).await?;
+    let (cores, open_files) = match opening.hear().await? {
+        Said::Welcome { protocol, tool: its, cores, open_files } => {
+            if protocol != PROTOCOL || its != tool {
+                return Err(opening.refused(format!("it is {its}, and this is {tool}")));
+            }
+            (cores, open_files)
+        }
+        _ => return Err(opening.nonsense("an answer that is no welcome")),
+    };
+    opening.order(order, &bytes).await?;
+    // Last, so that it is fresh when the load begins.
+    let offset = opening.measure(clock).await?;
+    Ok(Opened { name: opening.name, wire: opening.wire, offset, cores, open_files })
+}
+
+struct Opening {
+    name: String,
+    wire: Wire,
+}
+
+impl Opening {
+    fn refused(&self, why: String) -> FleetError {
+        FleetError::Refused { driver: self.name.clone(), why, exit: ExitCode::Refused }
+    }
+
+    fn nonsense(&self, what: &'static str) -> FleetError {
+        of(&self.name)(out_of_place(what))
+    }
+
+    async fn say(&mut self, command: &Command) -> Result<(), FleetError> {
+        self.wire.say(command).await.map_err(of(&self.name))
+    }
+
+    /// The next answer. That it still lives is none.
+    async fn hear(&mut self) -> Result<Said, FleetError> {
+        loop {
+            let frame = self.wire.next().await.map_err(of(&self.name))?;
+            match said(&frame).map_err(of(&self.name))? {
+                Said::Status { .. } => {}
+                Said::Refused { why, exit } => {
+                    let exit = exit_code(exit);
+                    return Err(FleetError::Refused { driver: self.name.clone(), why, exit });
+                }
+                other => return Ok(other),
+            }
+        }
+    }
+
+    async fn order(&mut self, order: Order, bytes: &[Arc<[u8]>]) -> Result<(), FleetError> {
+        self.say(&Command::Prepare { order: Box::new(order) }).await?;
+        for piece in bytes.iter().flat_map(|file| file.chunks(frame::PIECE)) {
+            self.wire.send(Kind::Piece, piece).await.map_err(of(&self.name))?;
+        }
+        match self.hear().await? {
+            Said::Prepared => Ok(()),
+            _ => Err(self.nonsense("an answer to something else than the order")),
+        }
+    }
+
+    async fn measure(&mut self, clock: Clock) -> Result<Offset, FleetError> {
+        let mut round = Round::new(clock);
+        loop {
+            self.say(&round.ping()).await?;
+            let Said::Pong { n, at } = self.hear().await? else {
+                return Err(self.nonsense("an answer to something else than a ping"));
+            };
+            if let Some(offset) = round.pong(n, Nanos(at)) {
+                return Ok(offset);
+            }
+        }
+    }
+}
+
+/// Several pings in a row.
+struct Round {
+    clock: Clock,
+    n: u64,
+    left: u32,
+    asked: Nanos,
+    best: Option<Offset>,
+}
+
+impl Round {
+    fn new(clock: Clock) -> Self {
+        Round { clock, n: 0, left: PINGS, asked: Nanos::ZERO, best: None }
+    }
+
+    fn ping(&mut self) -> Command {
+        self.n += 1;
+        self.asked = self.clock.now();
+        Command::Ping { n: self.n }
+    }
+
+    /// Takes an answer; the best of all when it was the last, or the round is not over.
+    fn pong(&mut self, n: u64, theirs: Nanos) -> Option<Offset> {
+        let answered = self.clock.now();
+        if n != self.n {
+            return None;
+        }
+        let one = Offset::of(self.asked, theirs, answered);
+        self.best = Some(self.best.map_or(one, |best| best.or(one)));
+        self.left = self.left.saturating_sub(1);
+        self.best.filter(|_| self.left == 0)
+    }
+}
+
+fn said(frame: &Frame) -> Result<Said, Trouble> {
+    match frame.kind {
+        Kind::Message => Ok(message::read(&frame.body)?),
+        Kind::Interval | Kind::Piece => Err(out_of_place("something else than an answer")),
+    }
+}
+
+/// What a driver's task must know.
+#[derive(Clone, Copy)]
+pub(super) struct Hearing {
+    pub(super) driver: usize,
+    pub(super) clock: Clock,
+    /// Operations of the workload.
+    pub(super) ops: usize,
+    /// Length of an interval.
+    pub(super) interval: Nanos,
+}
+
+impl Opened {
+    /// Goes on in a task of its own, which tells `events` what it hears.
+    pub(super) fn hear(self, hearing: Hearing, events: mpsc::Sender<(usize, Event)>) -> Link {
+        let (commands, orders) = mpsc::channel(COMMANDS);
+        let ear = Ear { name: self.name.clone(), wire: self.wire, hearing, events };
+        Link { name: self.name, commands, task: tokio::spawn(ear.listen(orders)) }
+    }
+}
+
+impl Link {
+    /// Sends a command soon. A driver for which so many wait takes none any more.
+    pub(super) fn say(&self, command: Command) -> Result<(), FleetError> {
+        self.commands.try_send(command).map_err(|_| of(&self.name)(Trouble::Silent(SILENCE)))
+    }
+}
+
+struct Ear {
+    name: String,
+    wire: Wire,
+    hearing: Hearing,
+    events: mpsc::Sender<(usize, Event)>,
+}
+
+/// What to do after something was heard.
+enum Then {
+    GoOn,
+    /// An interval came.
+    Interval,
+    /// It took its leave.
+    Ended,
+}
+
+impl Ear {
+    async fn listen(mut self, orders: mpsc::Receiver<Command>) {
+        if let Err(why) = self.hear_all(orders).await {
+            self.tell(Event::Lost(why)).await;
+        }
+        // Takes the connection with it.
+    }
+
+    async fn tell(&self, event: Event) {
+        // Nobody listens when the run is over.
+        let _ = self.events.send((self.hearing.driver, event)).await;
+    }
+
+    async fn hear_all(&mut self, mut orders: mpsc::Receiver<Command>) -> Result<(), FleetError> {
+        let clock = self.hearing.clock;
+        let mut measuring = interval_at(tokio::time::Instant::now() + CLOCK_EVERY, CLOCK_EVERY);
+        measuring.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut round: Option<Round> = None;
+        let patience = SILENCE + Duration::from(self.hearing.interval) * 2;
+        // Nothing is due before the load begins.
+        let mut due: Option<Instant> = None;
+        let end_of_time = tokio::time::Instant::now() + Duration::from_secs(1 << 30);
+        loop {
+            tokio::select! {
+                biased;
+                frame = self.wire.next() => {
+                    let frame = frame.map_err(of(&self.name))?;
+                    match self.take(&frame, &mut round).await? {
+                        Then::GoOn => {}
+                        Then::Interval => due = Some(tokio::time::Instant::now() + patience),
+                        Then::Ended => return Ok(()),
+                    }
+                }
+                command = orders.recv() => {
+                    let Some(command) = command else { return Ok(()) };
+                    if let Command::Ramp { .. } = command {
+                        due.get_or_insert(tokio::time::Instant::now() + patience);
+                    }
+                    self.wire.say(&command).await.map_err(of(&self.name))?;
+                }
+                _ = measuring.tick(), if round.is_none() => {
+                    let ping = round.insert(Round::new(clock)).ping();
+                    self.wire.say(&ping).await.map_err(of(&self.name))?;
+                }
+                () = sleep_until(due.unwrap_or(end_of_time)) => {
+                    let driver = self.name.clone();
+                    return Err(FleetError::NoInterval { driver, seconds: patience.as_secs() });
+                }
+            }
+        }
+    }
+
+    async fn take(&mut self, frame: &Frame, round: &mut Option<Round>) -> Result<Then, FleetError> {
+        if frame.kind == Kind::Interval {
+            let read = message::read_interval(&frame.body, self.hearing.ops);
+            let (interval, facts) = read.map_err(|why: FrameError| of(&self.name)(why.into()))?;
+            self.tell(Event::Interval(Box::new(interval), facts)).await;
+            return Ok(Then::Interval);
+        }
+        let driver = || self.name.clone();
+        match said(frame).map_err(of(&self.name))? {
+            Said::Pong { n, at } => {
+                let best = round.as_mut().and_then(|round| round.pong(n, Nanos(at)));
+                if let Some(offset) = best {
+                    *round = None;
+                    self.tell(Event::Clock(offset)).await;
+                } else if let Some(round) = round {
+                    let ping = round.ping();
+                    self.wire.say(&ping).await.map_err(of(&self.name))?;
+                }
+            }
+            Said::Started { facts } => self.tell(Event::Started(facts)).await,
+            Said::Late { by } => self.tell(Event::Late(Nanos(by))).await,
+            Said::Ended { told } => {
+                self.tell(Event::Ended(told)).await;
+                return Ok(Then::Ended);
+            }
+            Said::Failed { why } => return Err(FleetError::Failed { driver: driver(), why }),
+            Said::Refused { why, exit } => {
+                return Err(FleetError::Refused { driver: driver(), why, exit: exit_code(exit) });
+            }
+            Said::Status { .. } => {}
+            Said::Welcome { .. } | Said::Prepared => {
+                return Err(of(&self.name)(out_of_place("a greeting in the middle of a load")));
+            }
+        }
+        Ok(Then::GoOn)
+    }
+}

@@ -1,0 +1,74 @@
+//! The load of a run, whoever makes it: the engine in this process, or drivers that are processes of their own.
+
+use barograph_engine::EngineHandle;
+use barograph_model::Nanos;
+use barograph_stats::Interval;
+
+use super::{DriverSample, Fleet};
+use crate::HarnessError;
+
+/// Who makes the load.
+pub(crate) enum Load {
+    /// This process.
+    Own(EngineHandle),
+    /// Several drivers.
+    Fleet(Box<Fleet>),
+}
+
+impl Load {
+    /// Time since the load began.
+    pub(crate) fn now(&self) -> Nanos {
+        match self {
+            Load::Own(engine) => engine.now(),
+            Load::Fleet(fleet) => fleet.now(),
+        }
+    }
+
+    /// The level asked for by the latest ramp.
+    pub(crate) fn level(&self) -> u32 {
+        match self {
+            Load::Own(engine) => engine.level(),
+            Load::Fleet(fleet) => fleet.level(),
+        }
+    }
+
+    /// Changes the level evenly over `over`; gives the instant at which the change will be complete.
+    pub(crate) async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
+        match self {
+            Load::Own(engine) => Ok(engine.ramp(level, over).await?),
+            Load::Fleet(fleet) => fleet.ramp(level, over).await,
+        }
+    }
+
+    /// No new operations; those in flight may take `drain` to end.
+    pub(crate) async fn stop(&mut self, drain: Nanos) {
+        match self {
+            Load::Own(engine) => engine.stop(drain).await,
+            Load::Fleet(fleet) => fleet.stop(drain).await,
+        }
+    }
+
+    /// The next interval; `None` after the last. May be dropped and asked again.
+    pub(crate) async fn next(&mut self) -> Result<Option<Interval>, HarnessError> {
+        match self {
+            Load::Own(engine) => Ok(engine.next().await?),
+            Load::Fleet(fleet) => fleet.next().await,
+        }
+    }
+
+    /// What each driver did and used in the interval that came last; empty when this process is the only driver.
+    pub(crate) fn samples(&self) -> &[DriverSample] {
+        match self {
+            Load::Own(_) => &[],
+            Load::Fleet(fleet) => fleet.samples(),
+        }
+    }
+
+    /// What a user should know, in sentences, since this was last asked.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        match self {
+            Load::Own(_) => Vec::new(),
+            Load::Fleet(fleet) => fleet.take_notes(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What harness and driver say to each other, and an interval on its way.
+
+use barograph_model::Nanos;
+use barograph_probe::ProcessSample;
+use barograph_stats::Interval;
+use serde::{Deserialize, Serialize};
+
+use super::frame::FrameError;
+use super::order::Order;
+
+/// Version of all of this. Both ends must have the same; the program's own version must be the same too.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// From the harness to a driver. Times are nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(super) enum Command {
+    /// The first of all.
+    Hello { protocol: u32, tool: String, token: String },
+    /// What does your clock show?
+    Ping { n: u64 },
+    /// Get ready for this load. The bytes of its files follow.
+    Prepare { order: Box<Order> },
+    /// Begin to count when your clock shows this.
+    Start { origin: u64 },
+    /// Change the level, beginning at this instant of the load.
+    Ramp { level: u32, over: u64, at: u64 },
+    /// No new operations.
+    Stop { drain: u64 },
+    /// How are you?
+    Status,
+}
+
+/// From a driver to the harness.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "said", rename_all = "snake_case")]
+pub(super) enum Said {
+    /// The token was right.
+    Welcome { protocol: u32, tool: String, cores: usize, open_files: u64 },
+    /// It will not: why, and the exit code that says whose side that is on.
+    Refused { why: String, exit: u8 },
+    /// What the clock shows.
+    Pong { n: u64, at: u64 },
+    /// Names are resolved, files are read.
+    Prepared,
+    /// Workers run, and wait for the beginning.
+    Started { facts: Facts },
+    /// Comes every second, asked for or not: level asked for, and the load's time.
+    Status { level: u32, at: u64 },
+    /// A change came so much later than it was to begin.
+    Late { by: u64 },
+    /// The last interval is sent. What failed operations saw, in lines for people.
+    Ended { told: Vec<String> },
+    /// The engine broke.
+    Failed { why: String },
+}
+
+/// What the driver's process used so far. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// By the driver's clock.
+    at: u64,
+    cpu_user: u64,
+    cpu_system: u64,
+    resident_bytes: u64,
+    threads: u64,
+    open_files: Option<u64>,
+    voluntary_switches: u64,
+    involuntary_switches: u64,
+    /// Sockets; counted every now and then, since counting many takes long.
+    pub(super) connections: Option<u64>,
+}
+
+impl Facts {
+    pub(super) fn of(sample: &ProcessSample, connections: Option<u64>) -> Self {
+        Facts {
+            at: sample.at.0,
+            cpu_user: sample.cpu_user.0,
+            cpu_system: sample.cpu_system.0,
+            resident_bytes: sample.resident_bytes,
+            threads: sample.threads,
+            open_files: sample.open_files,
+            voluntary_switches: sample.voluntary_switches,
+            involuntary_switches: sample.involuntary_switches,
+            connections,
+        }
+    }
+
+    pub(super) fn process(&self) -> ProcessSample {
+        ProcessSample {
+            at: Nanos(self.at),
+            cpu_user: Nanos(self.cpu_user),
+            cpu_system: Nanos(self.cpu_system),
+            resident_bytes: self.resident_bytes,
+            threads: self.threads,
+            open_files: self.open_files,
+            voluntary_switches: self.voluntary_switches,
+            involuntary_switches: self.involuntary_switches,
+        }
+    }
+}
+
+/// Reads a message.
+pub(super) fn read<'m, T: Deserialize<'m>>(body: &'m [u8]) -> Result<T, FrameError> {
+    serde_json::from_slice(body).map_err(FrameError::Message)
+}
+
+/// The body of a message.
+pub(super) fn body<T: Serialize>(message: &T) -> Vec<u8> {
+    serde_json::to_vec(message).expect("numbers, words and lists have a form in JSON")
+}
+
+/// The body of an interval with its facts: how long these are, these, the interval.
+pub(super) fn interval_body(interval: &Interval, facts: &Facts) -> Vec<u8> {
+    let facts = body(facts);
+    let length = u16::try_from(facts.len()).expect("nine numbers take a few hundred bytes");
+    let mut bytes = length.to_le_bytes().to_vec();
+    bytes.extend_from_slice(&facts);
+    interval.write_to(&mut bytes);
+    bytes
+}
+
+/// Reads an interval of `ops` operations with its facts.
+pub(super) fn read_interval(body: &[u8], ops: usize) -> Result<(Interval, Facts), FrameError> {
+    let short = FrameError::OutOfPlace("an interval without its facts");
+    let Some((length, rest)) = body.split_first_chunk::<2>() else { return Err(short) };
+    let Some((facts, rest)) = rest.split_at_checked(u16::from_le_bytes(*length).into()) else {
+        return Err(short);
+    };
+    Ok((Interval::read_from(rest, ops).map_err(FrameError::Interval)?, read(facts)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn messages_have_names_and_come_back() {
+        let ping = Command::Ping { n: u64::MAX };
+        assert_eq!(body(&ping), br#"{"do":"ping","n":18446744073709551615}"#);
+        assert_eq!(read::<Command>(&body(&ping)).unwrap(), ping);
+        let ended = Said::Ended { told: vec!["Home refused: 500".to_owned()] };
+        assert_eq!(read::<Said>(&body(&ended)).unwrap(), ended);
+        assert!(read::<Command>(br#"{"do":"dance"}"#).is_err());
+    }
+
+    #[test]
+    fn an_interval_travels_with_its_facts() {
+        let mut interval = Interval::new(2);
+        interval.ops[1].response.saturating_record(1_234);
+        let facts = Facts { at: 5, open_files: Some(9), connections: None, ..Facts::default() };
+        let bytes = interval_body(&interval, &facts);
+        let (read, also) = read_interval(&bytes, 2).unwrap();
+        assert_eq!((read.ops[1].response.len(), also), (1, facts));
+        assert_eq!(Facts::of(&also.process(), None), facts);
+        for cut in 0..bytes.len() {
+            assert!(read_interval(&bytes[..cut], 2).is_err(), "{cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(read_interval(&noise, 1).is_err());
+            prop_assert!(read::<Said>(&noise).is_err() && read::<Command>(&noise).is_err());
+        }
+    }
+}

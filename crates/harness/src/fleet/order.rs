@@ -1,0 +1,362 @@
+//! What a driver must know of a load: the plan, what was decided about it, and the bytes of the files it names.
+//!
+//! A driver's host may see none of our folders, so files travel as bytes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use barograph_engine::{Place, Runnable, Settings};
+use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
+use barograph_spec::{Connections, Plan, Refusal, Refused};
+use serde::{Deserialize, Serialize};
+
+use super::FleetError;
+use crate::{DataSet, HarnessError, LoadJob, WorkloadKind};
+
+/// Most bytes of all files together: as many as a scenario may name, and a long trace.
+pub(super) const MOST_BYTES: u64 = (1 << 30) + (256 << 20);
+
+/// Most files.
+const MOST_FILES: usize = 1_024;
+
+/// A file with the path it has where the harness runs, which says what it is and no more.
+pub type SentFile = (PathBuf, Arc<[u8]>);
+
+/// A load for several drivers.
+pub struct FleetJob<'j> {
+    /// The workload.
+    pub kind: &'j dyn WorkloadKind,
+    /// The plan with nothing left open. Its `driver.workers` are those of each driver.
+    pub plan: &'j Plan,
+    /// Where the target answers, as drivers reach it.
+    pub url: &'j str,
+    /// The data under the application, where there is a deployment.
+    pub data: Option<&'j DataSet>,
+    /// Starts that come from outside.
+    pub open: Option<&'j OpenLoop>,
+    /// Files the workload is made of, in the order in which the driver's program expects them.
+    pub files: Vec<SentFile>,
+    /// This program's version; drivers must have the same.
+    pub tool: &'j str,
+}
+
+/// What a driver's program is given to make a workload of.
+pub struct Sent<'s> {
+    /// The plan. Its target is there already, at the URL of the harness; files that it names may not exist here.
+    pub plan: &'s mut Plan,
+    /// Files with the paths they had where the harness runs, in the order of [`FleetJob::files`].
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// A workload as a driver's program made it.
+pub struct Made {
+    /// The workload.
+    pub kind: Arc<dyn WorkloadKind>,
+    /// What failed operations saw, in lines for people; asked once, after the load.
+    pub told: Box<dyn Fn() -> Vec<String> + Send>,
+}
+
+/// Makes the workload of a plan that was sent.
+pub type Kinds = Arc<dyn Fn(Sent<'_>) -> Result<Made, HarnessError> + Send + Sync>;
+
+/// One driver's part of a load, without the bytes of its files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Order {
+    name: String,
+    plan: String,
+    url: String,
+    profile: String,
+    keep_connections: bool,
+    workers: usize,
+    first_worker: usize,
+    total_workers: usize,
+    /// What the data are called; a driver that comes to another name has other data in mind.
+    stamp: Option<String>,
+    open: Option<Opened>,
+    files: Vec<Named>,
+    /// Bytes of the instants of a trace, behind those of the files.
+    trace_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Named {
+    path: PathBuf,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Opened {
+    arrivals: Coming,
+    sessions: bool,
+    most_users: u32,
+    most_waiting: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Coming {
+    Constant,
+    Poisson,
+    Trace,
+}
+
+/// Everything that goes to the drivers of a load: the order of each, and the bytes they share.
+pub(super) struct Orders {
+    pub(super) each: Vec<Order>,
+    pub(super) bytes: Vec<Arc<[u8]>>,
+}
+
+impl Orders {
+    /// Deals out the workers.
+    pub(super) fn new(job: &FleetJob<'_>, drivers: usize) -> Result<Self, FleetError> {
+        let named = |file: &SentFile| Named { path: file.0.clone(), bytes: file.1.len() as u64 };
+        let files: Vec<Named> = job.files.iter().map(named).collect();
+        let mut bytes: Vec<Arc<[u8]>> = job.files.iter().map(|file| Arc::clone(&file.1)).collect();
+        let trace = job.open.map_or_else(Vec::new, trace);
+        let trace_bytes = trace.len() as u64;
+        bytes.push(trace.into());
+        let all = bytes.iter().map(|b| b.len() as u64).sum();
+        if all > MOST_BYTES || files.len() > MOST_FILES {
+            return Err(FleetError::TooMuch { bytes: all, most: MOST_BYTES });
+        }
+        let workers = job.plan.driver.workers;
+        let order = |nth: usize| Order {
+            name: job.plan.name.clone(),
+            plan: job.plan.resolved.clone(),
+            url: job.url.to_owned(),
+            profile: job.plan.profile.clone(),
+            keep_connections: job.plan.driver.connections != Connections::Close,
+            workers,
+            first_worker: nth * workers,
+            total_workers: drivers * workers,
+            stamp: job.data.map(|data| data.stamp.clone()),
+            open: job.open.map(opened),
+            files: files.clone(),
+            trace_bytes,
+        };
+        Ok(Orders { each: (0..drivers).map(order).collect(), bytes })
+    }
+}
+
+fn opened(open: &OpenLoop) -> Opened {
+    Opened {
+        arrivals: match open.arrivals {
+            Arrivals::Constant => Coming::Constant,
+            Arrivals::Poisson => Coming::Poisson,
+            Arrivals::Trace(_) => Coming::Trace,
+        },
+        sessions: open.start_of == StartOf::Session,
+        most_users: open.most_users,
+        most_waiting: open.most_waiting,
+    }
+}
+
+/// The instants of a trace, eight bytes each.
+fn trace(open: &OpenLoop) -> Vec<u8> {
+    match &open.arrivals {
+        Arrivals::Trace(instants) => instants.iter().flat_map(|at| at.0.to_le_bytes()).collect(),
+        Arrivals::Constant | Arrivals::Poisson => Vec::new(),
+    }
+}
+
+/// An order whose bytes come piece by piece.
+pub(super) struct Receipt {
+    order: Box<Order>,
+    got: Vec<Vec<u8>>,
+}
+
+impl Receipt {
+    /// `None` when it announces more than any load has.
+    pub(super) fn new(order: Box<Order>) -> Option<Self> {
+        let sum = order.files.iter().try_fold(order.trace_bytes, |sum, file| sum.checked_add(file.bytes))?;
+        let fits =
+            sum <= MOST_BYTES && order.files.len() <= MOST_FILES && order.trace_bytes.is_multiple_of(8);
+        // Workers are threads.
+        let sensible = (1..=256).contains(&order.workers)
+            && order.first_worker.checked_add(order.workers).is_some_and(|end| end <= order.total_workers);
+        (fits && sensible).then(|| Receipt { order, got: vec![Vec::new()] })
+    }
+
+    fn announced(&self, nth: usize) -> u64 {
+        self.order.files.get(nth).map_or(self.order.trace_bytes, |file| file.bytes)
+    }
+
+    /// Takes the next bytes; false when there are more than were announced. Files follow each other without gaps.
+    pub(super) fn take(&mut self, mut piece: &[u8]) -> bool {
+        loop {
+            let nth = self.got.len() - 1;
+            let room = self.announced(nth) - self.got[nth].len() as u64;
+            let fits = usize::try_from(room).unwrap_or(usize::MAX).min(piece.len());
+            let (taken, rest) = piece.split_at(fits);
+            self.got[nth].extend_from_slice(taken);
+            piece = rest;
+            if piece.is_empty() {
+                return true;
+            }
+            if nth == self.order.files.len() {
+                return false;
+            }
+            self.got.push(Vec::new());
+        }
+    }
+
+    /// Has everything come?
+    pub(super) fn is_whole(&self) -> bool {
+        let announced: u64 = (0..=self.order.files.len()).map(|nth| self.announced(nth)).sum();
+        self.got.iter().map(|bytes| bytes.len() as u64).sum::<u64>() == announced
+    }
+
+    /// Makes the load ready. Takes as long as names take to resolve and targets to answer.
+    pub(super) fn ready(self, kinds: &Kinds) -> Result<Ready, HarnessError> {
+        let Receipt { order, mut got } = self;
+        got.resize_with(order.files.len() + 1, Vec::new);
+        let trace = got.pop().unwrap_or_default();
+        let mut plan = barograph_spec::read(&order.name, &order.plan, &[])?;
+        plan.profile.clone_from(&order.profile);
+        plan.driver.connections = if order.keep_connections { Connections::Keep } else { Connections::Close };
+        plan.driver.workers = order.workers;
+        plan.target.url = Some(order.url.clone());
+        let files = order.files.iter().map(|file| file.path.clone()).zip(got).collect();
+        let made = kinds(Sent { plan: &mut plan, files })?;
+        let data = order.stamp.as_ref().map(|stamp| data_called(stamp, &made, &plan)).transpose()?;
+        let load = made.kind.load(&LoadJob { url: &order.url, plan: &plan, data: data.as_ref() })?;
+        let open = order.open.map(|open| open.with(&trace));
+        let settings = settings(made.kind.as_ref(), &plan, open).ok_or_else(|| unknown_profile(&plan))?;
+        let place = Place { first: order.first_worker, total: order.total_workers };
+        Ok(Ready { load, settings, place, told: made.told })
+    }
+}
+
+impl Opened {
+    fn with(self, trace: &[u8]) -> OpenLoop {
+        let instants = || trace.as_chunks::<8>().0.iter().map(|at| Nanos(u64::from_le_bytes(*at))).collect();
+        OpenLoop {
+            arrivals: match self.arrivals {
+                Coming::Constant => Arrivals::Constant,
+                Coming::Poisson => Arrivals::Poisson,
+                Coming::Trace => Arrivals::Trace(instants()),
+            },
+            start_of: if self.sessions { StartOf::Session } else { StartOf::Operation },
+            most_users: self.most_users,
+            most_waiting: self.most_waiting,
+        }
+    }
+}
+
+/// A load that can begin.
+pub(super) struct Ready {
+    pub(super) load: Box<dyn Runnable>,
+    pub(super) settings: Settings,
+    pub(super) place: Place,
+    pub(super) told: Box<dyn Fn() -> Vec<String> + Send>,
+}
+
+/// The data set of the plan, which must be the one the harness means.
+fn data_called(stamp: &str, made: &Made, plan: &Plan) -> Result<DataSet, HarnessError> {
+    let refused = |wrong: Refusal| HarnessError::Refused(Refused(vec![wrong]));
+    let deployment = made.kind.deployment().ok_or(HarnessError::NoData)?;
+    let data = deployment.data(&plan.data, plan.seed).map_err(refused)?;
+    if data.stamp == stamp {
+        return Ok(data);
+    }
+    Err(refused(Refusal {
+        place: plan.name.clone(),
+        key: "data.size".to_owned(),
+        value: format!("{} for the harness, {} for this driver", stamp, data.stamp),
+        allowed: "the same data for both".to_owned(),
+        remedy: "start drivers with the very program the harness is".to_owned(),
+    }))
+}
+
+fn unknown_profile(plan: &Plan) -> HarnessError {
+    HarnessError::Refused(Refused(vec![Refusal {
+        place: plan.place("profile").to_owned(),
+        key: "profile".to_owned(),
+        value: format!("{:?}", plan.profile),
+        allowed: "a profile of the workload".to_owned(),
+        remedy: "start drivers with the very program the harness is".to_owned(),
+    }]))
+}
+
+/// What the engine is told of a plan; `None` when the workload has no such profile.
+pub(crate) fn settings(kind: &dyn WorkloadKind, plan: &Plan, open: Option<OpenLoop>) -> Option<Settings> {
+    let profile = kind.profile(&plan.profile)?;
+    Some(Settings {
+        workers: plan.driver.workers,
+        seed: plan.seed,
+        behaviours: Arc::new(kind.behaviours(&plan.profile)?),
+        limits: profile.rules.iter().map(|rule| rule.limit).collect(),
+        interval: plan.driver.interval,
+        timeout: plan.driver.timeout,
+        open,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn order(files: &[u64], trace_bytes: u64) -> Box<Order> {
+        Box::new(Order {
+            name: "test".to_owned(),
+            plan: String::new(),
+            url: "http://127.0.0.1:1".to_owned(),
+            profile: "p".to_owned(),
+            keep_connections: true,
+            workers: 2,
+            first_worker: 2,
+            total_workers: 4,
+            stamp: None,
+            open: None,
+            files: files.iter().map(|bytes| Named { path: PathBuf::from("f"), bytes: *bytes }).collect(),
+            trace_bytes,
+        })
+    }
+
+    #[test]
+    fn an_order_that_asks_for_too_much_is_not_begun() {
+        assert!(Receipt::new(order(&[MOST_BYTES - 8], 8)).is_some());
+        assert!(Receipt::new(order(&[MOST_BYTES], 8)).is_none());
+        assert!(Receipt::new(order(&[u64::MAX, 2], 0)).is_none());
+        assert!(Receipt::new(order(&[], 7)).is_none(), "a trace is made of whole instants");
+        let no_workers = Box::new(Order { workers: 0, ..*order(&[], 0) });
+        assert!(Receipt::new(no_workers).is_none());
+        let beyond = Box::new(Order { first_worker: 3, ..*order(&[], 0) });
+        assert!(Receipt::new(beyond).is_none());
+    }
+
+    #[test]
+    fn a_trace_comes_back_to_the_nanosecond() {
+        let instants = [0, 1, u64::MAX].map(Nanos);
+        let open = OpenLoop {
+            arrivals: Arrivals::Trace(instants.into()),
+            start_of: StartOf::Session,
+            most_users: 7,
+            most_waiting: 9,
+        };
+        assert_eq!(opened(&open).with(&trace(&open)), open);
+        let poisson = OpenLoop { arrivals: Arrivals::Poisson, start_of: StartOf::Operation, ..open };
+        assert_eq!(opened(&poisson).with(&trace(&poisson)), poisson);
+    }
+
+    proptest! {
+        #[test]
+        fn files_are_what_they_were_however_they_are_cut(
+            files in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..5),
+            piece in 1_usize..30,
+        ) {
+            let lengths: Vec<u64> = files.iter().map(|f| f.len() as u64).collect();
+            let mut receipt = Receipt::new(order(&lengths, 8)).unwrap();
+            let bytes: Vec<u8> = files.iter().flatten().copied().chain([1; 8]).collect();
+            for piece in bytes.chunks(piece) {
+                prop_assert!(!receipt.is_whole());
+                prop_assert!(receipt.take(piece));
+            }
+            prop_assert!(receipt.is_whole());
+            prop_assert_eq!(&receipt.got[..files.len()], &files[..]);
+            prop_assert!(!receipt.take(&[0]), "more than was announced");
+        }
+    }
+}

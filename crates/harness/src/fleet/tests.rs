@@ -1,0 +1,310 @@
+//! Drivers in threads of this process: who may lead them, what they are told, and how their clocks are read.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use barograph_model::Nanos;
+use barograph_record::ExitCode;
+use barograph_spec::Plan;
+
+use super::clock::Offset;
+use super::driver::{Driver, Kinds};
+use super::frame::{Frames, Kind as Of, framed};
+use super::message::{self, Command, PROTOCOL, Said};
+use super::order::Orders;
+use super::{Clock, DriverAt, Fleet, FleetError, FleetJob, Made, Token, link};
+use crate::HarnessError;
+use crate::testing::Kind;
+
+const TOOL: &str = "barograph under test";
+
+/// A driver in a thread of its own.
+struct Running {
+    at: DriverAt,
+    thread: JoinHandle<Result<(), FleetError>>,
+}
+
+fn kinds() -> Kinds {
+    Arc::new(|_| {
+        let told = Box::new(|| vec!["Ask refused: no (3 times)".to_owned()]);
+        Ok(Made { kind: Arc::new(Kind::default()), told })
+    })
+}
+
+fn driver_with(name: &str, clock: Clock, kinds: Kinds) -> Running {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, token) = (listener.local_addr().unwrap(), Token::fresh().unwrap());
+    let at = DriverAt { name: name.to_owned(), address, token: token.clone() };
+    let driver = Driver { listener, token, tool: TOOL.to_owned(), cores: 2, open_files: 1_000, clock, kinds };
+    let thread = std::thread::spawn(move || runtime().block_on(driver.serve()));
+    Running { at, thread }
+}
+
+fn driver(name: &str) -> Running {
+    driver_with(name, Clock::start(), kinds())
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn plan() -> Plan {
+    let sets = ["driver.workers=1", "driver.interval_ms=100", "load.strategy=fixed", "load.users=4"];
+    let mut plan = barograph_spec::read("test", "", &sets.map(str::to_owned)).unwrap();
+    plan.profile = "official2".to_owned();
+    plan.driver.connections = barograph_spec::Connections::Keep;
+    plan
+}
+
+fn job<'j>(kind: &'j Kind, plan: &'j Plan) -> FleetJob<'j> {
+    FleetJob { kind, plan, url: "http://127.0.0.1:9", data: None, open: None, files: Vec::new(), tool: TOOL }
+}
+
+fn refusal(why: Result<Fleet, HarnessError>) -> (String, ExitCode) {
+    match why {
+        Err(HarnessError::Fleet(why @ FleetError::Refused { .. })) => (why.to_string(), why.exit_code()),
+        Err(why) => panic!("{why:?}"),
+        Ok(_) => panic!("it was not refused"),
+    }
+}
+
+#[test]
+fn drivers_make_one_load_and_end_with_it() {
+    let (kind, plan) = (Kind::default(), plan());
+    let (one, other) = (driver("driver-1"), driver("driver-2"));
+    runtime().block_on(async {
+        let mut fleet = Fleet::connect(&[one.at, other.at], &job(&kind, &plan)).await.unwrap();
+        let began = fleet.take_notes();
+        assert!(
+            began[0].starts_with("the load is made by 2 drivers on one clock: driver-1 within "),
+            "{began:?}"
+        );
+        assert_eq!(fleet.samples().len(), 2);
+        let there = fleet.ramp(3, Nanos::ZERO).await.unwrap();
+        assert!(there > fleet.now(), "a change is announced before it begins");
+        let mut users = 0;
+        while users < 3 {
+            let interval = fleet.next().await.unwrap().unwrap();
+            users = interval.users;
+            assert!(interval.to <= Nanos::from_secs(20), "three users never came");
+        }
+        let interval = fleet.next().await.unwrap().unwrap();
+        assert_eq!((interval.users, fleet.level()), (3, 3));
+        // The instants at which each closed it, on one grid: late by what the machine takes, never a grid apart.
+        let off = interval.from.0 % 100_000_000;
+        assert!(interval.to - interval.from < Nanos::from_millis(200) && off < 90_000_000, "{interval:?}");
+        let names: Vec<&str> = fleet.samples().iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["driver-1", "driver-2"]);
+        assert!(fleet.samples().iter().all(|s| s.process.resident_bytes > 0));
+        fleet.stop(Nanos::from_secs(1)).await;
+        while fleet.next().await.unwrap().is_some() {}
+        let told = fleet.take_notes();
+        assert!(told.contains(&"driver-2: failed Ask refused: no (3 times)".to_owned()), "{told:?}");
+    });
+    for driver in [one.thread, other.thread] {
+        driver.join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn a_shifted_clock_is_found_within_its_stated_uncertainty() {
+    let (kind, plan) = (Kind::default(), plan());
+    let ours = Instant::now();
+    for (shift, sign) in [(Duration::from_secs(1_000), 1), (Duration::from_nanos(123_456_789), -1)] {
+        let theirs = if sign > 0 { ours.checked_sub(shift).unwrap() } else { ours + shift };
+        let running = driver_with("shifted", Clock::since(theirs), kinds());
+        let orders = Orders::new(&job(&kind, &plan), 1).unwrap();
+        let order = (orders.each[0].clone(), Arc::new(orders.bytes));
+        // A clock that does not run yet shows zero.
+        while ours.elapsed() < Duration::from_millis(200) {
+            std::hint::spin_loop();
+        }
+        let opened = runtime().block_on(link::open(running.at, Clock::since(ours), TOOL.to_owned(), order));
+        let Offset { ahead, within, longest } = opened.as_ref().unwrap().offset;
+        let truth = sign * shift.as_nanos() as i64;
+        assert!(ahead.abs_diff(truth) <= within.0, "{ahead} is not {truth} within {within:?}");
+        assert!(
+            within.0 > 0 && within < Nanos::from_millis(50) && longest >= within,
+            "{within:?} {longest:?}"
+        );
+        drop(opened);
+        assert!(running.thread.join().unwrap().is_err(), "its harness is gone");
+    }
+}
+
+#[test]
+fn a_drift_is_told_and_ends_the_run_before_it_harms() {
+    let (kind, plan) = (Kind::default(), plan());
+    let running = driver("driver-7");
+    runtime().block_on(async {
+        let mut fleet = Fleet::connect(&[running.at], &job(&kind, &plan)).await.unwrap();
+        fleet.take_notes();
+        let first = fleet.first_offset(0);
+        let moved = |by: i64| Offset { ahead: first.ahead + by, ..first };
+        let sure = 2 * first.within.0 as i64;
+        fleet.watch(0, moved(900_000 + sure)).unwrap();
+        assert_eq!(fleet.take_notes(), Vec::<String>::new());
+        fleet.watch(0, moved(-1_500_000 - sure)).unwrap();
+        fleet.watch(0, moved(-2_500_000 - sure)).unwrap();
+        let notes = fleet.take_notes();
+        assert_eq!(notes.len(), 1, "told again when it has doubled: {notes:?}");
+        assert!(
+            notes[0].starts_with("the clock of driver-7 went away from this machine's by 1.5 ms in "),
+            "{notes:?}"
+        );
+        let error = fleet.watch(0, moved(25_100_000 + sure)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("the clock of driver-7 went away") && text.contains("25100 µs"), "{text}");
+        assert_eq!(error.exit_code(), ExitCode::PlatformFault);
+    });
+    assert!(running.thread.join().unwrap().is_err());
+}
+
+#[test]
+fn a_second_control_connection_is_refused_and_the_first_goes_on() {
+    let (kind, plan) = (Kind::default(), plan());
+    let Running { at, thread } = driver("driver-1");
+    runtime().block_on(async {
+        let drivers = [at];
+        let mut fleet = Fleet::connect(&drivers, &job(&kind, &plan)).await.unwrap();
+        let (why, exit) = refusal(Fleet::connect(&drivers, &job(&kind, &plan)).await);
+        assert_eq!(why, "driver-1 refused: this driver has a control connection already");
+        assert_eq!(exit, ExitCode::Refused);
+        fleet.ramp(1, Nanos::ZERO).await.unwrap();
+        assert!(fleet.next().await.unwrap().is_some());
+        fleet.stop(Nanos::ZERO).await;
+        while fleet.next().await.unwrap().is_some() {}
+    });
+    thread.join().unwrap().unwrap();
+}
+
+#[test]
+fn whoever_has_not_the_token_or_another_program_is_refused_and_keeps_nobody_out() {
+    let (kind, plan) = (Kind::default(), plan());
+    let Running { at, thread } = driver("driver-1");
+    runtime().block_on(async {
+        let stranger = DriverAt { token: Token::fresh().unwrap(), ..at.clone() };
+        let (why, _) = refusal(Fleet::connect(&[stranger], &job(&kind, &plan)).await);
+        assert_eq!(why, "driver-1 refused: the token is wrong");
+        let older = FleetJob { tool: "barograph 0.0.9", ..job(&kind, &plan) };
+        let (why, exit) = refusal(Fleet::connect(std::slice::from_ref(&at), &older).await);
+        assert!(
+            why.contains("this driver is barograph under test, and the harness is barograph 0.0.9"),
+            "{why}"
+        );
+        assert_eq!(exit, ExitCode::Refused);
+        // Somebody who says nothing takes nobody's place.
+        let _silent = TcpStream::connect(at.address).unwrap();
+        drop(Fleet::connect(&[at], &job(&kind, &plan)).await.unwrap());
+    });
+    assert!(matches!(thread.join().unwrap(), Err(FleetError::Harness(_))));
+}
+
+#[test]
+fn what_keeps_a_driver_from_the_load_is_its_refusal_with_the_same_exit_code() {
+    let (kind, plan) = (Kind::default(), plan());
+    let running = driver("driver-2");
+    let nowhere = FleetJob { url: "http://nowhere", ..job(&kind, &plan) };
+    let (why, exit) = refusal(runtime().block_on(Fleet::connect(&[running.at], &nowhere)));
+    assert_eq!(why, "driver-2 refused: reach the target `http://nowhere`: no address is known for it");
+    assert_eq!(exit, ExitCode::TargetNotReady);
+    assert!(running.thread.join().unwrap().is_err());
+}
+
+#[test]
+fn a_driver_that_is_not_there_is_named() {
+    let (kind, plan) = (Kind::default(), plan());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let at = DriverAt { name: "driver-3".to_owned(), address, token: Token::fresh().unwrap() };
+    let Err(why) = runtime().block_on(Fleet::connect(&[at], &job(&kind, &plan))) else {
+        panic!("who was that?")
+    };
+    assert!(
+        matches!(&why, HarnessError::Fleet(why) if why.to_string().starts_with("connect to driver-3 at "))
+    );
+    assert_eq!(why.exit_code(), ExitCode::PlatformFault);
+}
+
+#[test]
+fn files_reach_the_driver_byte_by_byte() {
+    let contents = [vec![7_u8; 600_000], Vec::new(), b"last".to_vec()];
+    let named = |(n, bytes): (usize, Vec<u8>)| (PathBuf::from(format!("some/{n}")), bytes);
+    let expected: Vec<_> = contents.into_iter().enumerate().map(named).collect();
+    let files = expected.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice().into())).collect();
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let kinds: Kinds = Arc::new(move |sent| {
+        tell.send(sent.files).unwrap();
+        Ok(Made { kind: Arc::new(Kind::default()), told: Box::new(Vec::new) })
+    });
+    let (kind, plan) = (Kind::default(), plan());
+    let running = driver_with("driver-1", Clock::start(), kinds);
+    let job = FleetJob { files, ..job(&kind, &plan) };
+    drop(runtime().block_on(Fleet::connect(&[running.at], &job)).unwrap());
+    assert_eq!(told.recv_timeout(Duration::from_secs(20)).unwrap(), expected);
+    assert!(running.thread.join().unwrap().is_err());
+}
+
+/// Says something to a driver and gives all it answers until it hangs up.
+fn say(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        Ok(_) => {}
+        // It hung up with bytes unread.
+        Err(why) => assert_eq!(why.kind(), std::io::ErrorKind::ConnectionReset),
+    }
+    answer
+}
+
+#[test]
+fn nonsense_before_the_greeting_is_hung_up_on() {
+    let (kind, plan) = (Kind::default(), plan());
+    let Running { at, thread } = driver("driver-1");
+    let message = |command: &Command| framed(Of::Message, &message::body(command));
+    for nonsense in [
+        b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        framed(Of::Message, b"{"),
+        framed(Of::Piece, b"x"),
+        message(&Command::Ping { n: 1 }),
+        message(&Command::Stop { drain: 0 }),
+        // A greeting of a gigabyte is not waited for.
+        [0, 0, 0, 64, b'm'].to_vec(),
+    ] {
+        assert_eq!(say(at.address, &nonsense), b"", "{nonsense:?}");
+    }
+    let hello =
+        Command::Hello { protocol: PROTOCOL + 1, tool: TOOL.to_owned(), token: at.token.word().to_owned() };
+    let mut frames = Frames::new(1_000);
+    frames.bytes = say(at.address, &message(&hello));
+    let refused: Said = message::read(&frames.next().unwrap().unwrap().body).unwrap();
+    assert!(matches!(refused, Said::Refused { exit: 2, .. }), "{refused:?}");
+    // It still serves its harness.
+    runtime().block_on(async { drop(Fleet::connect(&[at], &job(&kind, &plan)).await.unwrap()) });
+    assert!(thread.join().unwrap().is_err());
+}
+
+#[test]
+fn nonsense_after_the_greeting_ends_the_driver() {
+    for then in [
+        framed(Of::Interval, b"x"),
+        framed(Of::Piece, b"x"),
+        framed(Of::Message, &message::body(&Command::Start { origin: 0 })),
+        framed(Of::Message, &message::body(&Command::Ramp { level: 1, over: 0, at: 0 })),
+        framed(Of::Message, b"{\"do\":\"dance\"}"),
+    ] {
+        let Running { at, thread } = driver("driver-1");
+        let hello =
+            Command::Hello { protocol: PROTOCOL, tool: TOOL.to_owned(), token: at.token.word().to_owned() };
+        let bytes = [framed(Of::Message, &message::body(&hello)), then].concat();
+        say(at.address, &bytes);
+        assert!(matches!(thread.join().unwrap(), Err(FleetError::Harness(_))));
+    }
+}

@@ -1,0 +1,234 @@
+//! What each part of a deployment uses: its control groups where it has some, else its process, and its network where
+//! it has one of its own.
+
+use barograph_cgroup::{Meter, Usage};
+use barograph_model::Nanos;
+use barograph_platform::Accounts;
+use barograph_probe::{NetProbe, NetSample, ProcessProbe, ProcessSample};
+use barograph_record::ProbeRow;
+
+/// One part, watched.
+pub(crate) struct PartProbe {
+    name: String,
+    /// It is a node of the application, whose cores count as the application's.
+    pub(crate) is_node: bool,
+    meter: Meter,
+    process: Option<ProcessProbe>,
+    net: Option<NetProbe>,
+    last: PartSample,
+    /// What it had used before it was started again.
+    before: Spent,
+}
+
+/// CPU time of all lives of a part before this one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    group: barograph_cgroup::Cpu,
+    user: Nanos,
+    system: Nanos,
+}
+
+/// A part at one instant; what could not be read is absent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PartSample {
+    at: Nanos,
+    usage: Usage,
+    process: Option<ProcessSample>,
+    net: Option<NetSample>,
+}
+
+impl PartProbe {
+    pub(crate) fn new(name: &str, is_node: bool, accounts: &Accounts, now: Nanos) -> Self {
+        let mut probe = PartProbe {
+            name: name.to_owned(),
+            is_node,
+            process: None,
+            net: None,
+            meter: Meter::open(&[]),
+            last: PartSample::default(),
+            before: Spent::default(),
+        };
+        probe.open(accounts);
+        probe.last = probe.read(now);
+        probe
+    }
+
+    fn open(&mut self, accounts: &Accounts) {
+        self.meter = Meter::open(&accounts.cgroups);
+        self.process = accounts.pid.and_then(|pid| ProcessProbe::new(pid).ok());
+        // The process of a virtual machine is on the network of all of them.
+        self.net = accounts.pid.filter(|_| !accounts.machine).and_then(NetProbe::apart);
+    }
+
+    /// It was started again, and is counted elsewhere now. What it used before stays in the sum.
+    pub(crate) fn started_again(&mut self, accounts: &Accounts) {
+        if let Some(cpu) = self.last.usage.cpu {
+            self.before.group = cpu;
+        }
+        if let Some(process) = self.last.process {
+            (self.before.user, self.before.system) = (process.cpu_user, process.cpu_system);
+        }
+        self.last.net = None;
+        self.open(accounts);
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read(&mut self, now: Nanos) -> PartSample {
+        let mut usage = self.meter.read();
+        let before = &self.before.group;
+        usage.cpu = match usage.cpu {
+            Some(cpu) => Some(barograph_cgroup::Cpu {
+                total: cpu.total + before.total,
+                user: cpu.user.map(|user| user + before.user.unwrap_or_default()),
+                system: cpu.system.map(|system| system + before.system.unwrap_or_default()),
+            }),
+            // One that was killed uses nothing more, and has used what it has.
+            None => self.last.usage.cpu,
+        };
+        let sample = self.process.as_mut().and_then(|probe| probe.sample(now).ok());
+        let process = match sample {
+            Some(sample) => Some(ProcessSample {
+                cpu_user: sample.cpu_user + self.before.user,
+                cpu_system: sample.cpu_system + self.before.system,
+                ..sample
+            }),
+            None => self.last.process.map(|last| ProcessSample { at: now, resident_bytes: 0, ..last }),
+        };
+        let net = self.net.as_mut().and_then(|probe| probe.sample(now).ok());
+        PartSample { at: now, usage, process, net }
+    }
+
+    /// The latest sample, for the start of a window.
+    pub(crate) fn mark(&self) -> PartSample {
+        self.last
+    }
+
+    /// Takes a sample; gives the row since the one before.
+    pub(crate) fn sample(&mut self, now: Nanos) -> ProbeRow {
+        let new = self.read(now);
+        let row =
+            ProbeRow { subject: self.name.clone(), at_s: now.as_secs_f64(), ..between(&self.last, &new) };
+        self.last = new;
+        row
+    }
+
+    /// What was used since `from`.
+    pub(crate) fn since(&self, from: &PartSample) -> ProbeRow {
+        between(from, &self.last)
+    }
+}
+
+fn between(then: &PartSample, now: &PartSample) -> ProbeRow {
+    let mut row = ProbeRow::default();
+    let seconds = (now.at - then.at).as_secs_f64().max(1e-9);
+    if let (Some(new), Some(old)) = (&now.process, &then.process) {
+        let rates = new.since(old);
+        row.cpu_user_cores = Some(rates.cpu_user_cores);
+        row.cpu_system_cores = Some(rates.cpu_system_cores);
+        row.rss_bytes = Some(rates.resident_bytes);
+        row.threads = Some(rates.threads);
+        row.fds = rates.open_files;
+        row.ctx_switches_s = Some(rates.voluntary_switches_per_s + rates.involuntary_switches_per_s);
+    }
+    // A group knows all processes of the part, and those that have ended.
+    if let (Some(new), Some(old)) = (&now.usage.cpu, &then.usage.cpu) {
+        let cores = |new: std::time::Duration, old| new.saturating_sub(old).as_secs_f64() / seconds;
+        let total = cores(new.total, old.total);
+        let system = new.system.zip(old.system).map(|(new, old)| cores(new, old).min(total));
+        row.cpu_system_cores = system;
+        row.cpu_user_cores = Some(total - system.unwrap_or(0.0));
+    }
+    if let Some(memory) = &now.usage.memory
+        && let Some(current) = memory.current
+    {
+        row.rss_bytes = Some(current.saturating_sub(memory.cache.unwrap_or(0)));
+        row.page_cache_bytes = memory.cache;
+    }
+    if let (Some(new), Some(old)) = (&now.usage.io, &then.usage.io) {
+        let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
+        row.disk_read_bytes_s = Some(rate(new.read_bytes, old.read_bytes));
+        row.disk_write_bytes_s = Some(rate(new.written_bytes, old.written_bytes));
+    }
+    if let (Some(new), Some(old)) = (&now.usage.throttling, &then.usage.throttling) {
+        row.throttled_s = Some(new.time.saturating_sub(old.time).as_secs_f64() / seconds);
+    }
+    let waited = |new: Option<barograph_cgroup::Pressure>, old: Option<barograph_cgroup::Pressure>| {
+        let (new, old) = new.zip(old)?;
+        Some(new.some.saturating_sub(old.some).as_secs_f64() / seconds * 100.0)
+    };
+    row.psi_cpu = waited(now.usage.pressure.cpu, then.usage.pressure.cpu);
+    row.psi_memory = waited(now.usage.pressure.memory, then.usage.pressure.memory);
+    row.psi_io = waited(now.usage.pressure.io, then.usage.pressure.io);
+    if let (Some(new), Some(old)) = (&now.net, &then.net) {
+        let series = new.since(old);
+        row.net_rx_bytes_s = Some(series.received_bytes_per_s);
+        row.net_tx_bytes_s = Some(series.sent_bytes_per_s);
+        row.net_rx_packets_s = Some(series.received_packets_per_s);
+        row.net_tx_packets_s = Some(series.sent_packets_per_s);
+        row.tcp_retransmits = series.tcp_retransmits;
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_process_is_read_where_there_is_no_group() {
+        let accounts = Accounts { pid: Some(std::process::id()), ..Accounts::default() };
+        let mut probe = PartProbe::new("p", true, &accounts, Nanos::ZERO);
+        let from = probe.mark();
+        let row = probe.sample(Nanos::from_secs(1));
+        assert!(row.rss_bytes.is_some_and(|bytes| bytes > 0) && row.cores().is_some());
+        assert_eq!((row.subject.as_str(), row.net_rx_bytes_s), ("p", None));
+        assert!(probe.since(&from).cores().is_some());
+    }
+
+    #[test]
+    fn a_part_of_which_nothing_is_known_has_an_empty_row() {
+        let mut probe = PartProbe::new("p", false, &Accounts::default(), Nanos::ZERO);
+        assert_eq!(probe.sample(Nanos::from_secs(1)).cores(), None);
+    }
+
+    #[test]
+    fn what_was_used_before_a_new_start_stays_in_the_sum() {
+        use std::time::Duration;
+        let mut probe = PartProbe::new("p", true, &Accounts::default(), Nanos::ZERO);
+        let cpu =
+            |ms| Some(barograph_cgroup::Cpu { total: Duration::from_millis(ms), user: None, system: None });
+        probe.last.usage.cpu = cpu(700);
+        let from = probe.mark();
+        // Killed: nothing can be read, and nothing is lost.
+        assert_eq!(probe.sample(Nanos::from_secs(1)).cores(), Some(0.0));
+        probe.started_again(&Accounts::default());
+        assert_eq!(probe.before.group.total, Duration::from_millis(700));
+        assert_eq!(probe.since(&from).cores(), Some(0.0));
+    }
+
+    #[test]
+    fn a_group_counts_for_more_than_the_process() {
+        use barograph_cgroup::{Cpu, Memory};
+        use std::time::Duration;
+        let at = |s, cpu_ms, system_ms| PartSample {
+            at: Nanos::from_secs(s),
+            usage: Usage {
+                cpu: Some(Cpu {
+                    total: Duration::from_millis(cpu_ms),
+                    user: None,
+                    system: Some(Duration::from_millis(system_ms)),
+                }),
+                memory: Some(Memory { current: Some(1000), cache: Some(400), ..Memory::default() }),
+                ..Usage::default()
+            },
+            process: None,
+            net: None,
+        };
+        let row = between(&at(1, 100, 50), &at(3, 1_100, 450));
+        assert_eq!((row.cpu_user_cores, row.cpu_system_cores), (Some(0.3), Some(0.2)));
+        assert_eq!((row.rss_bytes, row.page_cache_bytes), (Some(600), Some(400)));
+    }
+}

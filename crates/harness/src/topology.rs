@@ -1,0 +1,328 @@
+//! Of which parts an application is made: services and jobs, where each is, and what it needs first.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use barograph_platform::{HostSpec, Limits};
+use barograph_record::{KeptPart, KeptTopology};
+use barograph_services::{Flavour, Service};
+
+/// Everything that is deployed for one run.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// The parts, in the order in which people think of them: from the users to the stores.
+    pub parts: Vec<Part>,
+    /// The part that the load goes to, or the address that moves between such parts.
+    pub front: String,
+    /// An address that moves between hosts.
+    pub floating: Option<Floating>,
+    /// How clients speak to it: `http` or `https`.
+    pub scheme: &'static str,
+    /// Folders and files of this machine that hosts must see.
+    pub shared: Vec<PathBuf>,
+    /// Files that every host sees, in the site's common folder.
+    pub files: Vec<SiteFile>,
+    /// Settings of the services.
+    pub flavour: Flavour,
+}
+
+/// An address that moves between hosts, and goes by a name as parts do.
+#[derive(Clone, Debug)]
+pub struct Floating {
+    /// Its name.
+    pub name: &'static str,
+    /// The part that has it first, with the ports that clients find there.
+    pub first: String,
+}
+
+/// A file that every host sees.
+#[derive(Clone, Debug)]
+pub struct SiteFile {
+    /// Its name, for [`Value::SiteFile`].
+    pub name: &'static str,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+/// One part.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its name: its tier and a number.
+    pub name: String,
+    /// The tier it belongs to.
+    pub tier: &'static str,
+    /// Where it runs.
+    pub host: String,
+    /// What it is.
+    pub work: Work,
+    /// Parts that must be ready before it starts.
+    pub needs: Vec<String>,
+    /// Parts that it talks to while it works, for the picture.
+    pub uses: Vec<String>,
+    /// Words for its configuration.
+    pub values: Vec<(&'static str, Value)>,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// The name of the host of a part that has one to itself. Platforms take 12 characters at the most.
+#[must_use]
+pub fn host_of(tier: &str, number: u32) -> String {
+    let short = match tier {
+        "balancer" => "lb",
+        "application" => "app",
+        "bids" => "bid",
+        "relational" => "db",
+        "events" => "doc",
+        other => other,
+    };
+    format!("{short}-{number}")
+}
+
+/// What a part does.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// It serves as long as the run goes on.
+    Service(&'static Service),
+    /// It does something once, as [`crate::Deployment::job_unit`] says, on this machine.
+    Job,
+}
+
+impl Work {
+    /// The product's name, as people write it; `job` for what is done once.
+    #[must_use]
+    pub fn title(self) -> String {
+        match self {
+            Work::Service(service) => service.title().to_owned(),
+            Work::Job => "job".to_owned(),
+        }
+    }
+}
+
+/// A word for the configuration of a part.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// As it is.
+    Text(String),
+    /// The folder of the part itself and a name below it.
+    Folder(&'static str),
+    /// A folder of the whole site and a name below it, as a `file://` URL; every host may write there.
+    SiteFolder(&'static str),
+    /// The path of a [`SiteFile`].
+    SiteFile(&'static str),
+    /// One text for each of some parts, with something between: in it, `{name}`, `{address}`, `{port}` and `{url}` are
+    /// those of the part.
+    Each {
+        /// The parts.
+        of: Vec<String>,
+        /// The text.
+        pattern: &'static str,
+        /// What stands between two.
+        between: &'static str,
+    },
+}
+
+impl Value {
+    /// The URL of a part.
+    #[must_use]
+    pub fn url_of(part: &str) -> Self {
+        Value::Each { of: vec![part.to_owned()], pattern: "{url}", between: "" }
+    }
+}
+
+/// Where a part answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its host's address.
+    pub address: IpAddr,
+    /// Its ports, by name.
+    pub ports: BTreeMap<String, u16>,
+    /// Where clients find it.
+    pub url: String,
+    /// The port for clients; 0 for a job.
+    pub port: u16,
+}
+
+impl Endpoint {
+    /// Address and port for clients.
+    #[must_use]
+    pub fn socket(&self) -> SocketAddr {
+        SocketAddr::new(self.address, self.port)
+    }
+}
+
+impl Topology {
+    /// Nothing at all.
+    pub(crate) fn empty() -> Self {
+        Topology {
+            parts: Vec::new(),
+            front: String::new(),
+            floating: None,
+            scheme: "http",
+            shared: Vec::new(),
+            files: Vec::new(),
+            flavour: Flavour::Vanilla,
+        }
+    }
+
+    /// The hosts of all parts, each once. What its parts may use together is what the host may.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<HostSpec> {
+        let mut hosts: Vec<HostSpec> = Vec::new();
+        for part in self.parts.iter().filter(|part| matches!(part.work, Work::Service(_))) {
+            if hosts.iter().all(|host| host.name != part.host) {
+                hosts.push(HostSpec { name: part.host.clone(), ..HostSpec::default() });
+            }
+        }
+        for host in &mut hosts {
+            host.limits = together(self.parts.iter().filter(|part| part.host == host.name));
+        }
+        hosts
+    }
+
+    /// What would be deployed, as a record has it; where and how quickly is not known before.
+    #[must_use]
+    pub fn outline(&self, platform: &str) -> KeptTopology {
+        let part = |part: &Part| KeptPart {
+            name: part.name.clone(),
+            tier: part.tier.to_owned(),
+            service: part.work.title(),
+            host: part.host.clone(),
+            uses: part.uses.clone(),
+            cpus: part.limits.cpus,
+            memory_bytes: part.limits.memory_bytes,
+            ..KeptPart::default()
+        };
+        KeptTopology {
+            platform: platform.to_owned(),
+            front: self.front.clone(),
+            parts: self.parts.iter().map(part).collect(),
+            ..KeptTopology::default()
+        }
+    }
+
+    /// Every service that is used, once.
+    #[must_use]
+    pub fn services(&self) -> Vec<&'static Service> {
+        let mut all: Vec<&'static Service> = Vec::new();
+        for part in &self.parts {
+            if let Work::Service(service) = part.work
+                && all.iter().all(|known| known.name() != service.name())
+            {
+                all.push(service);
+            }
+        }
+        all
+    }
+}
+
+/// The sum of what parts may use; without a limit as soon as one of them has none.
+fn together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Limits {
+    Limits {
+        cpus: parts.clone().map(|part| part.limits.cpus).sum(),
+        cpu_set: Vec::new(),
+        memory_bytes: parts.map(|part| part.limits.memory_bytes).sum(),
+    }
+}
+
+/// The words of a part, now that everybody's place is known. `site_folder` and `folder` are those of the site and of the
+/// part.
+#[must_use]
+pub fn words(
+    part: &Part,
+    places: &BTreeMap<String, Endpoint>,
+    site_folder: &std::path::Path,
+    folder: &std::path::Path,
+) -> BTreeMap<String, String> {
+    let text = |value: &Value| match value {
+        Value::Text(text) => text.clone(),
+        Value::Folder(name) => folder.join(name).display().to_string(),
+        Value::SiteFolder(name) => format!("file://{}", site_folder.join(name).display()),
+        Value::SiteFile(name) => site_folder.join(name).display().to_string(),
+        Value::Each { of, pattern, between } => {
+            let of = of.iter().filter_map(|name| Some((name, places.get(name)?)));
+            of.map(|(name, place)| of_one(pattern, name, place)).collect::<Vec<_>>().join(between)
+        }
+    };
+    part.values.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect()
+}
+
+fn of_one(pattern: &str, name: &str, place: &Endpoint) -> String {
+    let address = match place.address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    };
+    pattern
+        .replace("{name}", name)
+        .replace("{address}", &address)
+        .replace("{port}", &place.port.to_string())
+        .replace("{url}", &place.url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &str, host: &str, cpus: Option<f64>) -> Part {
+        Part {
+            name: name.to_owned(),
+            tier: "application",
+            host: host.to_owned(),
+            work: Work::Service(&barograph_services::all()[0]),
+            needs: vec![],
+            uses: vec![],
+            values: vec![
+                (
+                    "upstream",
+                    Value::Each {
+                        of: vec!["a-1".into(), "a-2".into()],
+                        pattern: "server {name} {address}:{port};",
+                        between: "\n",
+                    },
+                ),
+                ("state", Value::Folder("state")),
+                ("pictures", Value::SiteFolder("pictures")),
+                ("store", Value::url_of("a-1")),
+            ],
+            limits: Limits { cpus, ..Limits::default() },
+        }
+    }
+
+    #[test]
+    fn words_name_the_places_of_others() {
+        let at = |last: u8, port: u16| Endpoint {
+            address: IpAddr::from([10, 0, 0, last]),
+            ports: BTreeMap::new(),
+            url: format!("postgres://10.0.0.{last}:{port}/x"),
+            port,
+        };
+        let places = BTreeMap::from([("a-1".to_owned(), at(1, 80)), ("a-2".to_owned(), at(2, 81))]);
+        let words = words(&part("w-1", "w-1", None), &places, "/s".as_ref(), "/s/w-1".as_ref());
+        assert_eq!(words["upstream"], "server a-1 10.0.0.1:80;\nserver a-2 10.0.0.2:81;");
+        assert_eq!(
+            (words["state"].as_str(), words["pictures"].as_str()),
+            ("/s/w-1/state", "file:///s/pictures")
+        );
+        assert_eq!(words["store"], "postgres://10.0.0.1:80/x");
+    }
+
+    #[test]
+    fn a_host_has_what_its_parts_have_together() {
+        let topology = |parts: Vec<Part>| Topology {
+            parts,
+            front: String::new(),
+            floating: None,
+            scheme: "http",
+            shared: vec![],
+            files: vec![],
+            flavour: Flavour::Tuned,
+        };
+        let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", Some(0.5))]).hosts();
+        assert_eq!((hosts.len(), hosts[0].limits.cpus), (1, Some(1.5)));
+        let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", None)]).hosts();
+        assert_eq!(hosts[0].limits.cpus, None);
+    }
+}

@@ -1,0 +1,221 @@
+//! A workload that asks a server over HTTP, and processes that drive it.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use barograph_engine::{Runnable, Turn, User, Workload, runnable};
+use barograph_harness::fleet::driver::Driver;
+use barograph_harness::fleet::{Clock, DriverAt, FleetJob, Made, Token};
+use barograph_harness::{HarnessError, LoadJob, WorkloadKind};
+use barograph_http::{Client, Connections, Method, Options, Request, Target};
+use barograph_model::{
+    Arrivals, Behaviour, Behaviours, ChooserId, Next, OpId, OpSpec, OpenLoop, Outcome, Pace, Profile,
+    QosRule, Share, StartOf, UserId,
+};
+use barograph_spec::Plan;
+
+const TOOL: &str = "barograph under test";
+const OPS: [OpSpec; 1] = [OpSpec { name: "Get", about: "Gets a page." }];
+
+/// One operation: a GET.
+pub(crate) struct Web {
+    open: OpenLoop,
+}
+
+impl Web {
+    pub(crate) fn new() -> Self {
+        let (arrivals, start_of) = (Arrivals::Constant, StartOf::Operation);
+        Web { open: OpenLoop { arrivals, start_of, most_users: 400, most_waiting: 0 } }
+    }
+}
+
+impl WorkloadKind for Web {
+    fn name(&self) -> &'static str {
+        "web"
+    }
+    fn version(&self) -> u32 {
+        1
+    }
+    fn ops(&self) -> &[OpSpec] {
+        &OPS
+    }
+    fn profiles(&self) -> Vec<&str> {
+        vec!["plain"]
+    }
+    fn profile(&self, name: &str) -> Option<Profile> {
+        let rule = QosRule {
+            op: OpId(0),
+            quantile: Share::percent(99.0),
+            limit: None,
+            judged: true,
+            mix: Share::ONE,
+            mix_tolerance: Share::percent(5.0),
+            failures: Share::percent(1.0),
+        };
+        (name == "plain").then(|| Profile { name: "plain", rules: vec![rule], derived: None })
+    }
+    fn behaviours(&self, _: &str) -> Option<Behaviours> {
+        let next = vec![Some(Next::Op(OpId(0)))];
+        Behaviours::new(vec![Behaviour { name: "main", first: OpId(0), next, pace: Pace::AtOnce }]).ok()
+    }
+    fn connections(&self, users: u32, _: barograph_spec::Connections) -> u64 {
+        users.into()
+    }
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+        let unreachable =
+            |why: Box<dyn Error + Send + Sync>| HarnessError::Unreachable { url: job.url.to_owned(), why };
+        let target = Target::parse(job.url, &Options::default()).map_err(|why| unreachable(why.into()))?;
+        let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
+        Ok(runnable(move || Asking { client: Client::new(&resolved) }))
+    }
+}
+
+struct Asking {
+    client: Rc<Client>,
+}
+
+struct Asker(Connections);
+
+impl Workload for Asking {
+    type User = Asker;
+    fn user(&self, id: UserId) -> Asker {
+        Asker(self.client.user(id.0))
+    }
+}
+
+impl User for Asker {
+    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
+        turn.sent();
+        let request = Request { method: Method::GET, path: format_args!("/"), headers: &[], body: None };
+        match self.0.send(&request).await {
+            Ok(answer) if answer.status == 200 => Outcome::Good,
+            Ok(_) => Outcome::Refused,
+            Err(_) => Outcome::Broken,
+        }
+    }
+    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
+        0
+    }
+    fn end_session(&self) {}
+}
+
+pub(crate) fn plan(workers: usize) -> Plan {
+    let sets = [&format!("driver.workers={workers}"), "driver.interval_ms=250", "load.strategy=fixed"];
+    let mut plan = barograph_spec::read("test", "", &sets.map(str::to_owned)).unwrap();
+    plan.profile = "plain".to_owned();
+    plan.driver.connections = barograph_spec::Connections::Keep;
+    plan
+}
+
+pub(crate) fn job<'j>(kind: &'j Web, plan: &'j Plan, url: &'j str) -> FleetJob<'j> {
+    FleetJob { kind, plan, url, data: None, open: Some(&kind.open), files: Vec::new(), tool: TOOL }
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// What a driver's process does.
+pub(crate) fn drive(token: &Path) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ready = format!("\nready {}\n", listener.local_addr().unwrap());
+    std::io::stdout().write_all(ready.as_bytes()).unwrap();
+    let driver = Driver {
+        listener,
+        token: Token::read(token).unwrap(),
+        tool: TOOL.to_owned(),
+        cores: 2,
+        open_files: 1_000,
+        clock: Clock::start(),
+        kinds: Arc::new(|_| Ok(Made { kind: Arc::new(Web::new()), told: Box::new(Vec::new) })),
+    };
+    let (told, tell) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        drop(told);
+    });
+    runtime().block_on(async {
+        tokio::select! {
+            served = driver.serve() => served.unwrap(),
+            _ = tell => panic!("whoever started this driver is gone"),
+        }
+    });
+}
+
+/// A driver as a process. It ends with the test.
+pub(crate) struct Process {
+    pub(crate) at: DriverAt,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    _folder: tempfile::TempDir,
+}
+
+impl Process {
+    pub(crate) fn start(name: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, token) = (folder.path().join("token"), Token::fresh().unwrap());
+        token.write(&path).unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "as_a_driver", "--nocapture", &format!("token={}", path.display())])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = lines.find_map(|line| line.unwrap().strip_prefix("ready ").map(str::to_owned));
+        // What it says later is of no interest, but must find room.
+        std::thread::spawn(move || lines.for_each(drop));
+        let at = DriverAt { name: name.to_owned(), address: ready.unwrap().parse().unwrap(), token };
+        let stdin = child.stdin.take();
+        Process { at, child, stdin, _folder: folder }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// It is still there, and does nothing.
+    pub(crate) fn freeze(&mut self) {
+        let stopped = Command::new("kill").args(["-STOP", &self.child.id().to_string()]).status().unwrap();
+        assert!(stopped.success());
+    }
+
+    /// Its standard input ends.
+    pub(crate) fn leave(&mut self) {
+        self.stdin = None;
+    }
+
+    fn ended(&mut self) -> std::process::ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(began.elapsed() < Duration::from_secs(30), "{} does not end", self.at.name);
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn ended_well(mut self) {
+        assert!(self.ended().success(), "{}", self.at.name);
+    }
+
+    /// It ended by itself, and said that something was wrong.
+    pub(crate) fn ended_alone(mut self) {
+        assert!(!self.ended().success(), "{}", self.at.name);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,67 @@
+//! What was deployed for a run, and what went wrong in it on purpose.
+
+use serde::{Deserialize, Serialize};
+
+use crate::entry::nan;
+
+/// Everything that was deployed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptTopology {
+    /// The kind of platform.
+    pub platform: String,
+    /// What the platform says of itself: isolation, acceleration, limits in force.
+    pub facts: Vec<(String, String)>,
+    /// Name of the part that the load went to.
+    pub front: String,
+    /// The parts, from the users to the stores.
+    pub parts: Vec<KeptPart>,
+    /// Seconds until the hosts were there.
+    #[serde(deserialize_with = "nan")]
+    pub open_s: f64,
+    /// Seconds until the application answered, hosts included.
+    #[serde(deserialize_with = "nan")]
+    pub ready_s: f64,
+}
+
+/// One part that was deployed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptPart {
+    /// Its name.
+    pub name: String,
+    /// The tier it belongs to.
+    pub tier: String,
+    /// The product; `job` for what was done once.
+    pub service: String,
+    /// What the product says of its version.
+    pub version: String,
+    /// Where it ran.
+    pub host: String,
+    /// Where it answered; empty for a job.
+    pub url: String,
+    /// Names of the parts it talked to.
+    pub uses: Vec<String>,
+    /// Seconds from the wish to its being ready.
+    #[serde(deserialize_with = "nan")]
+    pub start_s: f64,
+    /// Cores it might use; without a limit when absent.
+    pub cpus: Option<f64>,
+    /// Bytes of memory it might use; without a limit when absent.
+    pub memory_bytes: Option<u64>,
+}
+
+/// Something that went wrong on purpose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptFault {
+    /// Seconds since the start of the load.
+    #[serde(deserialize_with = "nan")]
+    pub at_s: f64,
+    /// The part it happened to; empty where it happened to all.
+    pub unit: String,
+    /// What happened, in words.
+    pub act: String,
+    /// Seconds that doing it took.
+    #[serde(deserialize_with = "nan")]
+    pub took_s: f64,
+    /// Why it could not be done; it could when absent.
+    pub failed: Option<String>,
+}

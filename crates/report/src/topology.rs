@@ -1,0 +1,241 @@
+//! What was deployed, as a picture: tiers from the users down to the stores, in text for a terminal and as a drawing.
+
+use std::fmt::Write as _;
+
+use barograph_record::{KeptPart, KeptTopology, Run};
+
+use crate::chart::{Anchor, Svg};
+use crate::html::Grid;
+use crate::words;
+
+/// Tiers of one height, from the users to the stores.
+const LEVELS: [&[&str]; 5] =
+    [&["address"], &["balancer"], &["web"], &["application", "bids"], &["bus", "relational", "events"]];
+
+/// The picture in at most 110 columns.
+#[must_use]
+pub fn topology_text(topology: &KeptTopology) -> String {
+    let mut text = format!("{:>13}\n", "users");
+    for level in levels(topology) {
+        writeln!(text, "{:>13}", "↓  ").expect("writing to memory cannot fail");
+        for tier in level {
+            let boxes: Vec<String> = tier.iter().map(|part| format!("[{}]", part.name)).collect();
+            let service = tier.first().map_or("", |part| part.service.as_str());
+            let (name, boxes) = (tier.first().map_or("", |part| part.tier.as_str()), boxes.join(" "));
+            writeln!(text, "{name:>13}  {boxes:<46} {service}{}", limits(tier[0])).expect("as above");
+        }
+    }
+    text
+}
+
+/// Parts of each tier of each height; heights and tiers without any are left out, and so are jobs.
+fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
+    let tier = |name: &&str| topology.parts.iter().filter(|part| part.tier == **name).collect::<Vec<_>>();
+    let level =
+        |tiers: &&[&str]| tiers.iter().map(tier).filter(|parts| !parts.is_empty()).collect::<Vec<_>>();
+    LEVELS.iter().map(level).filter(|level| !level.is_empty()).collect()
+}
+
+fn limits(part: &KeptPart) -> String {
+    let cores = part.cpus.map(|cpus| format!("{cpus} cores"));
+    let memory = part.memory_bytes.map(|bytes| words::bytes(bytes as f64));
+    let both: Vec<String> = cores.into_iter().chain(memory).collect();
+    if both.is_empty() { String::new() } else { format!(" ({})", both.join(", ")) }
+}
+
+/// The section of the report.
+pub(crate) struct Deployed {
+    pub(crate) lede: String,
+    pub(crate) svg: String,
+    pub(crate) facts: Vec<(String, String)>,
+    pub(crate) table: Grid,
+    pub(crate) faults: Option<Grid>,
+}
+
+pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
+    let topology = run.topology()?;
+    let lede = format!(
+        "{} on platform {}: hosts were there after {}, the application answered after {}.",
+        parts(topology),
+        topology.platform,
+        words::duration(topology.open_s),
+        words::duration(topology.ready_s)
+    );
+    Some(Deployed {
+        lede,
+        svg: draw(topology),
+        facts: topology.facts.clone(),
+        table: table(topology),
+        faults: faults(run),
+    })
+}
+
+fn parts(topology: &KeptTopology) -> String {
+    match topology.parts.iter().filter(|part| part.service != "job").count() {
+        1 => "One service".to_owned(),
+        n => format!("{n} services"),
+    }
+}
+
+fn table(topology: &KeptTopology) -> Grid {
+    let rows = topology.parts.iter().map(|part| {
+        let version = if part.version.is_empty() { words::NONE.to_owned() } else { part.version.clone() };
+        vec![
+            part.name.clone(),
+            part.service.clone(),
+            version,
+            part.host.clone(),
+            if part.url.is_empty() { words::NONE.to_owned() } else { part.url.clone() },
+            part.cpus.map_or_else(|| words::NONE.to_owned(), |cpus| format!("{cpus}")),
+            part.memory_bytes.map_or_else(|| words::NONE.to_owned(), |bytes| words::bytes(bytes as f64)),
+            words::duration(part.start_s),
+        ]
+    });
+    Grid::new(
+        &["Part", "Service", "Version", "Host", "Answers at", "Cores", "Memory", "Ready after"],
+        rows.collect(),
+    )
+    .with_words(&["Service", "Version", "Host", "Answers at"])
+}
+
+fn faults(run: &Run) -> Option<Grid> {
+    let rows: Vec<Vec<String>> = run
+        .faults()
+        .map(|fault| {
+            let unit = if fault.unit.is_empty() { "all".to_owned() } else { fault.unit.clone() };
+            let outcome = fault.failed.clone().unwrap_or_else(|| "done".to_owned());
+            vec![fault.act.clone(), unit, words::clock(fault.at_s), words::duration(fault.took_s), outcome]
+        })
+        .collect();
+    let head = ["What went wrong on purpose", "Part", "At (load)", "Took", "Outcome"];
+    (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(&["Part", "Outcome"]))
+}
+
+/// Size of a box and the room between two.
+const BOX: (f64, f64) = (132.0, 44.0);
+const GAP: (f64, f64) = (18.0, 46.0);
+/// Room on the left for the names of the tiers.
+const NAMES: f64 = 110.0;
+
+/// A box in the drawing.
+struct Placed<'p> {
+    part: &'p KeptPart,
+    x: f64,
+    y: f64,
+}
+
+fn draw(topology: &KeptTopology) -> String {
+    let levels = levels(topology);
+    let rows: Vec<Vec<&KeptPart>> =
+        levels.iter().map(|tiers| tiers.iter().flatten().copied().collect()).collect();
+    let widest = rows.iter().map(Vec::len).max().unwrap_or(1).max(3) as f64;
+    let inner = widest * BOX.0 + (widest - 1.0) * GAP.0;
+    let top = 34.0;
+    let size = (NAMES + inner + 10.0, top + rows.len() as f64 * (BOX.1 + GAP.1) - GAP.1 / 2.0 + 12.0);
+    let mut svg =
+        Svg::new("topology", size, "What was deployed", "Services by tier, and which of them talk to which");
+    let middle = NAMES + inner / 2.0;
+    let placed: Vec<Placed<'_>> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(at, row)| {
+            let width = row.len() as f64 * BOX.0 + (row.len() as f64 - 1.0) * GAP.0;
+            let y = top + at as f64 * (BOX.1 + GAP.1) + GAP.1 / 2.0;
+            row.iter().enumerate().map(move |(column, part)| Placed {
+                part,
+                x: middle - width / 2.0 + column as f64 * (BOX.0 + GAP.0),
+                y,
+            })
+        })
+        .collect();
+    svg.text("part-name", (middle, 18.0), Anchor::Middle, "users");
+    // Users may come in at an address that moves between the highest.
+    let floats = placed.iter().all(|box_| box_.part.name != topology.front);
+    let is_front = |box_: &&Placed<'_>| box_.part.name == topology.front || (floats && box_.y < top + BOX.1);
+    for first in placed.iter().filter(is_front) {
+        svg.line("wire", (middle, 24.0), (first.x + BOX.0 / 2.0, first.y));
+    }
+    wires(&mut svg, &placed);
+    for (at, level) in levels.iter().enumerate() {
+        let y = top + at as f64 * (BOX.1 + GAP.1) + GAP.1 / 2.0;
+        for (line, tier) in level.iter().enumerate() {
+            let room = 15.0 * line as f64 - 7.5 * (level.len() as f64 - 1.0);
+            svg.text("tick", (0.0, y + BOX.1 / 2.0 + 4.0 + room), Anchor::Start, &tier[0].tier);
+        }
+    }
+    for Placed { part, x, y } in &placed {
+        svg.begin_group(&format!("{} {} on {}", part.service, part.version, part.host));
+        svg.rect("part", (*x, *y), BOX);
+        svg.text("part-name", (x + BOX.0 / 2.0, y + 19.0), Anchor::Middle, &part.name);
+        svg.text("tick", (x + BOX.0 / 2.0, y + 35.0), Anchor::Middle, &part.service);
+        svg.end_group();
+    }
+    svg.finish()
+}
+
+/// Who talks to whom. Within one height the line goes below the boxes.
+fn wires(svg: &mut Svg, placed: &[Placed<'_>]) {
+    for from in placed {
+        for to in placed.iter().filter(|to| from.part.uses.contains(&to.part.name)) {
+            let (x1, x2) = (from.x + BOX.0 / 2.0, to.x + BOX.0 / 2.0);
+            if from.y < to.y {
+                svg.line("wire", (x1, from.y + BOX.1), (x2, to.y));
+            } else {
+                let below = from.y + BOX.1 + 9.0;
+                let corners = [(x1, from.y + BOX.1), (x1, below), (x2, below), (x2, to.y + BOX.1)];
+                svg.path("wire", corners.map(Some));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(tier: &str, number: u32, service: &str, uses: &[&str]) -> KeptPart {
+        KeptPart {
+            name: format!("{tier}-{number}"),
+            tier: tier.to_owned(),
+            service: service.to_owned(),
+            uses: uses.iter().map(|u| (*u).to_owned()).collect(),
+            ..KeptPart::default()
+        }
+    }
+
+    fn topology() -> KeptTopology {
+        let mut store = part("relational", 1, "PostgreSQL", &[]);
+        store.cpus = Some(0.5);
+        KeptTopology {
+            front: "web-1".to_owned(),
+            parts: vec![
+                part("web", 1, "nginx", &["application-1", "application-2"]),
+                part("application", 1, "auction", &["relational-1"]),
+                part("application", 2, "auction", &["relational-1"]),
+                store,
+                part("load", 1, "job", &["relational-1"]),
+            ],
+            ..KeptTopology::default()
+        }
+    }
+
+    #[test]
+    fn the_picture_in_text_shows_tiers_in_order_and_no_jobs() {
+        let text = topology_text(&topology());
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert_eq!(lines[0], "users");
+        assert!(lines[2].starts_with("web  [web-1]") && lines[2].ends_with("nginx"), "{text}");
+        assert!(lines[4].starts_with("application  [application-1] [application-2]"), "{text}");
+        assert!(lines[6].ends_with("PostgreSQL (0.5 cores)"), "{text}");
+        assert_eq!(lines.len(), 7);
+        assert!(text.lines().all(|line| line.chars().count() <= 110));
+    }
+
+    #[test]
+    fn the_drawing_has_a_box_for_each_part_and_a_line_for_each_use() {
+        let svg = draw(&topology());
+        assert_eq!(svg.matches("class=\"part\"").count(), 4);
+        // Users to the front, web to two nodes, two nodes to the store.
+        assert_eq!(svg.matches("class=\"wire\"").count(), 5);
+    }
+}

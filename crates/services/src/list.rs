@@ -1,0 +1,64 @@
+//! Which services there are: one line each, with the templates of its folder.
+
+use std::sync::LazyLock;
+
+use crate::{Service, ServiceError};
+
+/// A folder below `services/`, as it was when the program was built.
+pub(crate) struct Folder {
+    /// Its name, and that of the service.
+    pub(crate) name: &'static str,
+    /// Its `service.toml`.
+    pub(crate) service: &'static str,
+    /// Its templates: name and text.
+    pub(crate) templates: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! folder {
+    ($name:literal $(, $template:literal)*) => {
+        Folder {
+            name: $name,
+            service: include_str!(concat!("../../../services/", $name, "/service.toml")),
+            templates: &[$(($template, include_str!(concat!("../../../services/", $name, "/", $template)))),*],
+        }
+    };
+}
+
+/// In the order in which a request meets them.
+pub(crate) const FOLDERS: &[Folder] = &[
+    folder!("driver"),
+    folder!("keepalived", "keepalived.conf"),
+    folder!("haproxy", "haproxy.cfg"),
+    folder!("nginx", "nginx.conf"),
+    folder!("httpd", "httpd.conf"),
+    folder!("auction"),
+    folder!("rabbitmq", "rabbitmq.conf", "start.sh"),
+    folder!("nats", "nats.conf"),
+    folder!("postgres", "postgresql.conf", "pg_hba.conf"),
+    folder!("mariadb", "my.cnf", "init.sql"),
+    folder!("ferretdb"),
+    folder!("redis", "redis.conf"),
+    folder!("memcached"),
+    folder!("twemproxy", "nutcracker.yml"),
+];
+
+/// Every service, in the order in which a request meets them.
+#[must_use]
+pub fn all() -> &'static [Service] {
+    static ALL: LazyLock<Vec<Service>> = LazyLock::new(|| {
+        read_all().expect(
+            "a test reads the same bytes: a broken folder is never built into a program that passed it",
+        )
+    });
+    &ALL
+}
+
+/// The service of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Service> {
+    all().iter().find(|service| service.name() == name)
+}
+
+pub(crate) fn read_all() -> Result<Vec<Service>, ServiceError> {
+    FOLDERS.iter().map(Service::read).collect()
+}

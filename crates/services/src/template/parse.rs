@@ -1,0 +1,251 @@
+//! Reads templates and conditions, and refuses every word that nobody could fill in.
+
+use super::{Asked, Condition, Expression, Fact, Part, Template, View};
+use crate::ServiceError;
+use crate::size::{Quantity, Step};
+use crate::word::{Kind, Word};
+
+/// What a template of a service may name.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) ports: &'a [(String, u16)],
+    pub(crate) paths: &'a [String],
+    pub(crate) words: &'a [Word],
+}
+
+/// Words that need no declaration, for the check that nobody declares them.
+pub(crate) const RESERVED: &[&str] = &[
+    "name",
+    "host",
+    "address",
+    "folder",
+    "own_program",
+    "flavour",
+    "vanilla",
+    "tuned",
+    "cpus",
+    "memory_mib",
+    "memory_kib",
+    "port",
+    "socket",
+    "path",
+    "item",
+    "if",
+    "unless",
+    "each",
+    "end",
+];
+
+/// Reads a file. `file` is its path below `services/`.
+pub(crate) fn text(file: &str, text: &str, known: Known<'_>) -> Result<Template, ServiceError> {
+    let mut reader = Reader { file, known, open: Vec::new(), parts: Vec::new() };
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        reader.line(index + 1, line)?;
+    }
+    match reader.open.pop() {
+        Some(block) => Err(folder(&format!("{file}:{}", block.line), "a block that has no end".to_owned())),
+        None => Ok(Template { parts: reader.parts }),
+    }
+}
+
+/// Reads one argument or value, in which there are no blocks. `place` is the file and the key.
+pub(crate) fn inline(place: &str, text: &str, known: Known<'_>) -> Result<Template, ServiceError> {
+    Ok(Template { parts: pieces(place, text, known, None)? })
+}
+
+/// Reads `when` or `unless`.
+pub(crate) fn condition(
+    place: &str,
+    text: &str,
+    holds: bool,
+    known: Known<'_>,
+) -> Result<Condition, ServiceError> {
+    let unknown = || ServiceError::UnknownWord { file: place.to_owned(), word: text.to_owned() };
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (text, None),
+    };
+    match (name, value) {
+        ("tuned", None) => return Ok(Condition { asked: Asked::Tuned, holds }),
+        ("vanilla", None) => return Ok(Condition { asked: Asked::Tuned, holds: !holds }),
+        _ => {}
+    }
+    let word = word(known, name).ok_or_else(unknown)?;
+    let asked = match value {
+        None => Asked::Given(name.to_owned()),
+        Some(value) if word.choice.is_empty() || word.choice.iter().any(|c| c == value) => {
+            Asked::Is(name.to_owned(), value.to_owned())
+        }
+        Some(_) => return Err(unknown()),
+    };
+    Ok(Condition { asked, holds })
+}
+
+/// A block whose end has not come yet.
+struct Block {
+    line: usize,
+    opened: Opened,
+    /// What stands before the block.
+    before: Vec<Part>,
+}
+
+enum Opened {
+    If(Condition),
+    Each(String),
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    known: Known<'a>,
+    open: Vec<Block>,
+    parts: Vec<Part>,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), ServiceError> {
+        let place = format!("{}:{number}", self.file);
+        let alone = line.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let opened = match alone {
+            Some("end") => return self.end(&place),
+            Some(word) => match word.split_once(':') {
+                Some(("if", asked)) => Some(Opened::If(condition(&place, asked, true, self.known)?)),
+                Some(("unless", asked)) => Some(Opened::If(condition(&place, asked, false, self.known)?)),
+                Some(("each", list)) => Some(Opened::Each(self.list(&place, list)?)),
+                _ => None,
+            },
+            None => None,
+        };
+        match opened {
+            Some(opened) => {
+                self.open.push(Block { line: number, opened, before: std::mem::take(&mut self.parts) });
+            }
+            None => {
+                let item = self.open.iter().rev().find_map(|block| match &block.opened {
+                    Opened::Each(list) => word(self.known, list),
+                    Opened::If(_) => None,
+                });
+                self.parts.extend(pieces(&place, line, self.known, item)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, place: &str, list: &str) -> Result<String, ServiceError> {
+        match word(self.known, list) {
+            Some(word) if word.kind.is_list() => Ok(list.to_owned()),
+            _ => Err(ServiceError::UnknownWord { file: place.to_owned(), word: format!("each:{list}") }),
+        }
+    }
+
+    fn end(&mut self, place: &str) -> Result<(), ServiceError> {
+        let Some(block) = self.open.pop() else {
+            return Err(folder(place, "an end without a block".to_owned()));
+        };
+        let body = std::mem::replace(&mut self.parts, block.before);
+        self.parts.push(match block.opened {
+            Opened::If(condition) => Part::If { condition, body },
+            Opened::Each(list) => Part::Each { list, body },
+        });
+        Ok(())
+    }
+}
+
+/// Splits a text into what stays and what is filled in. `item` is the list whose pieces a block is repeated for.
+fn pieces(place: &str, text: &str, known: Known<'_>, item: Option<&Word>) -> Result<Vec<Part>, ServiceError> {
+    let mut parts = Vec::new();
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('{') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('{') {
+            plain.push('{');
+            rest = after;
+        } else if rest.starts_with(|c: char| c.is_ascii_lowercase()) {
+            let unknown =
+                |word: &str| ServiceError::UnknownWord { file: place.to_owned(), word: word.to_owned() };
+            let Some((name, after)) = rest.split_once('}').filter(|(name, _)| !name.contains('\n')) else {
+                return Err(unknown(rest.trim_end()));
+            };
+            if !plain.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut plain)));
+            }
+            parts.push(Part::Word(expression(name, known, item).ok_or_else(|| unknown(name))?));
+            rest = after;
+        } else {
+            plain.push('{');
+        }
+    }
+    plain.push_str(rest);
+    if !plain.is_empty() {
+        parts.push(Part::Text(plain));
+    }
+    Ok(parts)
+}
+
+/// What a word stands for; `None` when for nothing.
+fn expression(text: &str, known: Known<'_>, item: Option<&Word>) -> Option<Expression> {
+    let fact = match text {
+        "name" => Some(Fact::Name),
+        "host" => Some(Fact::Host),
+        "address" => Some(Fact::Address),
+        "address:erlang" => Some(Fact::AddressErlang),
+        "folder" => Some(Fact::Folder),
+        "own_program" => Some(Fact::OwnProgram),
+        "flavour" => Some(Fact::Flavour),
+        _ => None,
+    };
+    if let Some(fact) = fact {
+        return Some(Expression::Fact(fact));
+    }
+    match text.split_once(':') {
+        Some(("port", name)) => return port(known, name).map(Expression::Port),
+        Some(("socket", name)) => return port(known, name).map(Expression::Socket),
+        Some(("path", name)) => {
+            return known.paths.iter().find(|p| *p == name).cloned().map(Expression::Path);
+        }
+        _ => {}
+    }
+    let (name, view) = view(text)?;
+    if name == "item" {
+        let list = item?;
+        let fits = !matches!(view, View::Host | View::Port) || list.kind == Kind::Addresses;
+        return fits.then_some(Expression::Item(view));
+    }
+    if let Some((base, step)) = Step::split(text) {
+        if let Some(quantity) = Quantity::named(base) {
+            return Some(Expression::Quantity(quantity, step));
+        }
+        if let Some(word) = word(known, base).filter(|word| word.kind == Kind::Number) {
+            return Some(Expression::Number(word.name.clone(), step));
+        }
+    }
+    let word = word(known, name)?;
+    let fits = match view {
+        View::Whole => !word.kind.is_list(),
+        View::Host | View::Port => word.kind == Kind::Address,
+        View::Name => false,
+    };
+    fits.then(|| Expression::Value(word.name.clone(), view))
+}
+
+/// Splits `primary:host` into word and view; a text without a view is whole.
+fn view(text: &str) -> Option<(&str, View)> {
+    Some(match text.split_once(':') {
+        Some((name, "name")) => (name, View::Name),
+        Some((name, "host")) => (name, View::Host),
+        Some((name, "port")) => (name, View::Port),
+        _ => (text, View::Whole),
+    })
+}
+
+fn port(known: Known<'_>, name: &str) -> Option<String> {
+    known.ports.iter().find(|(port, _)| port == name).map(|(port, _)| port.clone())
+}
+
+fn word<'a>(known: Known<'a>, name: &str) -> Option<&'a Word> {
+    known.words.iter().find(|word| word.name == name)
+}
+
+fn folder(file: &str, what: String) -> ServiceError {
+    ServiceError::Folder { file: file.to_owned(), what }
+}

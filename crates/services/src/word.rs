@@ -1,0 +1,251 @@
+//! The words by which a topology talks to a service, and what their values may be.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::{Place, ServiceError};
+
+/// What the value of a word may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// One line of text.
+    Text,
+    /// A whole number, 1 or more.
+    Number,
+    /// `HOST:PORT`.
+    Address,
+    /// `HOST:PORT` or `NAME=HOST:PORT`, any number of them with blanks between.
+    Addresses,
+    /// Hosts without ports, with blanks between.
+    Hosts,
+    /// `NAME=VALUE`, with blanks between: further settings, in the words of the product.
+    Settings,
+    /// An absolute path.
+    Path,
+    /// One of a few.
+    Choice,
+}
+
+impl Kind {
+    /// Whether a template goes through its value piece by piece.
+    pub(crate) fn is_list(self) -> bool {
+        matches!(self, Kind::Addresses | Kind::Hosts | Kind::Settings)
+    }
+}
+
+/// A word that a service knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word.
+    pub name: String,
+    /// What it stands for.
+    pub what: String,
+    /// What its value may be.
+    pub kind: Kind,
+    /// The values of a [`Kind::Choice`].
+    pub choice: Vec<String>,
+    /// Whether the service cannot do without.
+    pub needed: bool,
+    /// Its value when the topology gives none.
+    pub default: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawWord {
+    what: String,
+    kind: Kind,
+    #[serde(default)]
+    choice: Vec<String>,
+    #[serde(default)]
+    needed: bool,
+    default: Option<String>,
+}
+
+/// One piece of a value that is a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// What stands before the `=`, else `s1`, `s2` and so on.
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+/// The pieces of a list.
+pub(crate) fn items(value: &str) -> Vec<Item> {
+    let piece = |(index, piece): (usize, &str)| match piece.split_once('=') {
+        Some((name, value)) => Item { name: name.to_owned(), value: value.to_owned() },
+        None => Item { name: format!("s{}", index + 1), value: piece.to_owned() },
+    };
+    value.split_whitespace().enumerate().map(piece).collect()
+}
+
+/// The part of `HOST:PORT` before the port.
+pub(crate) fn host_of(value: &str) -> &str {
+    value.rsplit_once(':').map_or(value, |(host, _)| host)
+}
+
+/// The port of `HOST:PORT`.
+pub(crate) fn port_of(value: &str) -> &str {
+    value.rsplit_once(':').map_or("", |(_, port)| port)
+}
+
+impl Word {
+    pub(crate) fn checked(name: &str, raw: RawWord) -> Result<Self, String> {
+        let RawWord { what, kind, choice, needed, default } = raw;
+        if choice.is_empty() != (kind != Kind::Choice) {
+            return Err(format!("word `{name}` needs `choice` just when its kind is choice"));
+        }
+        if needed && default.is_some() {
+            return Err(format!("word `{name}` is needed and has a default"));
+        }
+        let word = Word { name: name.to_owned(), what, kind, choice, needed, default };
+        match word.default.as_deref().map(|value| word.fits(value)) {
+            Some(Err(wanted)) => Err(format!("the default of word `{name}` is not {wanted}")),
+            _ => Ok(word),
+        }
+    }
+
+    /// `Err` says what would be good.
+    fn fits(&self, value: &str) -> Result<(), String> {
+        let wanted = |ok: bool, what: &str| if ok { Ok(()) } else { Err(what.to_owned()) };
+        let plain = |text: &str| !text.chars().any(|c| c.is_control() || "\"'\\".contains(c));
+        if !plain(&value.replace('\n', " ")) {
+            return Err("text without control characters, quotes and backslashes".to_owned());
+        }
+        match self.kind {
+            Kind::Text => wanted(!value.contains('\n'), "one line"),
+            Kind::Number => wanted(value.parse::<u64>().is_ok(), "a whole number"),
+            Kind::Address => wanted(is_address(value), "HOST:PORT"),
+            Kind::Addresses => {
+                wanted(items(value).iter().all(|item| is_address(&item.value)), "a list of HOST:PORT")
+            }
+            Kind::Hosts => wanted(items(value).iter().all(|item| is_host(&item.value)), "a list of hosts"),
+            Kind::Settings => {
+                let setting = |piece: &str| piece.split_once('=').is_some_and(|(name, _)| is_name(name));
+                wanted(value.split_whitespace().all(setting), "a list of NAME=VALUE")
+            }
+            Kind::Path => wanted(value.starts_with('/') && !value.contains('\n'), "an absolute path"),
+            Kind::Choice => wanted(self.choice.iter().any(|c| c == value), &self.choice.join(" or ")),
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+}
+
+fn is_host(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.-:[]/".contains(c))
+}
+
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':')
+        .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port != 0))
+}
+
+/// What the topology says to one instance, defaults included. Nothing is empty in it.
+pub(crate) fn values(
+    service: &str,
+    words: &[Word],
+    place: &Place<'_>,
+) -> Result<BTreeMap<String, String>, ServiceError> {
+    let mut values = BTreeMap::new();
+    for (name, value) in place.values {
+        let Some(word) = words.iter().find(|word| word.name == *name) else {
+            let known: Vec<String> = words.iter().map(|word| format!("`{}`", word.name)).collect();
+            let known = if known.is_empty() { "no words".to_owned() } else { known.join(", ") };
+            return Err(ServiceError::UnknownValue {
+                service: service.to_owned(),
+                word: name.clone(),
+                known,
+            });
+        };
+        let value = value.trim();
+        if value.is_empty() {
+            continue;
+        }
+        word.fits(value).map_err(|wanted| ServiceError::BadValue {
+            service: service.to_owned(),
+            word: name.clone(),
+            value: value.to_owned(),
+            wanted,
+        })?;
+        values.insert(name.clone(), value.to_owned());
+    }
+    for word in words.iter().filter(|word| !place.values.contains_key(&word.name)) {
+        if let Some(default) = &word.default {
+            values.insert(word.name.clone(), default.clone());
+        }
+    }
+    match words.iter().find(|word| word.needed && !values.contains_key(&word.name)) {
+        Some(word) => Err(no_value(service, word)),
+        None => Ok(values),
+    }
+}
+
+/// The topology did not give a word that is needed.
+pub(crate) fn no_value(service: &str, word: &Word) -> ServiceError {
+    ServiceError::NoValue { service: service.to_owned(), word: word.name.clone(), what: word.what.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(kind: Kind, choice: &[&str]) -> Word {
+        let choice = choice.iter().map(|&c| c.to_owned()).collect();
+        Word { name: "w".to_owned(), what: "a word".to_owned(), kind, choice, needed: false, default: None }
+    }
+
+    #[test]
+    fn values_are_of_their_kind() {
+        let good = [
+            (Kind::Text, "any text; with {braces}"),
+            (Kind::Number, "12"),
+            (Kind::Address, "10.0.0.1:80"),
+            (Kind::Address, "[::1]:80"),
+            (Kind::Addresses, "a=h:1 h:2\nh:3"),
+            (Kind::Hosts, "10.0.0.1 10.0.0.2"),
+            (Kind::Settings, "work_mem=4MB jit=off"),
+            (Kind::Path, "/a b/c"),
+            (Kind::Choice, "on"),
+        ];
+        for (kind, value) in good {
+            let choice: &[&str] = if kind == Kind::Choice { &["on", "off"] } else { &[] };
+            assert_eq!(word(kind, choice).fits(value), Ok(()), "{kind:?} {value}");
+        }
+        let bad = [
+            (Kind::Text, "two\nlines"),
+            (Kind::Text, "a \" quote"),
+            (Kind::Text, "a \u{7} bell"),
+            (Kind::Number, "-1"),
+            (Kind::Number, "1.5"),
+            (Kind::Address, "10.0.0.1"),
+            (Kind::Address, ":80"),
+            (Kind::Address, "h:0"),
+            (Kind::Address, "h;:80"),
+            (Kind::Addresses, "h:1 h"),
+            (Kind::Hosts, "a;b"),
+            (Kind::Settings, "jit"),
+            (Kind::Settings, "a;b=1"),
+            (Kind::Path, "a/b"),
+            (Kind::Choice, "perhaps"),
+        ];
+        for (kind, value) in bad {
+            let choice: &[&str] = if kind == Kind::Choice { &["on", "off"] } else { &[] };
+            assert!(word(kind, choice).fits(value).is_err(), "{kind:?} {value}");
+        }
+    }
+
+    #[test]
+    fn a_list_has_named_pieces() {
+        let of = |value: &str| items(value).into_iter().map(|i| (i.name, i.value)).collect::<Vec<_>>();
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(of(" a-1=h:1\n h:2 "), [pair("a-1", "h:1"), pair("s2", "h:2")]);
+        assert!(of("").is_empty());
+        assert_eq!((host_of("[::1]:80"), port_of("[::1]:80")), ("[::1]", "80"));
+        assert_eq!((host_of("h"), port_of("h")), ("h", ""));
+    }
+}

@@ -1,0 +1,182 @@
+//! A site on this machine, and units of services on it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_platform::{
+    Ended, HERE, Ledger, Limits, Platform, Running, Site, SiteSpec, Unit, ignore_lines,
+};
+use barograph_platform_process::ProcessPlatform;
+use barograph_services::{Flavour, Place, Service, find};
+use tempfile::TempDir;
+
+use crate::traces;
+
+/// Not 127.0.0.1: what works at any address of a site must not rely on the usual one.
+const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 9));
+
+#[expect(clippy::print_stdout, reason = "a test says why it is skipped, and what it saw")]
+pub(crate) fn say(line: &str) {
+    println!("{line}");
+}
+
+/// The services of these names, or `None` and a printed reason.
+pub(crate) fn or_skip<const N: usize>(names: [&str; N]) -> Option<[&'static Service; N]> {
+    let services = names.map(|name| find(name).unwrap());
+    for service in services {
+        if let Some(missing) = service.missing() {
+            say(&format!("skipped: {missing}"));
+            return None;
+        }
+    }
+    Some(services)
+}
+
+pub(crate) struct Stand {
+    folder: TempDir,
+    pub(crate) site: Box<dyn Site>,
+    ledger: Ledger,
+}
+
+/// One instance to be started.
+pub(crate) struct Wanted<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) flavour: Flavour,
+    pub(crate) values: &'a [(&'a str, String)],
+}
+
+/// A unit that is ready.
+pub(crate) struct Up {
+    pub(crate) service: &'static Service,
+    pub(crate) running: Box<dyn Running>,
+    pub(crate) unit: Unit,
+    pub(crate) ports: BTreeMap<String, u16>,
+    pub(crate) url: String,
+}
+
+impl Stand {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path().join("ledger")).unwrap();
+        let spec =
+            SiteSpec { id: "services".to_owned(), folder: folder.path().join("site"), ..SiteSpec::default() };
+        let site = ProcessPlatform.open(&spec, &ledger).await.unwrap();
+        Stand { folder, site, ledger }
+    }
+
+    /// Where things of a test can be, which the site does not know.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A free port of this machine.
+    pub(crate) fn port(&self) -> u16 {
+        self.site.port(HERE, 0).unwrap()
+    }
+
+    pub(crate) fn unit(&self, service: &Service, wanted: &Wanted<'_>) -> (Unit, BTreeMap<String, u16>) {
+        let ports: BTreeMap<String, u16> =
+            service.ports().iter().map(|(name, _)| (name.clone(), self.port())).collect();
+        let values = wanted.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let folder = self.folder.path().join("site").join(wanted.name);
+        let log = self.folder.path().join(format!("{}.log", wanted.name));
+        let limits = Limits::default();
+        let place = Place {
+            name: wanted.name,
+            host: HERE,
+            address: ADDRESS,
+            ports: &ports,
+            folder: &folder,
+            log: &log,
+            flavour: wanted.flavour,
+            limits: &limits,
+            machine: (2, 2 << 30),
+            values: &values,
+            own_program: Path::new("/no/own/program"),
+        };
+        (service.unit(&place).unwrap(), ports)
+    }
+
+    /// Starts a service and waits until it is ready.
+    pub(crate) async fn start(&self, service: &'static Service, wanted: Wanted<'_>) -> Up {
+        let (unit, ports) = self.unit(service, &wanted);
+        let running = match self.site.create(&unit, ignore_lines()).await {
+            Ok(running) => running,
+            Err(fault) => panic!("{fault}\n{}", fs::read_to_string(&unit.log).unwrap_or_default()),
+        };
+        let url = service.url(ADDRESS, &ports);
+        Up { service, running, unit, ports, url }
+    }
+
+    /// Ends the site; nothing of it may be left.
+    pub(crate) async fn end(self) {
+        self.site.close().await.unwrap();
+        assert_eq!(self.ledger.left(), []);
+        assert!(!self.folder.path().join("site").exists());
+    }
+}
+
+impl Up {
+    pub(crate) fn at(&self, port: &str) -> SocketAddr {
+        SocketAddr::new(ADDRESS, self.ports[port])
+    }
+
+    pub(crate) fn main(&self) -> SocketAddr {
+        self.at("main")
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.unit.log).unwrap_or_default()
+    }
+
+    /// Its processes listen at its own address and nowhere else.
+    pub(crate) fn assert_listens_at_home(&self) {
+        let wanted: Vec<SocketAddr> = traces::listening(&self.unit.workdir);
+        assert!(wanted.contains(&self.main()), "{wanted:?}");
+        // Erlang's register of names always listens on the loopback device too, where nothing else has its port.
+        let names = self.ports.get("names").copied();
+        for address in wanted {
+            assert!(
+                address.ip() == ADDRESS || (Some(address.port()) == names && address.ip().is_loopback()),
+                "{} listens at {address}",
+                self.unit.name
+            );
+        }
+    }
+
+    /// Asks it to end: it must within its grace, and leave no process.
+    pub(crate) async fn stop(self) {
+        let before = traces::of_folder(&self.unit.workdir);
+        assert!(!before.is_empty(), "{}: no process is known by its folder", self.unit.name);
+        let ended = self.running.stop(self.service.grace()).await.unwrap();
+        assert_ne!(ended, Ended::Signal(9), "{} had to be killed:\n{}", self.unit.name, self.log());
+        let left = traces::of_folder(&self.unit.workdir);
+        assert!(left.is_empty(), "{left:?} of {before:?}");
+    }
+
+    /// A version that begins with a number and is what the product calls itself.
+    pub(crate) fn assert_version(&self) {
+        let version = self.service.version().unwrap();
+        assert!(version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.'), "{version}");
+        if !self.service.versions_tried().contains(&version) {
+            say(&format!("{} {version} is not among the versions tried", self.service.title()));
+        }
+    }
+}
+
+/// Waits until something is there. The deadline is of a machine that has much else to do.
+pub(crate) async fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    let wait = async {
+        loop {
+            tick.tick().await;
+            if let Some(found) = look() {
+                return found;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("no {what} came"))
+}

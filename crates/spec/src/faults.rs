@@ -1,0 +1,115 @@
+//! The keys of `[[faults]]`: what goes wrong on purpose while the load is on, and when.
+
+use barograph_model::Nanos;
+use toml::{Table, Value};
+
+use crate::given::Given;
+use crate::plan::LONGEST_S;
+
+/// Faults of one run.
+const MOST: usize = 100;
+
+/// One thing that goes wrong on purpose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultPlan {
+    /// When, counted from the start of the load.
+    pub at: Nanos,
+    /// The unit, as the topology names it (`application-1`); for network faults its host.
+    pub unit: String,
+    /// What happens to it.
+    pub act: FaultAct,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FaultAct {
+    /// Its processes are killed, all at once.
+    Kill,
+    /// A unit that was killed is started again, with the data it left.
+    Start,
+    /// It is held in place.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// Its host is taken off the network.
+    Partition,
+    /// All hosts see each other again.
+    Heal,
+    /// Its link takes this much longer, each way; 0 ends that.
+    Delay(Nanos),
+    /// It may use this many cores; 0 ends the limit.
+    Cpus(f64),
+}
+
+const ACTS: [&str; 8] = ["kill", "start", "pause", "resume", "partition", "heal", "delay", "cpus"];
+
+impl FaultAct {
+    /// Its name in plans and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultAct::Kill => "kill",
+            FaultAct::Start => "start",
+            FaultAct::Pause => "pause",
+            FaultAct::Resume => "resume",
+            FaultAct::Partition => "partition",
+            FaultAct::Heal => "heal",
+            FaultAct::Delay(_) => "delay",
+            FaultAct::Cpus(_) => "cpus",
+        }
+    }
+}
+
+/// All of them, in the order of time.
+pub(crate) fn faults(g: &mut Given) -> Option<Vec<FaultPlan>> {
+    let allowed = format!("a list of 1 to {MOST} tables with `at_s`, `unit` and `act`");
+    let count = g.tables("faults", MOST, &allowed)?;
+    let mut all = Vec::new();
+    let mut kept = Vec::new();
+    for at in 0..count {
+        let (fault, table) = fault(g, &format!("faults[{at}]"))?;
+        all.push(fault);
+        kept.push(Value::Table(table));
+    }
+    if count > 0 {
+        g.keep("faults", Value::Array(kept));
+    }
+    all.sort_by_key(|fault| fault.at);
+    Some(all)
+}
+
+fn fault(g: &mut Given, prefix: &str) -> Option<(FaultPlan, Table)> {
+    let key = |name: &str| format!("{prefix}.{name}");
+    let at = g.seconds(&key("at_s"), LONGEST_S, Nanos::ZERO);
+    let act = g.listed_word(&key("act"), &ACTS);
+    let heals = act.as_deref() == Some("heal");
+    let unit = if heals { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
+    g.only_with(&key("delay_ms"), act.as_deref() == Some("delay"), "act = \"delay\"");
+    g.only_with(&key("cpus"), act.as_deref() == Some("cpus"), "act = \"cpus\"");
+    let delay = g.listed_fraction(&key("delay_ms"), 0.0..=60_000.0);
+    let cpus = g.listed_fraction(&key("cpus"), 0.0..=1_024.0);
+    let (at, unit, name) = (at?, unit?, act?);
+    let mut table = Table::new();
+    table.insert("at_s".into(), at.as_secs_f64().into());
+    table.insert("act".into(), name.clone().into());
+    if !heals {
+        table.insert("unit".into(), unit.clone().into());
+    }
+    let act = match name.as_str() {
+        "kill" => FaultAct::Kill,
+        "start" => FaultAct::Start,
+        "pause" => FaultAct::Pause,
+        "resume" => FaultAct::Resume,
+        "partition" => FaultAct::Partition,
+        "heal" => FaultAct::Heal,
+        "delay" => {
+            table.insert("delay_ms".into(), delay?.into());
+            FaultAct::Delay(Nanos::from_secs_f64(delay? / 1e3))
+        }
+        _ => {
+            table.insert("cpus".into(), cpus?.into());
+            FaultAct::Cpus(cpus?)
+        }
+    };
+    Some((FaultPlan { at, unit, act }, table))
+}

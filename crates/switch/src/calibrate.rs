@@ -1,0 +1,235 @@
+//! How exact a delay is: measured with packets between two hosts, without and with it.
+
+use std::io;
+use std::net::{IpAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use barograph_platform::{Facts, LinkSpec};
+
+use crate::clock::now_ns;
+use crate::relay::RelayCount;
+use crate::switch::{Host, Switch, blocking};
+use crate::{SwitchError, inside};
+
+/// Enough for a 99th percentile of two packets.
+const PACKETS: usize = 200;
+
+/// The distance of packets: the kernel's waits for a socket are not finer than this on many machines.
+const EVERY_NS: u64 = 4_000_000;
+
+/// After the last packet, the answers are waited for this much longer than they should take.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// A wait for one packet; how soon a thread notices that it may end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Half of some times were longer, one in a hundred was longer, and the longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// Half were longer.
+    pub p50: Duration,
+    /// One in a hundred was longer.
+    pub p99: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+/// What a measurement of the delay found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibration {
+    /// The delay that was asked for, each way.
+    pub delay: Duration,
+    /// Whether the kernel delays; else a relay does.
+    pub by_kernel: bool,
+    /// Whether relays run before everything else on this machine.
+    pub relays_first: bool,
+    /// Round trips of a small packet without a delay.
+    pub plain: Spread,
+    /// Round trips with it.
+    pub delayed: Spread,
+    /// What a round trip took longer than the median without delay and twice the delay: the error of both ways together.
+    pub added: Spread,
+    /// What the relay itself says of these packets: what is left of the error is the measurement's.
+    pub relay: Option<RelayCount>,
+    /// Packets whose answer did not come.
+    pub unanswered: usize,
+}
+
+impl Calibration {
+    /// For the disclosure.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        let text = |s: &Spread| format!("p50 {:?}, p99 {:?}, longest {:?}", s.p50, s.p99, s.max);
+        let by = match (self.by_kernel, self.relays_first) {
+            (true, _) => "netem",
+            (false, true) => "relays in user space with real-time priority",
+            (false, false) => "relays in user space without the right to real-time priority",
+        };
+        let mut facts = vec![
+            ("delays by".to_owned(), by.to_owned()),
+            ("round trip without delay".to_owned(), text(&self.plain)),
+            (format!("error of a round trip with a delay of {:?} each way", self.delay), text(&self.added)),
+            ("packets unanswered in this measurement".to_owned(), self.unanswered.to_string()),
+        ];
+        if let Some(count) = &self.relay {
+            facts.push(("the relay of this measurement".to_owned(), count.to_string()));
+        }
+        facts
+    }
+}
+
+/// Names that no plan would take.
+const HOSTS: [&str; 2] = ["measure-1", "measure-2"];
+
+pub(crate) async fn calibrate(switch: &Switch, delay: Duration) -> Result<Calibration, SwitchError> {
+    let [near, far] = HOSTS;
+    let plain = LinkSpec::default();
+    let near = switch.host(near, &plain).await?;
+    let measured = match switch.host(far, &plain).await {
+        Ok(far) => {
+            let measured = between(switch, &near, &far, delay).await;
+            switch.remove(&far.name).await.and(measured)
+        }
+        Err(error) => Err(error),
+    };
+    switch.remove(&near.name).await.and(measured)
+}
+
+async fn between(
+    switch: &Switch,
+    near: &Host,
+    far: &Host,
+    delay: Duration,
+) -> Result<Calibration, SwitchError> {
+    let plain = trips(near, far, Duration::ZERO).await?;
+    switch.shape(&far.name, LinkSpec { delay, ..LinkSpec::default() }).await?;
+    let delayed = trips(near, far, delay).await?;
+    let counts = switch.relay_counts()?;
+    let relay = counts.into_iter().find_map(|(host, count)| (host == far.name).then_some(count));
+    let base = spread(&plain)?;
+    let wanted = base.p50 + 2 * delay;
+    let added: Vec<Duration> = delayed.iter().map(|trip| trip.saturating_sub(wanted)).collect();
+    Ok(Calibration {
+        delay,
+        by_kernel: switch.kernel_delays(),
+        relays_first: switch.relays_come_first(),
+        plain: base,
+        delayed: spread(&delayed)?,
+        added: spread(&added)?,
+        relay,
+        unanswered: 2 * PACKETS - plain.len() - delayed.len(),
+    })
+}
+
+fn spread(times: &[Duration]) -> Result<Spread, SwitchError> {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let at = |share: f64| {
+        let rank = (sorted.len() as f64 * share).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).copied()
+    };
+    match (at(0.5), at(0.99), sorted.last()) {
+        (Some(p50), Some(p99), Some(max)) => Ok(Spread { p50, p99, max: *max }),
+        _ => Err(SwitchError::Calibrate("no packet came back".to_owned())),
+    }
+}
+
+/// Round trips of packets from one host to another and back.
+async fn trips(near: &Host, far: &Host, delay: Duration) -> Result<Vec<Duration>, SwitchError> {
+    let (near, far) = (near.clone(), far.clone());
+    blocking(move || {
+        let echo = socket(&far.namespace, far.address)?;
+        let asker = socket(&near.namespace, near.address)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let echoing = std::thread::Builder::new().name("echo".to_owned());
+        let echoing_at = echo.local_addr().map_err(failed)?;
+        let thread = echoing.spawn(move || return_packets(&echo, &told)).map_err(failed)?;
+        let times = asker.connect(echoing_at).and_then(|()| ask(&asker, delay)).map_err(failed);
+        stop.store(true, Ordering::Relaxed);
+        match thread.join() {
+            Ok(Ok(())) => times,
+            Ok(Err(error)) => Err(failed(error)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+    .await
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "used as the last step of a chain")]
+fn failed(error: io::Error) -> SwitchError {
+    SwitchError::Calibrate(error.to_string())
+}
+
+fn socket(namespace: &str, address: IpAddr) -> Result<UdpSocket, SwitchError> {
+    let socket = inside(namespace, move || UdpSocket::bind((address, 0)))?.map_err(failed)?;
+    socket.set_read_timeout(Some(LOOK)).map_err(failed)?;
+    Ok(socket)
+}
+
+fn none_yet(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+fn return_packets(socket: &UdpSocket, stop: &AtomicBool) -> io::Result<()> {
+    let mut packet = [0; 64];
+    while !stop.load(Ordering::Relaxed) {
+        match socket.recv_from(&mut packet) {
+            Ok((bytes, from)) => drop(socket.send_to(&packet[..bytes], from)?),
+            Err(error) if none_yet(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Sends packets at even distances, whether answers come or not, and takes the time of each.
+fn ask(socket: &UdpSocket, delay: Duration) -> io::Result<Vec<Duration>> {
+    let begin = now_ns();
+    let mut sent = Vec::with_capacity(PACKETS);
+    let mut times = Vec::with_capacity(PACKETS);
+    let end = begin + EVERY_NS * PACKETS as u64 + 2 * delay.as_nanos() as u64 + PATIENCE_NS;
+    while times.len() < PACKETS && now_ns() < end {
+        let next = begin + EVERY_NS * sent.len() as u64;
+        let wait = if sent.len() == PACKETS {
+            LOOK
+        } else if now_ns() < next {
+            Duration::from_nanos((next - now_ns()).max(1))
+        } else {
+            let number = sent.len() as u64;
+            sent.push(now_ns());
+            socket.send(&number.to_le_bytes())?;
+            continue;
+        };
+        socket.set_read_timeout(Some(wait))?;
+        let mut packet = [0; 8];
+        match socket.recv(&mut packet) {
+            Ok(8) => {
+                let came = now_ns();
+                let number = usize::try_from(u64::from_le_bytes(packet)).unwrap_or(usize::MAX);
+                if let Some(at) = sent.get(number) {
+                    times.push(Duration::from_nanos(came.saturating_sub(*at)));
+                }
+            }
+            Ok(_) => {}
+            Err(error) if none_yet(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_made_of_ranks() {
+        let times: Vec<Duration> = (1..=200).rev().map(Duration::from_millis).collect();
+        let ms = Duration::from_millis;
+        assert_eq!(spread(&times).unwrap(), Spread { p50: ms(100), p99: ms(198), max: ms(200) });
+        assert!(spread(&[]).is_err());
+    }
+}

@@ -1,0 +1,281 @@
+//! One port of the bridge: what stands between a host or guest and the others.
+
+use std::net::Ipv4Addr;
+
+use barograph_platform::{Entry, Ledger, LinkSpec};
+
+use crate::SwitchError;
+use crate::ip::Batch;
+use crate::lacks::lacks_tun;
+use crate::names::{MAIN, hash};
+use crate::queue::{Queue, change, queue};
+use crate::relay::{Place, Relay, RelayProgram};
+
+/// What all ports of a switch share.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) namespace: String,
+    pub(crate) relay: RelayProgram,
+    pub(crate) ledger: Ledger,
+    /// Whether the kernel can hold packets back itself.
+    pub(crate) netem: bool,
+    /// The words before a relay that give it its priority.
+    pub(crate) first: Vec<String>,
+}
+
+/// What is at the other end of a port.
+#[derive(Debug)]
+pub(crate) enum Behind {
+    /// A host in a namespace of its own.
+    Host { namespace: String, entry: Entry },
+    /// A guest.
+    Guest,
+}
+
+/// Between the port's small bridge and the others.
+#[derive(Debug)]
+enum Middle {
+    /// The port is on the bridge itself.
+    Nothing,
+    /// A veth pair.
+    Pair,
+    /// Two taps and a relay.
+    Relay(Relay),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Nothing,
+    Pair,
+    Relay,
+}
+
+/// A port.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) name: String,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) behind: Behind,
+    link: LinkSpec,
+    middle: Middle,
+    /// The bridge of a partition, by number.
+    island: Option<u32>,
+}
+
+/// The port's own device.
+pub(crate) fn device(name: &str) -> String {
+    format!("p-{name}")
+}
+
+/// The bridge of a partition.
+pub(crate) fn island(number: u32) -> String {
+    format!("island{number}")
+}
+
+impl Port {
+    /// A port whose device is on the bridge.
+    pub(crate) fn plain(name: &str, address: Ipv4Addr, behind: Behind) -> Self {
+        let name = name.to_owned();
+        Port { name, address, behind, link: LinkSpec::default(), middle: Middle::Nothing, island: None }
+    }
+
+    /// The process of its relay.
+    pub(crate) fn relay(&mut self) -> Option<&mut Relay> {
+        match &mut self.middle {
+            Middle::Relay(relay) => Some(relay),
+            _ => None,
+        }
+    }
+
+    /// The bridge on which its outer end is.
+    pub(crate) fn bridge(&self) -> String {
+        self.island.map_or_else(|| MAIN.to_owned(), island)
+    }
+
+    /// Whether it is cut off from the bridge.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.island.is_some()
+    }
+
+    /// The device by which it hangs on a bridge with others.
+    pub(crate) fn outer(&self) -> String {
+        self.ends(self.way()).map_or_else(|| device(&self.name), |(_, outer)| outer)
+    }
+
+    /// Notes on which bridge the outer end is now.
+    pub(crate) fn moved(&mut self, island: Option<u32>) {
+        self.island = island;
+    }
+
+    /// Gives it another link. The packets that are on the way when a link changes its kind are lost; while it stays of
+    /// its kind, none are.
+    pub(crate) fn shape(&mut self, link: LinkSpec, frame: &Frame) -> Result<(), SwitchError> {
+        let (old, new) = (self.way(), way(&link, frame.netem));
+        if let (Way::Relay, Middle::Relay(relay)) = (new, &mut self.middle) {
+            relay.set(&link)?;
+        } else if old != new {
+            self.rebuild(new, &link, frame)?;
+        }
+        let has = queue(&self.link, old == Way::Pair);
+        let wanted = queue(&link, new == Way::Pair);
+        let mut tc = change(Batch::tc(&frame.namespace), &device(&self.name), has, wanted);
+        if let Some((inner, _)) = self.ends(new) {
+            tc = change(tc, &inner, if old == new { has } else { Queue::default() }, wanted);
+        }
+        tc.run()?;
+        self.link = link;
+        Ok(())
+    }
+
+    fn way(&self) -> Way {
+        match self.middle {
+            Middle::Nothing => Way::Nothing,
+            Middle::Pair => Way::Pair,
+            Middle::Relay(_) => Way::Relay,
+        }
+    }
+
+    /// The inner and the outer device of a way.
+    fn ends(&self, way: Way) -> Option<(String, String)> {
+        let letter = match way {
+            Way::Nothing => return None,
+            Way::Pair => 'v',
+            Way::Relay => 't',
+        };
+        Some((format!("{letter}i-{}", self.name), format!("{letter}o-{}", self.name)))
+    }
+
+    fn small_bridge(&self) -> String {
+        format!("s-{}", self.name)
+    }
+
+    /// Puts another kind of middle in the place of the one there is. At no time there are two ways, which would be a
+    /// loop.
+    fn rebuild(&mut self, new: Way, link: &LinkSpec, frame: &Frame) -> Result<(), SwitchError> {
+        let (port, small, bridge) = (device(&self.name), self.small_bridge(), self.bridge());
+        let (old, built) = (self.ends(self.way()), self.ends(new));
+        let middle = self.build(new, link, frame)?;
+        let mut swap = Batch::ip(&frame.namespace);
+        if let Some((old_inner, _)) = &old {
+            swap = swap.then(&format!("link set {old_inner} nomaster"));
+        }
+        match &built {
+            Some((inner, outer)) => {
+                swap = swap
+                    .then(&format!("link set {outer} master {bridge}"))
+                    .then(&format!("link set {inner} master {small}"));
+                if old.is_none() {
+                    swap = swap.then(&format!("link set {port} master {small}"));
+                }
+            }
+            None => {
+                swap =
+                    swap.then(&format!("link set {port} master {bridge}")).then(&format!("link del {small}"))
+            }
+        }
+        swap.run()?;
+        // Dropping an old relay lets go of its taps, which stay until they are deleted.
+        let before = std::mem::replace(&mut self.middle, middle);
+        let were_taps = matches!(before, Middle::Relay(_));
+        drop(before);
+        let Some((old_inner, old_outer)) = old else { return Ok(()) };
+        let mut clear = Batch::ip(&frame.namespace).then(&format!("link del {old_inner}"));
+        if were_taps {
+            clear = clear.then(&format!("link del {old_outer}"));
+        }
+        clear.run()
+    }
+
+    /// Makes the devices of a middle, up but on no bridge.
+    fn build(&self, way: Way, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
+        let Some((inner, outer)) = self.ends(way) else { return Ok(Middle::Nothing) };
+        if way == Way::Relay {
+            may_tap()?;
+        }
+        let mut make = Batch::ip(&frame.namespace);
+        if self.way() == Way::Nothing {
+            make = bridge(make, &self.small_bridge());
+        }
+        make = if way == Way::Pair {
+            make.then(&format!("link add {inner} type veth peer name {outer}"))
+        } else {
+            // A burst of a large window comes faster than a relay reads it: it must find room.
+            [&inner, &outer].into_iter().fold(make, |make, tap| {
+                make.then(&format!("tuntap add dev {tap} mode tap"))
+                    .then(&format!("link set {tap} txqueuelen 10000"))
+            })
+        };
+        let made = make.then(&format!("link set {inner} up")).then(&format!("link set {outer} up")).run();
+        let middle = made.and_then(|()| self.join(way, link, frame));
+        if middle.is_err() {
+            self.undo(&frame.namespace, &[&inner, &outer]);
+        }
+        middle
+    }
+
+    /// Joins the two devices of a middle, where the kernel does not.
+    fn join(&self, way: Way, link: &LinkSpec, frame: &Frame) -> Result<Middle, SwitchError> {
+        let Some((inner, outer)) = self.ends(way) else { return Ok(Middle::Nothing) };
+        if way == Way::Pair {
+            return Ok(Middle::Pair);
+        }
+        let place = Place {
+            namespace: &frame.namespace,
+            host: &self.name,
+            inner: &inner,
+            outer: &outer,
+            first: &frame.first,
+            seed: hash(&self.name),
+        };
+        Ok(Middle::Relay(Relay::start(&frame.relay, &place, link, &frame.ledger)?))
+    }
+
+    /// Takes away what was built for nothing. The error that led here is told; one more would hide it.
+    fn undo(&self, namespace: &str, devices: &[&str]) {
+        for device in devices {
+            let _ = Batch::ip(namespace).then(&format!("link del {device}")).run();
+        }
+        if self.way() == Way::Nothing {
+            let _ = Batch::ip(namespace).then(&format!("link del {}", self.small_bridge())).run();
+        }
+    }
+
+    /// Deletes its devices on the switch; the other end of a host's pair goes with them.
+    pub(crate) fn delete(&mut self, namespace: &str) -> Result<(), SwitchError> {
+        let ends = self.ends(self.way());
+        let was_relay = matches!(self.middle, Middle::Relay(_));
+        self.middle = Middle::Nothing;
+        let mut delete = Batch::ip(namespace).then(&format!("link del {}", device(&self.name)));
+        if let Some((inner, outer)) = ends {
+            delete = delete.then(&format!("link del {inner}"));
+            if was_relay {
+                delete = delete.then(&format!("link del {outer}"));
+            }
+            delete = delete.then(&format!("link del {}", self.small_bridge()));
+        }
+        delete.run()
+    }
+}
+
+/// Whether taps can be made; `ip` alone would not say what is missing.
+pub(crate) fn may_tap() -> Result<(), SwitchError> {
+    lacks_tun().map_or(Ok(()), |missing| Err(SwitchError::Lacks(missing)))
+}
+
+/// Adds the commands that make a bridge that forwards from its first moment on.
+pub(crate) fn bridge(batch: Batch, name: &str) -> Batch {
+    batch
+        .then(&format!("link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"))
+        .then(&format!("link set {name} up"))
+}
+
+/// Which way a link needs.
+fn way(link: &LinkSpec, netem: bool) -> Way {
+    if link.is_plain() {
+        Way::Nothing
+    } else if netem || (link.delay.is_zero() && link.loss == 0.0) {
+        Way::Pair
+    } else {
+        Way::Relay
+    }
+}

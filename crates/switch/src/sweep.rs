@@ -1,0 +1,56 @@
+//! Removes what a ledger still names: namespaces, links and mounts.
+
+use barograph_platform::{Ledger, LedgerError, Left, Swept, Thing};
+use rustix::mount::{UnmountFlags, unmount};
+
+use crate::ip::no_work;
+use crate::namespace;
+use crate::state::delete_link;
+
+/// Goes through the ledger, newest thing first; safe to repeat. What could not be removed stays noted. Processes in the
+/// namespaces are the process platform's: a namespace whose name is gone goes with its last process.
+pub async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
+    let of = ledger.clone();
+    match tokio::task::spawn_blocking(move || sweep_now(&of)).await {
+        Ok(swept) => swept,
+        // The program ends; the ledger is as it was.
+        Err(_) => Ok(Swept::default()),
+    }
+}
+
+fn sweep_now(ledger: &Ledger) -> Result<Swept, LedgerError> {
+    let mut swept = Swept::default();
+    // Let go at once: our own tools need it.
+    drop(no_work());
+    for Left { entry, thing } in ledger.left() {
+        let removed = match &thing {
+            Thing::Namespace { name } => namespace::remove(name).map_err(|error| said(&error)),
+            Thing::Link { name } => delete_link(name).map_err(|error| said(&error)),
+            Thing::Mount { path } => match unmount(path, UnmountFlags::DETACH) {
+                Ok(()) => Ok(true),
+                // Not there, or not a mount any more.
+                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => Ok(false),
+                Err(error) => Err(error.to_string()),
+            },
+            // Made by another kind of platform, which sweeps it.
+            _ => continue,
+        };
+        match removed {
+            Ok(true) => swept.removed.push(thing),
+            Ok(false) => swept.already_gone.push(thing),
+            Err(why) => {
+                swept.failed.push((thing, why));
+                continue;
+            }
+        }
+        ledger.removed(entry)?;
+    }
+    Ok(swept)
+}
+
+fn said(error: &crate::SwitchError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,305 @@
+//! A container that runs: somebody reads what it says, waits for its end, removes it and tells everybody.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use barograph_platform::{Ended, Fault};
+use bollard::models::{ContainerCreateBody, ContainerState};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::io::AsyncWrite;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{sleep, timeout};
+
+use crate::deadline::Deadline;
+use crate::engine::Engine;
+use crate::output::{Output, Said};
+use crate::remover::Remover;
+
+/// The last words of an ended container are on their way already.
+const LAST_WORDS_WAIT: Duration = Duration::from_secs(5);
+
+/// A killed container ends as soon as the kernel lets go of it; only a stuck disk takes longer than this.
+const KILL_WAIT: Duration = Duration::from_secs(20);
+
+/// An engine may hear of the end of a container before it hears why.
+const REASON_WAIT: Duration = Duration::from_secs(1);
+
+/// How often it is asked.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// The code of a program that was killed.
+const KILLED: i64 = 137;
+
+/// Codes above this one are those of signals.
+const SIGNALS: i64 = 128;
+
+/// The number of the highest signal.
+const LAST_SIGNAL: i64 = 64;
+
+/// What is to run.
+pub(crate) struct Wish {
+    /// The unit it is for, as named in messages.
+    pub(crate) unit: String,
+    /// The program, as named in messages.
+    pub(crate) program: PathBuf,
+    pub(crate) body: ContainerCreateBody,
+    /// Files for a container of an engine that does not see ours.
+    pub(crate) files: Option<Vec<u8>>,
+    pub(crate) output: Output,
+    /// Where to say that memory was short.
+    pub(crate) log: PathBuf,
+    /// Whether its processes are processes of this machine.
+    pub(crate) near: bool,
+}
+
+/// A container with a program in it. Dropping it ends the program at once.
+pub(crate) struct Contained {
+    pub(crate) unit: String,
+    pub(crate) container: String,
+    pub(crate) engine: Engine,
+    /// Its first process, where it is one of this machine.
+    pub(crate) pid: Option<u32>,
+    ended: watch::Receiver<Option<Ended>>,
+    /// Stands for the process and for no other, whatever becomes of its number.
+    process: Option<OwnedFd>,
+    /// Whether it was killed on purpose.
+    killed: Arc<AtomicBool>,
+    /// Its watcher sees it end.
+    _held: oneshot::Sender<()>,
+}
+
+impl Contained {
+    /// Makes and starts a container that has been noted. When this fails it is gone.
+    pub(crate) async fn start(engine: &Engine, remover: Remover, wish: Wish) -> Result<Self, Fault> {
+        let name = remover.name().to_owned();
+        let (remover, said) = match prepare(engine, remover, &wish).await {
+            Ok(prepared) => prepared,
+            Err((remover, fault)) => {
+                // The fault is what to tell; a container that stays is in the ledger.
+                let _ = remover.now().await;
+                return Err(fault);
+            }
+        };
+        let (tell, ended) = watch::channel(None);
+        let (held, let_go) = oneshot::channel();
+        let reading = tokio::spawn(wish.output.follow(said.output));
+        let killed = Arc::new(AtomicBool::new(false));
+        let limited = wish.body.host_config.is_some_and(|host| host.memory.is_some());
+        let watched =
+            Watched { engine: engine.clone(), remover, log: wish.log, killed: killed.clone(), limited };
+        let open = Open { reading, _input: said.input };
+        tokio::spawn(watched.watch(open, let_go, tell));
+        let mut contained = Contained {
+            unit: wish.unit,
+            container: name,
+            engine: engine.clone(),
+            pid: None,
+            ended,
+            process: None,
+            killed,
+            _held: held,
+        };
+        if wish.near {
+            contained.find_process().await;
+        }
+        Ok(contained)
+    }
+
+    /// A container that has ended meanwhile has no process.
+    async fn find_process(&mut self) {
+        let state = self.engine.inspect(&self.container).await.ok().and_then(|found| found.state);
+        let pid =
+            state.and_then(|state| state.pid).and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 1);
+        self.process = pid.and_then(open_process);
+        self.pid = pid;
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    /// Waits until it has ended, its log is complete and its container is removed.
+    pub(crate) async fn until_ended(&self) -> Ended {
+        let mut ended = self.ended.clone();
+        match ended.wait_for(Option::is_some).await.map(|ended| ended.clone()) {
+            Ok(Some(ended)) => ended,
+            _ => Ended::Unknown("its watcher was stopped".to_owned()),
+        }
+    }
+
+    /// Sends a signal, as `SIGTERM`, to its first process.
+    pub(crate) async fn signal(&self, signal: &str, act: &'static str) -> Result<(), Fault> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        let failed = |error| Fault::Signal { unit: self.unit.clone(), act, source: io::Error::other(error) };
+        self.engine.kill(&self.container, signal).await.map_err(failed)
+    }
+
+    pub(crate) async fn end_now(&self) -> Result<Ended, Fault> {
+        self.killed.store(true, Ordering::Relaxed);
+        self.signal("SIGKILL", "kill").await?;
+        let late = |_| Fault::WillNotEnd { unit: self.unit.clone(), after: KILL_WAIT };
+        timeout(KILL_WAIT, self.until_ended()).await.map_err(late)
+    }
+}
+
+impl Drop for Contained {
+    /// At once, not when the watcher comes to it: the runtime may be about to end.
+    fn drop(&mut self) {
+        if let Some(process) = self.process.as_ref().filter(|_| !self.has_ended()) {
+            // Nobody is left to hear of a failure; the ledger still names the container then.
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+    }
+}
+
+pub(crate) fn open_process(pid: u32) -> Option<OwnedFd> {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    pidfd_open(number, PidfdFlags::empty()).ok()
+}
+
+/// The streams of a container.
+struct Streams {
+    output: Said,
+    input: Pin<Box<dyn AsyncWrite + Send>>,
+}
+
+/// Makes it, gives it its files, listens to it and starts it.
+async fn prepare(
+    engine: &Engine,
+    remover: Remover,
+    wish: &Wish,
+) -> Result<(Remover, Streams), (Remover, Fault)> {
+    let name = remover.name().to_owned();
+    let about = |act: &str| {
+        let (unit, act) = (wish.unit.clone(), act.to_owned());
+        move |error: bollard::errors::Error| Fault::Unit { unit, act, source: Box::new(error) }
+    };
+    let made = async {
+        engine.create(&name, wish.body.clone()).await.map_err(about("make the container of"))?;
+        remover.done(&wish.unit)?;
+        if let Some(files) = wish.files.clone() {
+            engine.upload(&name, files).await.map_err(about("write the files of"))?;
+        }
+        let said = engine.attach(&name).await.map_err(about("listen to"))?;
+        engine.start(&name).await.map_err(|error| Fault::Start {
+            unit: wish.unit.clone(),
+            program: wish.program.clone(),
+            source: io::Error::other(error),
+        })?;
+        Ok(Streams { output: said.output, input: said.input })
+    };
+    match made.await {
+        Ok(streams) => Ok((remover, streams)),
+        Err(fault) => Err((remover, fault)),
+    }
+}
+
+/// The streams of a container that runs.
+struct Open {
+    reading: tokio::task::JoinHandle<()>,
+    /// The unit's stdin. Only the driver holds it: a unit that watches it sees the driver end.
+    _input: Pin<Box<dyn AsyncWrite + Send>>,
+}
+
+/// What the watcher owns.
+struct Watched {
+    engine: Engine,
+    remover: Remover,
+    log: PathBuf,
+    killed: Arc<AtomicBool>,
+    /// Whether its memory is.
+    limited: bool,
+}
+
+impl Watched {
+    /// The last state of the container. One that was killed by nobody we know is asked for again for a while, until the
+    /// engine has heard that memory was short.
+    async fn last_state(&self, code: Option<i64>) -> Option<ContainerState> {
+        let deadline = Deadline::after(REASON_WAIT);
+        let strange = code == Some(KILLED) && !self.killed.load(Ordering::Relaxed);
+        loop {
+            let found = self.engine.inspect(self.remover.name()).await.ok();
+            let state = found.and_then(|found| found.state);
+            let short = state.as_ref().and_then(|state| state.oom_killed) == Some(true);
+            if short {
+                self.remark("the kernel ended a process of this unit: out of memory");
+            } else if strange && self.limited && !deadline.has_passed() {
+                sleep(ASK_EVERY).await;
+                continue;
+            } else if strange && self.limited {
+                self.remark("somebody else killed this unit; its memory is limited, which may be the reason");
+            }
+            return state;
+        }
+    }
+
+    fn remark(&self, text: &str) {
+        crate::files::append(&self.log, &format!("barograph: {text}\n"));
+    }
+
+    async fn watch(self, mut open: Open, let_go: oneshot::Receiver<()>, tell: watch::Sender<Option<Ended>>) {
+        let name = self.remover.name().to_owned();
+        let code = tokio::select! {
+            code = self.engine.wait(&name) => code,
+            _ = let_go => {
+                self.killed.store(true, Ordering::Relaxed);
+                // When it cannot be killed, its removal below does.
+                let _ = self.engine.kill(&name, "SIGKILL").await;
+                timeout(KILL_WAIT, self.engine.wait(&name))
+                    .await
+                    .unwrap_or(Err(bollard::errors::Error::RequestTimeoutError))
+            }
+        };
+        if timeout(LAST_WORDS_WAIT, &mut open.reading).await.is_err() {
+            open.reading.abort();
+        }
+        let state = self.last_state(code.as_ref().ok().copied()).await;
+        // A container that cannot be removed stays in the ledger.
+        let _ = self.remover.now().await;
+        let _ = tell.send(Some(how(code, state)));
+    }
+}
+
+/// Engines tell the end by a signal as a code above 128, as shells do; so a program that ends by itself with such a code
+/// is taken for one that was killed.
+fn how(code: Result<i64, bollard::errors::Error>, state: Option<ContainerState>) -> Ended {
+    match code {
+        Ok(code) if (SIGNALS + 1..=SIGNALS + LAST_SIGNAL).contains(&code) => {
+            Ended::Signal(i32::try_from(code - SIGNALS).unwrap_or(i32::MAX))
+        }
+        Ok(code) => Ended::Code(i32::try_from(code).unwrap_or(i32::MAX)),
+        Err(error) => {
+            let says = state.and_then(|state| state.error).filter(|text| !text.is_empty());
+            Ended::Unknown(says.unwrap_or_else(|| format!("the engine does not say how: {error}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_tell_signals() {
+        let cases = [
+            (0, Ended::Code(0)),
+            (7, Ended::Code(7)),
+            (128, Ended::Code(128)),
+            (137, Ended::Signal(9)),
+            (143, Ended::Signal(15)),
+            (255, Ended::Code(255)),
+        ];
+        for (code, ended) in cases {
+            assert_eq!(how(Ok(code), None), ended);
+        }
+        let lost = how(Err(bollard::errors::Error::RequestTimeoutError), None);
+        assert_eq!(lost, Ended::Unknown("the engine does not say how: Timeout error".to_owned()));
+    }
+}

@@ -1,0 +1,215 @@
+//! Creates a unit: its files, its steps, its container, and the wait until it is ready.
+
+use std::path::Path;
+use std::time::Duration;
+
+use barograph_platform::{BadReadyLine, Ended, Fault, OnLine, Readiness, Step, Unit};
+use barograph_platform_process::until_answered;
+use std::net::SocketAddr;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::contained::{Contained, Wish};
+use crate::files::{self, SHOWN_LINES, log_tail};
+use crate::lines::Announced;
+use crate::names;
+use crate::output::Output;
+use crate::remover::Remover;
+use crate::running::InContainer;
+use crate::site::ContainerSite;
+
+/// A step makes folders or a new database; one that takes longer than this hangs.
+const STEP: Duration = Duration::from_secs(600);
+
+/// What happened first.
+enum First {
+    Announced(Announced),
+    Answered,
+    Ended(Ended),
+}
+
+/// Creates `unit` and waits until it is ready. When it fails, its containers are gone.
+pub(crate) async fn create(site: &ContainerSite, unit: &Unit, on_line: OnLine) -> Result<InContainer, Fault> {
+    let holder = site.holder(unit)?;
+    lay_out(site, unit)?;
+    for (number, step) in unit.prepare.iter().enumerate() {
+        take_step(site, unit, &holder, (number + 1, step)).await?;
+    }
+    let open_log = |source| Fault::OpenLog { unit: unit.name.clone(), path: unit.log.clone(), source };
+    let (output, announced) = match unit.ready {
+        Readiness::StdoutLine { .. } | Readiness::Exit { .. } => {
+            let (output, announced) = Output::lines(&unit.log, on_line).map_err(open_log)?;
+            (output, Some(announced))
+        }
+        Readiness::Answers { .. } | Readiness::Runs => (Output::to_log(&unit.log).map_err(open_log)?, None),
+    };
+    let name = names::unit(&site.common.site, &unit.name);
+    let contained = start(site, unit, &name, (&holder, &unit.program, &unit.args), output).await?;
+    let running = InContainer::new(contained, unit.stop, unit.log.clone(), site.common.machine);
+    until_ready(site, unit, running, announced).await
+}
+
+/// Writes the files where the engine sees ours, and looks whether the unit will see them.
+fn lay_out(site: &ContainerSite, unit: &Unit) -> Result<(), Fault> {
+    let view = site.common.view.with_folder(&unit.workdir);
+    for file in &unit.files {
+        let path = unit.workdir.join(&file.path);
+        if !view.is_writable(&path) {
+            return Err(Fault::Unit {
+                unit: unit.name.clone(),
+                act: format!("write file `{}` of", path.display()),
+                source: "it lies outside of the folders that the unit may change".into(),
+            });
+        }
+    }
+    if site.common.remote {
+        return Ok(());
+    }
+    site.local.lay_out(unit)?;
+    match site.common.other_user(unit.user) {
+        Some(user) if unit.workdir != Path::new("/") => {
+            files::give(&unit.workdir, user).map_err(|source| Fault::Unit {
+                unit: unit.name.clone(),
+                act: format!("give folder `{}` to the user of", unit.workdir.display()),
+                source: Box::new(source),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Notes, makes and starts one container of a unit.
+async fn start(
+    site: &ContainerSite,
+    unit: &Unit,
+    name: &str,
+    (holder, program, args): (&str, &Path, &[String]),
+    output: Output,
+) -> Result<Contained, Fault> {
+    let archive = site.common.remote && !unit.files.is_empty();
+    let files = archive.then(|| files::archive(unit)).transpose().map_err(|source| Fault::Unit {
+        unit: unit.name.clone(),
+        act: "pack the files of".to_owned(),
+        source: Box::new(source),
+    })?;
+    let wish = Wish {
+        unit: unit.name.clone(),
+        program: program.to_owned(),
+        body: site.common.unit(unit, holder, program, args),
+        files,
+        output,
+        log: unit.log.clone(),
+        near: !site.common.remote,
+    };
+    let remover = Remover::will(&site.engine, name, &unit.name, &site.made.ledger)?;
+    Contained::start(&site.engine, remover, wish).await
+}
+
+async fn take_step(
+    site: &ContainerSite,
+    unit: &Unit,
+    holder: &str,
+    (number, step): (usize, &Step),
+) -> Result<(), Fault> {
+    let output = Output::to_log(&unit.log).map_err(|source| Fault::OpenLog {
+        unit: unit.name.clone(),
+        path: unit.log.clone(),
+        source,
+    })?;
+    let name = names::step(&site.common.site, &unit.name, number);
+    let contained = start(site, unit, &name, (holder, &step.program, &step.args), output).await?;
+    let ended = match timeout(STEP, contained.until_ended()).await {
+        Ok(ended) => ended,
+        Err(_) => {
+            contained.end_now().await?;
+            Ended::Unknown(format!("it did not end within {STEP:?}"))
+        }
+    };
+    if ended.is_success() {
+        return Ok(());
+    }
+    let words = [step.program.display().to_string()].into_iter().chain(step.args.iter().cloned());
+    Err(Fault::Prepare {
+        unit: unit.name.clone(),
+        step: words.collect::<Vec<_>>().join(" "),
+        ended,
+        log: log_tail(&unit.log, SHOWN_LINES),
+    })
+}
+
+async fn until_ready(
+    site: &ContainerSite,
+    unit: &Unit,
+    mut running: InContainer,
+    announced: Option<oneshot::Receiver<Announced>>,
+) -> Result<InContainer, Fault> {
+    let limit = unit.ready.timeout();
+    let first = match &unit.ready {
+        Readiness::Runs => return Ok(running),
+        Readiness::Exit { .. } => timeout(limit, until_ended(&running)).await,
+        Readiness::StdoutLine { .. } => timeout(limit, until_announced(&running, announced)).await,
+        Readiness::Answers { ask, address, .. } => {
+            let address = site.local.seen_from_outside(unit, *address);
+            running.address = Some(address);
+            let asking = async {
+                tokio::select! {
+                    () = until_answered(ask, address) => First::Answered,
+                    ended = running.contained().until_ended() => First::Ended(ended),
+                }
+            };
+            timeout(limit, asking).await
+        }
+    };
+    let job = matches!(unit.ready, Readiness::Exit { .. });
+    match first {
+        Ok(First::Announced(announced)) => ready_at(site, unit, running, announced).await,
+        Ok(First::Answered) => Ok(running),
+        Ok(First::Ended(ended)) if job && ended.is_success() => Ok(running),
+        Ok(First::Ended(ended)) => {
+            Err(Fault::EndedEarly { unit: unit.name.clone(), ended, log: log_tail(&unit.log, SHOWN_LINES) })
+        }
+        Err(_) => {
+            // Killed first, so that its log is complete.
+            running.contained().end_now().await?;
+            let log = log_tail(&unit.log, SHOWN_LINES);
+            Err(Fault::NotReady { unit: unit.name.clone(), timeout: limit, log })
+        }
+    }
+}
+
+async fn until_ended(running: &InContainer) -> First {
+    First::Ended(running.contained().until_ended().await)
+}
+
+async fn until_announced(running: &InContainer, announced: Option<oneshot::Receiver<Announced>>) -> First {
+    let announced = async {
+        match announced {
+            Some(receiver) => receiver.await.ok(),
+            None => None,
+        }
+    };
+    tokio::select! {
+        biased;
+        // A closed stdout without a ready line disables this branch: the end or the time-out decides.
+        Some(announced) = announced => First::Announced(announced),
+        ended = running.contained().until_ended() => First::Ended(ended),
+    }
+}
+
+async fn ready_at(
+    site: &ContainerSite,
+    unit: &Unit,
+    mut running: InContainer,
+    announced: Result<SocketAddr, BadReadyLine>,
+) -> Result<InContainer, Fault> {
+    match announced {
+        Ok(address) => {
+            running.address = Some(site.local.seen_from_outside(unit, address));
+            Ok(running)
+        }
+        Err(source) => {
+            running.contained().end_now().await?;
+            Err(Fault::BadReadyLine { unit: unit.name.clone(), source })
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The control groups of a site: above its hosts, and of each host where it has limits.
+
+use std::path::PathBuf;
+
+use barograph_cgroup::{Group, Hierarchies};
+use barograph_platform::{Entry, Fault, HostSpec, Ledger, Limits, Thing};
+
+use crate::ending::end_group;
+use crate::proc_fs::trees;
+
+/// The group of a site. Its beginning tells a sweep that it is one of ours.
+pub(crate) fn name(site: &str) -> String {
+    format!("barograph.{site}.containers")
+}
+
+/// Its folders in all trees, whether they are there or not. Engines use every tree, also those that limit nothing.
+pub(crate) fn folders(name: &str) -> Vec<PathBuf> {
+    trees().into_iter().map(|tree| tree.mount.join(name)).collect()
+}
+
+/// The group of a site, noted.
+#[derive(Debug)]
+pub(crate) struct SiteGroup {
+    name: String,
+    ledger: Ledger,
+    entries: Vec<Entry>,
+}
+
+impl SiteGroup {
+    /// Notes it. Engines make it with the first container.
+    pub(crate) fn note(site: &str, ledger: &Ledger) -> Result<Self, Fault> {
+        let name = name(site);
+        let mut entries = Vec::new();
+        for path in folders(&name) {
+            let entry =
+                ledger.will(Thing::Cgroup { path: path.clone() }).map_err(failed("note control groups"))?;
+            entries.push(entry);
+        }
+        Ok(SiteGroup { name, ledger: ledger.clone(), entries })
+    }
+
+    /// Makes the groups of those hosts that have limits.
+    pub(crate) fn limit(&self, hosts: &[HostSpec]) -> Result<(), Fault> {
+        if hosts.iter().all(|host| host.limits.is_none()) {
+            return Ok(());
+        }
+        let act = "limit hosts";
+        let hierarchies = Hierarchies::find().map_err(failed(act))?;
+        let trees = trees();
+        if !hierarchies.list().iter().all(|ours| trees.iter().any(|tree| tree.mount == ours.base)) {
+            return Err(failed(act)("control groups of this process do not begin where those of engines do"));
+        }
+        Group::create(&hierarchies, &self.name, &barograph_cgroup::Limits::default()).map_err(failed(act))?;
+        for host in hosts.iter().filter(|host| !host.limits.is_none()) {
+            let name = format!("{}/{}", self.name, host.name);
+            Group::create(&hierarchies, &name, &as_group(&host.limits)).map_err(failed(act))?;
+        }
+        Ok(())
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Removes it, with whatever still runs there.
+    pub(crate) async fn remove(self) -> Result<(), Fault> {
+        end_group(&self.name).await.map_err(failed("remove control groups"))?;
+        let note = failed("note control groups");
+        self.entries.into_iter().try_for_each(|entry| self.ledger.removed(entry)).map_err(note)
+    }
+}
+
+fn as_group(limits: &Limits) -> barograph_cgroup::Limits {
+    barograph_cgroup::Limits {
+        cpus: limits.cpus,
+        cpu_set: limits.cpu_set.clone(),
+        memory_bytes: limits.memory_bytes,
+    }
+}
+
+/// Turns a cause into a fault of the site.
+pub(crate) fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(act: &str) -> impl Fn(E) -> Fault {
+    let act = act.to_owned();
+    move |source| Fault::Site { act: act.clone(), source: source.into() }
+}

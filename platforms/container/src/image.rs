@@ -1,0 +1,104 @@
+//! The image of a site: folders to mount on, links as this machine has them, and nothing else.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use barograph_platform::{Entry, Fault, Ledger, Thing};
+
+use crate::engine::Engine;
+use crate::groups::failed;
+use crate::mounts::PROGRAMS;
+use crate::names;
+use crate::tar::Archive;
+
+/// Folders that programs expect and may write to, with their permissions.
+const FOLDERS: [(&str, u32); 13] = [
+    ("dev", 0o755),
+    ("home", 0o755),
+    ("proc", 0o555),
+    ("root", 0o700),
+    ("run", 0o755),
+    ("run/lock", 0o1777),
+    ("sys", 0o555),
+    ("tmp", 0o1777),
+    ("var", 0o755),
+    ("var/lib", 0o755),
+    ("var/log", 0o755),
+    ("var/cache", 0o755),
+    ("var/tmp", 0o1777),
+];
+
+/// An image that an engine has for us.
+#[derive(Debug)]
+pub(crate) struct Image {
+    pub(crate) name: String,
+    /// Its note, when it is to go with the site.
+    entry: Option<(Ledger, Entry)>,
+}
+
+impl Image {
+    /// One that others made.
+    pub(crate) fn given(name: &str) -> Self {
+        Image { name: name.to_owned(), entry: None }
+    }
+
+    /// Makes ours. One that is to stay is made once.
+    pub(crate) async fn make(
+        engine: &Engine,
+        site: &str,
+        keep: bool,
+        ledger: &Ledger,
+    ) -> Result<Self, Fault> {
+        let (repository, tag) = names::image((!keep).then_some(site));
+        let name = format!("{repository}:{tag}");
+        let act = format!("make image `{name}`");
+        if keep && engine.has_image(&name).await.map_err(failed(&act))? {
+            return Ok(Image { name, entry: None });
+        }
+        let thing = Thing::Image { engine: engine.address().to_owned(), name: name.clone() };
+        let archive = archive().map_err(failed(&act))?;
+        let mut image = Image { name, entry: None };
+        if !keep {
+            let entry = ledger.will(thing.clone()).map_err(failed(&act))?;
+            image.entry = Some((ledger.clone(), entry));
+        }
+        let made = engine.import(&repository, &tag, archive).await.map_err(failed(&act));
+        if let (Ok(()), Some((ledger, entry))) = (&made, &image.entry) {
+            ledger.done(*entry, thing).map_err(failed(&act))?;
+        } else if made.is_err() {
+            // The fault is what to tell; what cannot be removed stays noted.
+            let _ = image.remove(engine).await;
+            return made.map(|()| Image::given(""));
+        }
+        Ok(image)
+    }
+
+    /// Removes it, unless it is to stay.
+    pub(crate) async fn remove(self, engine: &Engine) -> Result<(), Fault> {
+        let Some((ledger, entry)) = self.entry else { return Ok(()) };
+        let act = format!("remove image `{}`", self.name);
+        engine.remove_image(&self.name).await.map_err(failed(&act))?;
+        ledger.removed(entry).map_err(failed(&act))
+    }
+}
+
+fn archive() -> io::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for (path, mode) in FOLDERS {
+        archive.folder(path, mode)?;
+    }
+    archive.link("var/run", "/run")?;
+    archive.link("var/lock", "/run/lock")?;
+    for path in PROGRAMS.map(Path::new) {
+        let Ok(facts) = fs::symlink_metadata(path) else { continue };
+        let name = path.to_string_lossy();
+        let name = name.trim_start_matches('/');
+        if facts.is_dir() {
+            archive.folder(name, 0o755)?;
+        } else if facts.is_symlink() {
+            archive.link(name, &fs::read_link(path)?.to_string_lossy())?;
+        }
+    }
+    Ok(archive.finish())
+}

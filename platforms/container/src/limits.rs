@@ -1,0 +1,87 @@
+//! Limits in the form that an engine takes.
+
+use barograph_platform::Limits;
+use bollard::models::{ContainerUpdateBody, HostConfig, SystemInfo};
+
+/// What the engine's machine has: as a limit it is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Machine {
+    cores: i64,
+    memory: i64,
+}
+
+impl Machine {
+    pub(crate) fn of(info: &SystemInfo) -> Self {
+        Machine { cores: info.ncpu.unwrap_or(1).max(1), memory: info.mem_total.unwrap_or(i64::MAX) }
+    }
+
+    /// More CPU time than the machine has is refused by engines, and limits nothing.
+    fn nano_cpus(self, cpus: f64) -> i64 {
+        const NANO: f64 = 1e9;
+        // Less than this is refused by engines too.
+        const LEAST: f64 = 0.01;
+        (cpus.clamp(LEAST, self.cores as f64) * NANO).round() as i64
+    }
+
+    fn bytes(self, bytes: u64) -> i64 {
+        i64::try_from(bytes).unwrap_or(i64::MAX).min(self.memory)
+    }
+}
+
+fn core_list(cores: &[usize]) -> Option<String> {
+    let list = cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    Some(list).filter(|list| !list.is_empty())
+}
+
+/// Limits of a new container. Swap space is not given on top of memory.
+pub(crate) fn of_new(limits: &Limits, machine: Machine) -> HostConfig {
+    let memory = limits.memory_bytes.map(|bytes| machine.bytes(bytes));
+    HostConfig {
+        nano_cpus: limits.cpus.map(|cpus| machine.nano_cpus(cpus)),
+        cpuset_cpus: core_list(&limits.cpu_set),
+        memory,
+        memory_swap: memory,
+        ..HostConfig::default()
+    }
+}
+
+/// Limits in the place of those that a container has. Engines take a missing limit for "as before", so no limit is
+/// written as all that there is.
+pub(crate) fn of_running(limits: &Limits, machine: Machine) -> ContainerUpdateBody {
+    let all: Vec<usize> = (0..usize::try_from(machine.cores).unwrap_or(1)).collect();
+    let cores = if limits.cpu_set.is_empty() { &all } else { &limits.cpu_set };
+    let memory = limits.memory_bytes.map_or(machine.memory, |bytes| machine.bytes(bytes));
+    ContainerUpdateBody {
+        nano_cpus: Some(machine.nano_cpus(limits.cpus.unwrap_or(f64::MAX))),
+        cpuset_cpus: core_list(cores),
+        memory: Some(memory),
+        memory_swap: Some(memory),
+        ..ContainerUpdateBody::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: Machine = Machine { cores: 4, memory: 8 << 30 };
+
+    #[test]
+    fn limits_are_written_in_the_units_of_the_engine() {
+        let limits = Limits { cpus: Some(0.5), cpu_set: vec![1, 3], memory_bytes: Some(64 << 20) };
+        let new = of_new(&limits, MACHINE);
+        assert_eq!((new.nano_cpus, new.cpuset_cpus.as_deref()), (Some(500_000_000), Some("1,3")));
+        assert_eq!((new.memory, new.memory_swap), (Some(64 << 20), Some(64 << 20)));
+        let none = of_new(&Limits::default(), MACHINE);
+        assert_eq!((none.nano_cpus, none.cpuset_cpus, none.memory), (None, None, None));
+    }
+
+    #[test]
+    fn no_limit_is_all_that_the_machine_has() {
+        let body = of_running(&Limits::default(), MACHINE);
+        assert_eq!((body.nano_cpus, body.cpuset_cpus.as_deref()), (Some(4_000_000_000), Some("0,1,2,3")));
+        assert_eq!(body.memory, Some(8 << 30));
+        let beyond = of_running(&Limits { cpus: Some(64.0), ..Limits::default() }, MACHINE);
+        assert_eq!(beyond.nano_cpus, Some(4_000_000_000));
+    }
+}

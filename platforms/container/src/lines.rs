@@ -1,0 +1,99 @@
+//! A unit's stdout as it comes in pieces, line by line, with a bound, and the ready line among them.
+
+use std::net::SocketAddr;
+
+use barograph_platform::{BadReadyLine, OnLine, ready_address};
+use tokio::sync::oneshot;
+
+/// Longer lines are cut here: a unit that never ends its line must not fill the driver's memory.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// What a ready line said.
+pub(crate) type Announced = Result<SocketAddr, BadReadyLine>;
+
+/// Puts pieces together to lines.
+pub(crate) struct Lines {
+    on_line: OnLine,
+    announce: Option<oneshot::Sender<Announced>>,
+    begun: Vec<u8>,
+}
+
+impl Lines {
+    /// Every line goes to `on_line`, and the first ready line to the receiver.
+    pub(crate) fn new(on_line: OnLine) -> (Self, oneshot::Receiver<Announced>) {
+        let (announce, announced) = oneshot::channel();
+        (Lines { on_line, announce: Some(announce), begun: Vec::new() }, announced)
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn take(&mut self, mut piece: &[u8]) {
+        while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
+            self.add(&piece[..end]);
+            self.hand_over();
+            piece = &piece[end + 1..];
+        }
+        self.add(piece);
+    }
+
+    /// Hands over a last line without an end.
+    pub(crate) fn finish(mut self) {
+        if !self.begun.is_empty() {
+            self.hand_over();
+        }
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        let room = LONGEST_LINE.saturating_sub(self.begun.len());
+        self.begun.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    fn hand_over(&mut self) {
+        let text = String::from_utf8_lossy(&self.begun);
+        let text = text.trim_end_matches('\r');
+        (self.on_line)(text);
+        if self.announce.is_some()
+            && let Some(announced) = ready_address(text)
+            && let Some(sender) = self.announce.take()
+        {
+            // Nobody waits any more when the unit was given up; then the line does not matter.
+            let _ = sender.send(announced);
+        }
+        self.begun.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    fn read(pieces: &[&[u8]]) -> (Vec<String>, Option<Announced>) {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let keep = seen.clone();
+        let (mut lines, mut announced) =
+            Lines::new(Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned())));
+        pieces.iter().for_each(|piece| lines.take(piece));
+        lines.finish();
+        let seen = seen.lock().unwrap().clone();
+        (seen, announced.try_recv().ok())
+    }
+
+    #[test]
+    fn pieces_become_lines_and_the_first_ready_line_counts() {
+        let (lines, announced) = read(&[
+            b"on",
+            b"e\r\n\n{\"ready\":true,\"addr",
+            b"ess\":\"127.0.0.1:5\"}\n{\"ready\":true,\"address\":\"127.0.0.1:6\"}\nlast",
+        ]);
+        assert_eq!((lines[0].as_str(), lines[1].as_str(), lines[4].as_str()), ("one", "", "last"));
+        assert_eq!(announced, Some(Ok("127.0.0.1:5".parse().unwrap())));
+    }
+
+    #[test]
+    fn an_endless_line_does_no_harm() {
+        let piece = vec![b'x'; LONGEST_LINE * 2];
+        let (lines, announced) = read(&[&piece, &piece, b"\n\xff\nnext\n"]);
+        assert_eq!((lines.len(), lines[0].len(), lines[2].as_str()), (3, LONGEST_LINE, "next"));
+        assert_eq!(announced, None);
+    }
+}

@@ -1,0 +1,152 @@
+//! What has been made for a site, so that it is removed in the right order whatever happens.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+
+use barograph_platform::{Entry, Fault, Ledger, Thing};
+use futures::future::join_all;
+use rustix::process::{Signal, pidfd_send_signal};
+use tokio::runtime::Handle;
+
+use crate::engine::Engine;
+use crate::groups::{SiteGroup, failed};
+use crate::image::Image;
+use crate::own::OwnEngine;
+use crate::remover::Remover;
+
+/// A host that is there.
+pub(crate) struct Holder {
+    pub(crate) remover: Remover,
+    /// Its address, where it has one of its own.
+    pub(crate) address: Option<IpAddr>,
+    /// Its first process: when that is killed, everything on the host is.
+    pub(crate) process: Option<OwnedFd>,
+}
+
+/// A network that is there.
+pub(crate) struct SiteNetwork {
+    pub(crate) name: String,
+    pub(crate) entry: Entry,
+}
+
+/// Everything of a site. Dropping it ends everything on its hosts at once, and removes the rest on a task of its own.
+pub(crate) struct Made {
+    pub(crate) ledger: Ledger,
+    pub(crate) engine: Option<Engine>,
+    pub(crate) own: Option<OwnEngine>,
+    pub(crate) group: Option<SiteGroup>,
+    pub(crate) image: Option<Image>,
+    pub(crate) network: Option<SiteNetwork>,
+    pub(crate) holders: BTreeMap<String, Holder>,
+    /// It is on its last way: when that is cut off too, the ledger has the rest.
+    given_up: bool,
+}
+
+impl Made {
+    pub(crate) fn nothing(ledger: &Ledger) -> Self {
+        Made {
+            ledger: ledger.clone(),
+            engine: None,
+            own: None,
+            group: None,
+            image: None,
+            network: None,
+            holders: BTreeMap::new(),
+            given_up: false,
+        }
+    }
+
+    /// Notes and makes a network.
+    pub(crate) async fn make_network(
+        &mut self,
+        engine: &Engine,
+        request: bollard::models::NetworkCreateRequest,
+    ) -> Result<(), Fault> {
+        let name = request.name.clone();
+        let act = format!("make network `{name}`");
+        let thing = Thing::ContainerNetwork { engine: engine.address().to_owned(), name: name.clone() };
+        let entry = self.ledger.will(thing.clone()).map_err(failed(&act))?;
+        self.network = Some(SiteNetwork { name, entry });
+        engine.create_network(request).await.map_err(failed(&act))?;
+        self.ledger.done(entry, thing).map_err(failed(&act))
+    }
+
+    /// Removes everything, going on after failures; the first of them is told, and what stays is noted.
+    pub(crate) async fn unmake(mut self) -> Result<(), Fault> {
+        self.remove_all().await
+    }
+
+    async fn remove_all(&mut self) -> Result<(), Fault> {
+        let mut outcome = Ok(());
+        let mut keep = |result: Result<(), Fault>| {
+            if outcome.is_ok() {
+                outcome = result;
+            }
+        };
+        let holders = std::mem::take(&mut self.holders);
+        let removing = holders.into_values().map(|holder| holder.remover.now());
+        for removed in join_all(removing).await {
+            keep(removed.map_err(failed("remove the container of a host")));
+        }
+        if let Some(engine) = self.engine.take() {
+            if let Some(network) = self.network.take() {
+                keep(remove_network(&engine, &network, &self.ledger).await);
+            }
+            if let Some(image) = self.image.take() {
+                keep(image.remove(&engine).await);
+            }
+        }
+        if let Some(own) = self.own.take() {
+            keep(own.close().await);
+        }
+        if let Some(group) = self.group.take() {
+            keep(group.remove().await);
+        }
+        outcome
+    }
+
+    fn is_empty(&self) -> bool {
+        self.holders.is_empty()
+            && self.network.is_none()
+            && self.image.is_none()
+            && self.own.is_none()
+            && self.group.is_none()
+    }
+}
+
+async fn remove_network(engine: &Engine, network: &SiteNetwork, ledger: &Ledger) -> Result<(), Fault> {
+    let act = format!("remove network `{}`", network.name);
+    engine.remove_network(&network.name).await.map_err(failed(&act))?;
+    ledger.removed(network.entry).map_err(failed(&act))
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // A runtime that ends drops the task below at once: it must not beget another.
+        if self.given_up || self.is_empty() {
+            return;
+        }
+        for holder in self.holders.values() {
+            if let Some(process) = &holder.process {
+                // What does not end so is ended below, or by the next sweep.
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        let mut rest = Made {
+            ledger: self.ledger.clone(),
+            engine: self.engine.take(),
+            own: self.own.take(),
+            group: self.group.take(),
+            image: self.image.take(),
+            network: self.network.take(),
+            holders: std::mem::take(&mut self.holders),
+            given_up: true,
+        };
+        runtime.spawn(async move {
+            // What cannot be removed stays in the ledger.
+            let _ = rest.remove_all().await;
+        });
+    }
+}

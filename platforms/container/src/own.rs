@@ -1,0 +1,287 @@
+//! An engine of our own, in a network namespace on a switch of its own.
+
+use std::fs::{File, OpenOptions};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use barograph_platform::{Entry, Fault, Ledger, LinkSpec, Missing, Thing};
+use barograph_switch::{RelayProgram, Switch, enter, lacking};
+use rustix::process::geteuid;
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use tokio::time::sleep;
+
+use crate::arguments::{EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments, socket};
+use crate::deadline::Deadline;
+use crate::ending::end_engine;
+use crate::engine::Engine;
+use crate::files::{SHOWN_LINES, log_tail};
+use crate::groups::{self, failed};
+use crate::sweep::gone_with;
+
+/// An engine answers within a second; a busy machine may take longer.
+const START_WAIT: Duration = Duration::from_secs(60);
+
+/// How often is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The engine's place on its switch.
+const HOST: &str = "engine";
+
+/// Where it answers over TCP, as engines do by custom.
+const TCP_PORT: u16 = 2375;
+
+/// Folders of programs that an engine and its helpers come from.
+const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The path of a socket has no more bytes than this.
+const LONGEST_SOCKET: usize = 107;
+
+/// What is wanted of an engine of our own.
+#[derive(Clone, Debug)]
+pub struct OwnWishes {
+    /// Tells it from others: the name of a switch, 24 characters at the most.
+    pub id: String,
+    /// An absent folder for its files. It is made, and removed with the engine.
+    pub folder: PathBuf,
+    /// Whether it answers over TCP too. Whoever can reach its address is root then.
+    pub tcp: bool,
+}
+
+/// An engine that was started here. Dropping it ends it, with everything that it runs, on a task of its own.
+#[derive(Debug)]
+pub struct OwnEngine {
+    folder: PathBuf,
+    group: String,
+    tcp: bool,
+    own: IpAddr,
+    leg: IpAddr,
+    subnet: String,
+    left: Option<Left>,
+}
+
+/// What must be removed.
+#[derive(Debug)]
+struct Left {
+    ledger: Ledger,
+    engine: Entry,
+    folder: Option<Entry>,
+    child: Option<Child>,
+    switch: Switch,
+}
+
+impl OwnEngine {
+    /// What is missing on this machine to start one.
+    #[must_use]
+    pub fn lacking() -> Vec<Missing> {
+        let mut missing = Vec::new();
+        if !geteuid().is_root() {
+            missing.push(Missing {
+                what: "no container engine answers, and only root can start one".to_owned(),
+                hint: "start Docker or Podman and set option `engine`, or run this as root".to_owned(),
+            });
+        }
+        if ["dockerd", "containerd", "runc"].iter().any(|name| program(name).is_none()) {
+            missing.push(Missing {
+                what: "no container engine answers, and no `dockerd` is installed to start one".to_owned(),
+                hint: "apt-get install -y --no-install-recommends docker.io".to_owned(),
+            });
+        }
+        missing.extend(lacking(false, false));
+        missing
+    }
+
+    /// Starts one and waits until it answers.
+    pub async fn start(wishes: &OwnWishes, relay: RelayProgram, ledger: &Ledger) -> Result<Self, Fault> {
+        let act = "start a container engine";
+        let dockerd =
+            program("dockerd").ok_or_else(|| failed(act)("there is no `dockerd` on this machine"))?;
+        let folder = std::path::absolute(&wishes.folder).map_err(failed(act))?;
+        let length = socket(&folder).as_os_str().len();
+        if length > LONGEST_SOCKET {
+            let text =
+                format!("its socket would have a path of {length} bytes, and {LONGEST_SOCKET} is the most");
+            return Err(failed(act)(text));
+        }
+        let switch = Switch::open(&wishes.id, relay, ledger).await?;
+        let host = switch.host(HOST, &LinkSpec::default()).await?;
+        let (leg, subnet) = (switch.leg(), subnet_beside(switch.leg()).map_err(failed(act))?);
+        let group = groups::name(&wishes.id);
+        let made = ledger.make_directory(&folder).map_err(failed(act))?;
+        let thing = Thing::Engine { folder: folder.clone(), group: group.clone() };
+        let entry = ledger.will(thing.clone()).map_err(failed(act))?;
+        let left = Left { ledger: ledger.clone(), engine: entry, folder: Some(made), child: None, switch };
+        let mut engine =
+            OwnEngine { folder, group, tcp: wishes.tcp, own: host.address, leg, subnet, left: Some(left) };
+        // From here on dropping it removes everything.
+        let started = engine.bring_up(&dockerd, &host.namespace, thing).await;
+        match started {
+            Ok(()) => Ok(engine),
+            Err(fault) => {
+                // The fault is what to tell; what stays is noted.
+                let _ = engine.close().await;
+                Err(fault)
+            }
+        }
+    }
+
+    async fn bring_up(&mut self, dockerd: &Path, namespace: &str, thing: Thing) -> Result<(), Fault> {
+        let act = "start a container engine";
+        route(&self.subnet, self.own).await?;
+        let log = self.folder.join("engine.log");
+        let mut child = self.spawn(dockerd, namespace, &log).map_err(failed(act))?;
+        let deadline = Deadline::after(START_WAIT);
+        let answered = loop {
+            if Engine::connect(&self.address()).await.is_ok() {
+                break Ok(());
+            }
+            match child.try_wait() {
+                Ok(Some(status)) => break Err(format!("it ended ({status}){}", log_tail(&log, SHOWN_LINES))),
+                Err(error) => break Err(error.to_string()),
+                Ok(None) if deadline.has_passed() => {
+                    break Err(format!("no answer within {START_WAIT:?}{}", log_tail(&log, SHOWN_LINES)));
+                }
+                Ok(None) => sleep(LOOK_EVERY).await,
+            }
+        };
+        if let Some(left) = &mut self.left {
+            left.child = Some(child);
+            left.ledger.done(left.engine, thing).map_err(failed(act))?;
+        }
+        answered.map_err(failed(act))
+    }
+
+    fn spawn(&self, dockerd: &Path, namespace: &str, log: &Path) -> std::io::Result<Child> {
+        let wishes = EngineWishes {
+            folder: self.folder.clone(),
+            group: self.group.clone(),
+            tcp: self.tcp.then(|| SocketAddr::new(self.own, TCP_PORT)),
+        };
+        let log: File = OpenOptions::new().append(true).create(true).open(log)?;
+        std::fs::write(self.folder.join(SETTINGS), NO_SETTINGS)?;
+        let mut words = enter(namespace);
+        words.push(dockerd.display().to_string());
+        words.extend(engine_arguments(&wishes));
+        Command::new(&words[0])
+            .args(&words[1..])
+            .env("PATH", FOLDERS)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .current_dir("/")
+            .process_group(0)
+            .spawn()
+    }
+
+    /// Where it answers on this machine.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("unix://{}", socket(&self.folder).display())
+    }
+
+    /// Where it answers over TCP, if it does.
+    #[must_use]
+    pub fn tcp_address(&self) -> Option<String> {
+        self.tcp.then(|| format!("tcp://{}", SocketAddr::new(self.own, TCP_PORT)))
+    }
+
+    /// The machine, as its containers reach it.
+    #[must_use]
+    pub fn leg(&self) -> IpAddr {
+        self.leg
+    }
+
+    /// Its own address, that of containers on its own network.
+    #[must_use]
+    pub fn own_address(&self) -> IpAddr {
+        self.own
+    }
+
+    /// Addresses for networks of containers: this machine has a route to them.
+    #[must_use]
+    pub fn subnet(&self) -> &str {
+        &self.subnet
+    }
+
+    /// Ends it, with everything that it runs, and removes its files, its namespace and its switch.
+    pub async fn close(mut self) -> Result<(), Fault> {
+        match self.left.take() {
+            Some(left) => left.remove(&self.folder, &self.group).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Left {
+    async fn remove(mut self, folder: &Path, group: &str) -> Result<(), Fault> {
+        let act = "end the container engine";
+        let ended = end_engine(folder, group).await.map_err(failed(act));
+        if let Some(mut child) = self.child.take() {
+            // It has ended, or the failure above says that it has not.
+            let _ = child.try_wait();
+        }
+        ended?;
+        // Nothing that it made outlives it, also what was just being made.
+        let address = format!("unix://{}", socket(folder).display());
+        gone_with(&self.ledger, &address).map_err(failed(act))?;
+        self.ledger.removed(self.engine).map_err(failed(act))?;
+        if let Some(entry) = self.folder.take() {
+            self.ledger.remove_directory(entry).map_err(failed(act))?;
+        }
+        self.switch.close().await?;
+        Ok(())
+    }
+}
+
+impl Drop for OwnEngine {
+    fn drop(&mut self) {
+        let (Some(left), Ok(runtime)) = (self.left.take(), Handle::try_current()) else { return };
+        let (folder, group) = (self.folder.clone(), self.group.clone());
+        runtime.spawn(async move {
+            // What cannot be removed stays in the ledger.
+            let _ = left.remove(&folder, &group).await;
+        });
+    }
+}
+
+/// A network for containers that belongs to the switch's own as a twin: nobody else's switch has the same one.
+fn subnet_beside(leg: IpAddr) -> Result<String, String> {
+    let IpAddr::V4(leg) = leg else { return Err(format!("the switch has no address of version 4 ({leg})")) };
+    /// Switches are below 10.64.0.0/10, their twins below 10.128.0.0/10.
+    const BESIDE: u8 = 64;
+    let [a, b, c, _] = leg.octets();
+    let beside = b.checked_add(BESIDE).ok_or_else(|| format!("no network is beside {leg}"))?;
+    Ok(format!("{}/24", Ipv4Addr::new(a, beside, c, 0)))
+}
+
+/// Tells this machine that the containers are behind the engine. The route goes with the switch's leg.
+async fn route(subnet: &str, via: IpAddr) -> Result<(), Fault> {
+    let act = format!("route {subnet} to the container engine");
+    let ip = program("ip").ok_or_else(|| failed(&act)("there is no `ip` on this machine"))?;
+    let words = ["route".to_owned(), "add".to_owned(), subnet.to_owned(), "via".to_owned(), via.to_string()];
+    let done = Command::new(ip).args(words).stdin(Stdio::null()).output().await.map_err(failed(&act))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    Err(failed(&act)(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
+}
+
+/// A program of this machine.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    FOLDERS.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_switch_has_a_network_of_its_own_beside_it() {
+        let beside = |text: &str| subnet_beside(text.parse().unwrap());
+        assert_eq!(beside("10.64.0.1").unwrap(), "10.128.0.0/24");
+        assert_eq!(beside("10.127.9.1").unwrap(), "10.191.9.0/24");
+        assert!(beside("fd00::1").is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! The platform.
+
+use barograph_platform::{
+    Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept,
+};
+use barograph_switch::RelayProgram;
+
+use crate::{open, preflight, sweep};
+
+/// Runs units in containers. Needs a tokio runtime with time and I/O switched on.
+#[derive(Clone, Debug)]
+pub struct ContainerPlatform {
+    relay: RelayProgram,
+}
+
+impl ContainerPlatform {
+    /// `relay` is what a switch of an engine of our own starts for links with a delay; plain ones start none.
+    #[must_use]
+    pub fn new(relay: RelayProgram) -> Self {
+        ContainerPlatform { relay }
+    }
+}
+
+impl Platform for ContainerPlatform {
+    fn name(&self) -> &'static str {
+        "container"
+    }
+
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+        Box::pin(preflight::look(site))
+    }
+
+    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+        Box::pin(async move {
+            let site = open::open(&self.relay, site, ledger).await?;
+            Ok(Box::new(site) as Box<dyn Site>)
+        })
+    }
+
+    fn sweeps_by_asking(&self) -> bool {
+        true
+    }
+
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+        Box::pin(sweep::sweep(ledger))
+    }
+}

@@ -1,0 +1,143 @@
+//! What `/proc` says: processes of this machine, and where their control groups are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use barograph_platform::ProcessId;
+
+/// The identity of the living process `pid`; an ended one that nobody has collected yet does not live.
+pub(crate) fn identify(pid: u32) -> Option<ProcessId> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    Some(ProcessId { pid, start_ticks: fields.nth(18)?.parse().ok()? })
+}
+
+/// All processes, by number, this one apart.
+pub(crate) fn all() -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|pid| *pid != std::process::id()).collect()
+}
+
+/// The words of a process.
+pub(crate) fn words(pid: u32) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// The name of the program that a process runs.
+pub(crate) fn program(pid: u32) -> Option<String> {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    // A program that was replaced while it runs.
+    Some(name.trim_end_matches(" (deleted)").to_owned())
+}
+
+/// One mounted tree of control groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tree {
+    pub(crate) mount: PathBuf,
+    /// What of the tree is mounted there.
+    root: PathBuf,
+    /// As in `/proc/PID/cgroup`; empty for version 2.
+    controllers: Vec<String>,
+}
+
+/// All trees of control groups, those of version 2 first.
+pub(crate) fn trees() -> Vec<Tree> {
+    trees_in(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+}
+
+fn trees_in(mountinfo: &str) -> Vec<Tree> {
+    let mut trees: Vec<Tree> = mountinfo.lines().filter_map(tree).collect();
+    trees.sort_by_key(|tree| !tree.controllers.is_empty());
+    trees.dedup_by(|later, first| later.controllers == first.controllers);
+    trees
+}
+
+/// Fields: number, parent, device, root, mount point, options, optional ones, `-`, type, source, options of the type.
+fn tree(line: &str) -> Option<Tree> {
+    let (place, kind) = line.split_once(" - ")?;
+    let mut place = place.split(' ').skip(3);
+    let (root, mount) = (PathBuf::from(place.next()?), PathBuf::from(place.next()?));
+    let mut kind = kind.split(' ');
+    let controllers = match (kind.next()?, kind.nth(1).unwrap_or_default()) {
+        ("cgroup2", _) => Vec::new(),
+        ("cgroup", options) => options
+            .split(',')
+            .filter(|option| !matches!(*option, "rw" | "ro" | "xattr" | "noprefix" | "clone_children"))
+            .filter(|option| !option.starts_with("release_agent="))
+            .map(str::to_owned)
+            .collect(),
+        _ => return None,
+    };
+    Some(Tree { mount, root, controllers })
+}
+
+/// The folders of the control groups of a process, in all trees, version 2 first.
+pub(crate) fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    groups_in(&trees(), &text)
+}
+
+fn groups_in(trees: &[Tree], cgroup: &str) -> Vec<PathBuf> {
+    let path_in = |tree: &Tree| {
+        cgroup.lines().find_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            let (names, path) = (fields.next()?, fields.next()?);
+            let named = names.split(',').filter(|name| !name.is_empty());
+            let same = if names.is_empty() {
+                tree.controllers.is_empty()
+            } else {
+                named.into_iter().any(|name| tree.controllers.iter().any(|other| other == name))
+            };
+            let below = Path::new(path).strip_prefix(&tree.root).ok()?;
+            same.then(|| tree.mount.join(below))
+        })
+    };
+    // The group at the top is everybody's: it would count what others use.
+    trees.iter().filter_map(|tree| path_in(tree).filter(|folder| *folder != tree.mount)).collect()
+}
+
+/// Everything that is mounted in or below a folder, the newest first.
+pub(crate) fn mounted_below(folder: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let points = text.lines().filter_map(|line| line.split(' ').nth(4)).map(PathBuf::from);
+    let mut found: Vec<PathBuf> = points.filter(|point| point.starts_with(folder)).collect();
+    found.reverse();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "27 1 254:0 / / rw - ext4 /dev/vda rw\n\
+        32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n\
+        33 31 0:30 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n\
+        34 31 0:31 /ours /sys/fs/cgroup/unified rw shared:3 - cgroup2 cgroup2 rw\n";
+
+    #[test]
+    fn groups_are_found_in_every_tree_but_never_the_top() {
+        let trees = trees_in(MOUNTS);
+        assert_eq!(trees.len(), 3);
+        let cgroup = "4:cpu,cpuacct:/bg-x/app/0a\n1:name=systemd:/\n0::/ours/bg-x/app\n";
+        let found = groups_in(&trees, cgroup);
+        let wanted = ["/sys/fs/cgroup/unified/bg-x/app", "/sys/fs/cgroup/cpu/bg-x/app/0a"];
+        assert_eq!(found, wanted.map(PathBuf::from));
+    }
+
+    #[test]
+    fn this_process_is_there_and_has_words() {
+        let own = std::process::id();
+        assert!(identify(own).is_some_and(|id| id.start_ticks > 0));
+        assert!(!words(own).is_empty() && program(own).is_some());
+        assert!(!all().contains(&own));
+        assert_eq!(identify(u32::MAX), None);
+        assert!(mounted_below(Path::new("/no/such/folder")).is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! Hosts that are there, and this machine beside them.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use barograph_platform::{
+    Facts, Fault, HERE, Later, Missing, OnLine, Readiness, Running, Site, SiteSpec, Unit,
+};
+use barograph_platform_process::Local;
+
+use crate::create;
+use crate::engine::Engine;
+use crate::made::Made;
+use crate::open::{Built, tell};
+use crate::options::Networking;
+use crate::render::Common;
+
+/// A site in containers.
+pub(crate) struct ContainerSite {
+    pub(crate) made: Made,
+    /// Units of this machine; it also knows addresses, ports and folders of all hosts.
+    pub(crate) local: Local,
+    pub(crate) engine: Engine,
+    pub(crate) common: Common,
+    /// In whose name ports are given where all hosts share them.
+    first: Option<String>,
+}
+
+impl ContainerSite {
+    pub(crate) fn new(made: Made, built: Built, local: Local, spec: &SiteSpec) -> Self {
+        let local = tell(local, &built);
+        let first = spec.hosts.first().map(|host| host.name.clone());
+        ContainerSite { made, local, engine: built.engine, common: built.common, first }
+    }
+
+    /// The name of the container that stands for a host.
+    pub(crate) fn holder(&self, unit: &Unit) -> Result<String, Fault> {
+        match self.made.holders.get(&unit.host) {
+            Some(holder) => Ok(holder.remover.name().to_owned()),
+            None => Err(Fault::Unit {
+                unit: unit.name.clone(),
+                act: format!("find host `{}` of", unit.host),
+                source: "the site has no such host".into(),
+            }),
+        }
+    }
+
+    fn look(&self, unit: &Unit) -> Result<Facts, Missing> {
+        let missing = |what: String, hint: &str| Err(Missing { what, hint: hint.to_owned() });
+        if !self.made.holders.contains_key(&unit.host) {
+            let what = format!("host `{}` of unit `{}` is not there", unit.host, unit.name);
+            return missing(what, "add it to the site");
+        }
+        if !unit.program.is_absolute() {
+            let what = format!("program `{}` has no absolute path", unit.program.display());
+            return missing(what, "give its whole path");
+        }
+        if !self.common.given_image && !unit.program.is_file() {
+            let what = format!("program `{}` is not there", unit.program.display());
+            return missing(what, "build or install it");
+        }
+        let view = self.common.view.with_folder(&unit.workdir);
+        if !self.common.given_image && !view.plan().iter().any(|seen| unit.program.starts_with(&seen.path)) {
+            let seen_links = unit.program.canonicalize().is_ok_and(|real| real.starts_with("/usr"));
+            if !seen_links {
+                let what = format!("program `{}` is not seen in containers", unit.program.display());
+                return missing(what, "share its folder with the hosts of the site");
+            }
+        }
+        if !self.common.remote && unit.files.is_empty() && !unit.workdir.is_dir() {
+            return missing(format!("folder `{}` is not there", unit.workdir.display()), "make it first");
+        }
+        let log = unit.log.parent().filter(|folder| *folder != Path::new(""));
+        if let Some(folder) = log.filter(|folder| !folder.is_dir()) {
+            return missing(format!("folder `{}` is not there", folder.display()), "make it first");
+        }
+        let mut facts = vec![("program".to_owned(), unit.program.display().to_string())];
+        if matches!(unit.ready, Readiness::Runs) {
+            facts.push(("ready".to_owned(), "when its container runs".to_owned()));
+        }
+        Ok(facts)
+    }
+}
+
+impl Site for ContainerSite {
+    fn address(&self, host: &str) -> Option<IpAddr> {
+        self.local.address(host)
+    }
+
+    fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault> {
+        let shares = self.common.networking == Networking::Host && self.made.holders.contains_key(host);
+        let name = self.first.as_deref().filter(|_| shares).unwrap_or(host);
+        self.local.port(name, wanted)
+    }
+
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        if unit.host == HERE {
+            return self.local.preflight(unit);
+        }
+        Box::pin(async move { self.look(unit) })
+    }
+
+    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        if unit.host == HERE {
+            return self.local.create(unit, on_line);
+        }
+        Box::pin(async move {
+            let running = create::create(self, unit, on_line).await?;
+            Ok(Box::new(running) as Box<dyn Running>)
+        })
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+        Box::pin(async move {
+            let ContainerSite { made, local, .. } = *self;
+            let unmade = made.unmake().await;
+            // The engine's files are in the site's folder, so that goes last.
+            let closed = Box::new(local).close().await;
+            unmade.and(closed)
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! Removes what a ledger still names of containers and engines.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use barograph_platform::{Ledger, LedgerError, Left, Swept, Thing};
+
+use crate::arguments::socket;
+use crate::ending::end_engine;
+use crate::engine::Engine;
+
+/// What became of one thing.
+enum Fate {
+    Removed,
+    AlreadyGone,
+    Failed(String),
+}
+
+/// Engines by where they answer, or why they do not.
+type Engines = HashMap<String, Result<Engine, String>>;
+
+/// Goes through the ledger, newest thing first. What could not be removed stays noted. To be called before the sweeps of
+/// processes, folders and namespaces: an engine of our own stands on them.
+pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
+    let mut swept = Swept::default();
+    let mut engines = Engines::new();
+    let left = ledger.left();
+    let own: Vec<PathBuf> = left.iter().filter_map(|left| folder_of(&left.thing)).collect();
+    let is_own =
+        |address: &str| own.iter().any(|folder| address == format!("unix://{}", socket(folder).display()));
+    for Left { entry, thing } in left {
+        let fate = match &thing {
+            Thing::Engine { folder, group } => match end_engine(folder, group).await {
+                Ok(true) => Fate::Removed,
+                Ok(false) => Fate::AlreadyGone,
+                Err(why) => Fate::Failed(why),
+            },
+            Thing::Container { engine, name }
+            | Thing::ContainerNetwork { engine, name }
+            | Thing::Image { engine, name } => match connect(&mut engines, engine).await {
+                Ok(found) => remove(&found, &thing, name).await,
+                // What it made is gone with its files, which its own entry sees to.
+                Err(_) if is_own(engine) => Fate::AlreadyGone,
+                Err(why) => Fate::Failed(format!(
+                    "its engine does not answer ({why}), so it may be there still: start the engine and clean again"
+                )),
+            },
+            // Made by another kind of platform, which sweeps it.
+            _ => continue,
+        };
+        match fate {
+            Fate::Failed(why) => {
+                swept.failed.push((thing, why));
+                continue;
+            }
+            Fate::Removed => swept.removed.push(thing),
+            Fate::AlreadyGone => swept.already_gone.push(thing),
+        }
+        ledger.removed(entry)?;
+    }
+    Ok(swept)
+}
+
+/// Notes everything of an engine as gone: for callers who know that its machine is, as a virtual one that they ended.
+pub fn gone_with(ledger: &Ledger, engine: &str) -> Result<Swept, LedgerError> {
+    let mut swept = Swept::default();
+    for Left { entry, thing } in ledger.left() {
+        let of_it = match &thing {
+            Thing::Container { engine: of, .. }
+            | Thing::ContainerNetwork { engine: of, .. }
+            | Thing::Image { engine: of, .. } => of == engine,
+            _ => false,
+        };
+        if of_it {
+            ledger.removed(entry)?;
+            swept.already_gone.push(thing);
+        }
+    }
+    Ok(swept)
+}
+
+fn folder_of(thing: &Thing) -> Option<PathBuf> {
+    match thing {
+        Thing::Engine { folder, .. } => Some(folder.clone()),
+        _ => None,
+    }
+}
+
+async fn connect(engines: &mut Engines, address: &str) -> Result<Engine, String> {
+    if let Some(known) = engines.get(address) {
+        return known.clone();
+    }
+    let found = Engine::connect(address).await.map_err(|error| error.to_string());
+    engines.insert(address.to_owned(), found.clone());
+    found
+}
+
+async fn remove(engine: &Engine, thing: &Thing, name: &str) -> Fate {
+    let removed = match thing {
+        Thing::Container { .. } => engine.remove(name).await,
+        Thing::ContainerNetwork { .. } => engine.remove_network(name).await,
+        _ => engine.remove_image(name).await,
+    };
+    match removed {
+        Ok(true) => Fate::Removed,
+        Ok(false) => Fate::AlreadyGone,
+        Err(error) => Fate::Failed(error.to_string()),
+    }
+}

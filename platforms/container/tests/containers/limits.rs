@@ -1,0 +1,120 @@
+//! Limits of units and hosts: seen by the kernel, and holding.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use barograph_platform::{Ended, HostSpec, Limits, Readiness, Running};
+
+use crate::place::{JOB, Place, ended_early, until};
+
+/// CPU time that a unit has used, by the accounts it names.
+fn used(running: &dyn Running) -> Duration {
+    let folders = running.accounts().cgroups;
+    let nanos = folders.iter().find_map(|folder| {
+        let text = fs::read_to_string(folder.join("cpuacct.usage")).ok()?;
+        text.trim().parse().ok().map(Duration::from_nanos)
+    });
+    let micros = || {
+        folders.iter().find_map(|folder| {
+            let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
+            let line = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+            line.parse().ok().map(Duration::from_micros)
+        })
+    };
+    nanos.or_else(micros).expect("some account counts CPU time")
+}
+
+/// Cores used over a stretch of time.
+async fn share(running: &dyn Running) -> f64 {
+    let (before, begin) = (used(running), Instant::now());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    (used(running) - before).as_secs_f64() / begin.elapsed().as_secs_f64()
+}
+
+const BURN: &str = "while :; do :; done";
+
+#[tokio::test]
+async fn cpu_time_is_limited_and_the_limit_can_be_changed() {
+    let Some(place) = Place::open(&[]).await else { return };
+    let mut unit = place.unit("burn", BURN, Readiness::Runs);
+    unit.limits = Limits { cpus: Some(0.2), cpu_set: vec![0], memory_bytes: Some(64 << 20) };
+    let running = place.create(&unit).await.unwrap();
+    let accounts = running.accounts();
+    assert!(accounts.pid.is_some() && !accounts.cgroups.is_empty() && !accounts.machine);
+    let first = share(running.as_ref()).await;
+    // The machine may be too busy to give even that; it must never be more.
+    assert!(first < 0.3, "{first}");
+    let allowed = || {
+        let text = fs::read_to_string(format!("/proc/{}/status", running.pid().unwrap())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+        line.trim().to_owned()
+    };
+    assert_eq!(allowed(), "0");
+    let change = |cpus| Limits { cpus: Some(cpus), ..Limits::default() };
+    running.limiting().unwrap().limit(&change(0.05)).unwrap();
+    let second = share(running.as_ref()).await;
+    assert!(second < 0.1 && second < first, "{second} after {first}");
+    assert_ne!(allowed(), "0", "the set of cores is no limit any more");
+    running.limiting().unwrap().limit(&Limits::default()).unwrap();
+    until("more CPU time", || {
+        let (before, begin) = (used(running.as_ref()), Instant::now());
+        while begin.elapsed() < Duration::from_millis(300) {
+            std::thread::yield_now();
+        }
+        (used(running.as_ref()) - before).as_secs_f64() / begin.elapsed().as_secs_f64() > second
+    })
+    .await;
+    running.kill().await.unwrap();
+    running.limiting().unwrap().limit(&change(0.5)).unwrap();
+    place.close().await;
+}
+
+#[tokio::test]
+async fn a_unit_that_takes_too_much_memory_is_ended_and_its_log_says_so() {
+    let Some(place) = Place::open(&[]).await else { return };
+    let mut unit = place.unit("hungry", "exec python3 -c 'x = b\"x\" * (300 << 20); print(len(x))'", JOB);
+    unit.limits.memory_bytes = Some(48 << 20);
+    let (ended, log) = ended_early(&place.create(&unit).await.err().unwrap());
+    assert_eq!(ended, Ended::Signal(9));
+    // The engine may not have heard of it before the container was gone.
+    let remarks = [
+        "barograph: the kernel ended a process of this unit: out of memory",
+        "barograph: somebody else killed this unit; its memory is limited, which may be the reason",
+    ];
+    assert!(log.len() == 1 && remarks.contains(&log[0].as_str()), "{log:?}");
+    unit.limits.memory_bytes = Some(600 << 20);
+    place.create(&unit).await.unwrap();
+    place.close().await;
+}
+
+#[tokio::test]
+async fn a_host_has_limits_for_all_its_units() {
+    let limited = HostSpec {
+        name: "a".to_owned(),
+        limits: Limits { cpus: Some(0.2), ..Limits::default() },
+        ..HostSpec::default()
+    };
+    let Some(place) = Place::open_with(vec![limited], &[]).await else { return };
+    let one = place.create(&place.unit("one", BURN, Readiness::Runs)).await.unwrap();
+    let two = place.create(&place.unit("two", BURN, Readiness::Runs)).await.unwrap();
+    let begin = (used(one.as_ref()), used(two.as_ref()), Instant::now());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let both = (used(one.as_ref()) - begin.0) + (used(two.as_ref()) - begin.1);
+    let share = both.as_secs_f64() / begin.2.elapsed().as_secs_f64();
+    assert!(share < 0.3, "{share}");
+    let group = format!("barograph.{}.containers", place.spec.id);
+    let of_site: Vec<PathBuf> = one
+        .accounts()
+        .cgroups
+        .into_iter()
+        .filter_map(|folder| {
+            let site =
+                folder.ancestors().find(|above| above.file_name().is_some_and(|n| n == group.as_str()));
+            site.map(PathBuf::from)
+        })
+        .collect();
+    assert!(!of_site.is_empty());
+    place.close().await;
+    assert!(of_site.iter().all(|folder| !folder.exists()), "{of_site:?}");
+}

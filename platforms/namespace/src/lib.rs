@@ -1,0 +1,70 @@
+//! Hosts as network namespaces of this machine.
+//!
+//! Every host of a site is a namespace on a switch (`barograph-switch`) with an address and all ports of its own, and a
+//! link that can be limited, delayed and cut while traffic flows. Processor, memory and files are the machine's: units
+//! are its processes, started inside the namespace by the process platform, which also holds them together and keeps
+//! hosts and units within their limits.
+//!
+//! The machine itself is the host [`HERE`], under the address of the switch's leg: hosts reach it there, and it reaches
+//! them. It belongs to "the others" of every partition. What the program says to units (start, signals, output) does
+//! not go over the network and works in a partition; what it asks over the network, readiness included, does not.
+//!
+//! Without root, the program starts itself again inside a user namespace ([`rootless`]) before it opens a site.
+
+mod preflight;
+mod site;
+
+use barograph_platform::{
+    Facts, Fault, HERE, HostSpec, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept,
+};
+pub use barograph_switch::{HOST_DEVICE, RelayProgram, relay_main, rootless};
+
+/// The option of a site that sets addresses aside: names with spaces between, for addresses that hosts hand to each
+/// other (keepalived). [`Site::address`] tells them; whoever holds one adds it to its device [`HOST_DEVICE`].
+pub const VIRTUAL_ADDRESSES: &str = "virtual-addresses";
+
+/// Makes hosts as network namespaces. Needs a tokio runtime with time and I/O switched on.
+#[derive(Clone, Debug)]
+pub struct NamespacePlatform {
+    relay: RelayProgram,
+}
+
+impl NamespacePlatform {
+    /// A platform whose links are delayed by this program, where the kernel cannot do it: it must hand the words that
+    /// follow to [`relay_main`].
+    #[must_use]
+    pub fn new(relay: RelayProgram) -> Self {
+        NamespacePlatform { relay }
+    }
+}
+
+impl Platform for NamespacePlatform {
+    fn name(&self) -> &'static str {
+        "namespace"
+    }
+
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+        Box::pin(async move { preflight::of_site(site) })
+    }
+
+    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+        Box::pin(async move {
+            let site = site::NamespaceSite::open(site, self.relay.clone(), ledger).await?;
+            Ok(Box::new(site) as Box<dyn Site>)
+        })
+    }
+
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+        Box::pin(barograph_switch::sweep(ledger))
+    }
+}
+
+/// The hosts that are to be namespaces: the machine is there already.
+fn hosts(spec: &SiteSpec) -> impl Iterator<Item = &HostSpec> {
+    spec.hosts.iter().filter(|host| host.name != HERE)
+}
+
+/// Whether a host's link needs more than a limit.
+fn is_delayed(host: &HostSpec) -> bool {
+    !host.link.delay.is_zero() || host.link.loss > 0.0
+}

@@ -1,0 +1,205 @@
+//! One site: guests, the engines in them, and the containers of each.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use barograph_platform::{
+    Ask, Facts, Fault, HERE, HostSpec, Later, Ledger, Limits, Machines, Missing, Network, OnLine, Platform,
+    Readiness, Running, Site, SiteSpec, Unit, UnitFile, ignore_lines,
+};
+use barograph_platform_container::{
+    ContainerPlatform, EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments,
+};
+use barograph_platform_vm::{VmPlatform, VmSite};
+use futures::future::try_join_all;
+
+use crate::ENGINE_PORT;
+use crate::unit::Contained;
+
+/// An emulated engine takes ten times as long as one on this machine.
+const ENGINE_WAIT: Duration = Duration::from_secs(180);
+
+/// How often an engine is started.
+const ATTEMPTS: u32 = 3;
+
+/// An engine without containers ends within this.
+const ENGINE_GRACE: Duration = Duration::from_secs(20);
+
+/// The beginning of the name of the folder of what containers of a host keep, in that of the site.
+const CONTAINERS: &str = "containers";
+
+/// Options that are those of guests; all others are of containers.
+const OF_GUESTS: [&str; 6] = ["accel", "cache", "disk_gib", "boot_seconds", "leave_out", "modules"];
+
+/// The guests of a site.
+pub(crate) fn of_guests(site: &SiteSpec) -> SiteSpec {
+    let options = site.options.iter().filter(|(name, _)| OF_GUESTS.contains(&name.as_str()));
+    SiteSpec { options: options.cloned().collect(), ..site.clone() }
+}
+
+/// An open site. What it has is dropped from the inside out.
+pub(crate) struct NestedSite {
+    containers: BTreeMap<String, Box<dyn Site>>,
+    /// The engine of each host.
+    engines: BTreeMap<String, Box<dyn Running>>,
+    vm: VmSite,
+}
+
+impl NestedSite {
+    pub(crate) async fn open(
+        (vm, container): (&VmPlatform, &ContainerPlatform),
+        program: &Path,
+        spec: &SiteSpec,
+        ledger: &Ledger,
+    ) -> Result<Self, Fault> {
+        let guests = vm.open_site(&of_guests(spec), ledger).await?;
+        let hosts = || spec.hosts.iter().filter(|host| host.name != HERE);
+        let engines = hosts().map(|host| start_engine(&guests, program, spec, host));
+        let engines = try_join_all(engines).await?;
+        let inside = hosts().map(|host| open_containers(container, &guests, (spec, host), ledger));
+        let containers = try_join_all(inside).await?;
+        let engines = hosts().map(|host| host.name.clone()).zip(engines).collect();
+        Ok(NestedSite { containers: containers.into_iter().collect(), engines, vm: guests })
+    }
+
+    fn of(&self, host: &str) -> &dyn Site {
+        self.containers.get(host).map_or(&self.vm as &dyn Site, |containers| containers.as_ref())
+    }
+
+    async fn close_all(self) -> Result<(), Fault> {
+        let NestedSite { containers, engines, vm } = self;
+        let mut first = Ok(());
+        for site in containers.into_values() {
+            first = first.and(site.close().await);
+        }
+        for engine in engines.into_values() {
+            first = first.and(engine.stop(ENGINE_GRACE).await.map(drop));
+        }
+        let closed = Box::new(vm).close().await;
+        first.and(closed)
+    }
+}
+
+/// The engine of a guest, as a unit of it. It gives its own helper 15 s to start, which emulation on a busy machine can
+/// exceed, so it is tried again.
+async fn start_engine(
+    guests: &VmSite,
+    program: &Path,
+    spec: &SiteSpec,
+    host: &HostSpec,
+) -> Result<Box<dyn Running>, Fault> {
+    let mut attempt = 1;
+    loop {
+        match try_engine(guests, program, (spec, host), attempt).await {
+            Err(Fault::EndedEarly { .. }) if attempt < ATTEMPTS => attempt += 1,
+            started => return started,
+        }
+    }
+}
+
+async fn try_engine(
+    guests: &VmSite,
+    program: &Path,
+    (spec, host): (&SiteSpec, &HostSpec),
+    attempt: u32,
+) -> Result<Box<dyn Running>, Fault> {
+    let address = SocketAddr::new(address_of(guests, &host.name)?, ENGINE_PORT);
+    let folder = spec.folder.join(&host.name).join(format!("engine-{attempt}"));
+    let ask = Ask::Http { path: "/_ping".to_owned() };
+    let ready = Readiness::Answers { ask, address, timeout: ENGINE_WAIT };
+    let wishes = EngineWishes { folder: folder.clone(), group: "containers".to_owned(), tcp: Some(address) };
+    let unit = Unit {
+        host: host.name.clone(),
+        args: engine_arguments(&wishes),
+        files: vec![UnitFile { path: SETTINGS.into(), bytes: NO_SETTINGS.to_vec(), mode: 0o644 }],
+        workdir: folder,
+        log: "/dev/null".into(),
+        ..Unit::new(&format!("engine-{}", host.name), program.to_owned(), ready)
+    };
+    guests.create(&unit, ignore_lines()).await
+}
+
+/// The containers of a guest, as a site of one host that has the guest's network.
+async fn open_containers(
+    container: &ContainerPlatform,
+    guests: &VmSite,
+    (spec, host): (&SiteSpec, &HostSpec),
+    ledger: &Ledger,
+) -> Result<(String, Box<dyn Site>), Fault> {
+    let address = address_of(guests, &host.name)?;
+    let option = |name: &str, value: String| (name.to_owned(), value);
+    let mut options = vec![
+        option("engine", format!("tcp://{}", SocketAddr::new(address, ENGINE_PORT))),
+        option("network", "host".to_owned()),
+        option("remote", "true".to_owned()),
+    ];
+    options.extend(address_of(guests, HERE).ok().map(|here| option("here", here.to_string())));
+    let ours =
+        |name: &str| OF_GUESTS.contains(&name) || ["network", "engine", "remote", "here"].contains(&name);
+    options.extend(spec.options.iter().filter(|(name, _)| !ours(name)).cloned());
+    let inner = SiteSpec {
+        folder: spec.folder.join(format!("{CONTAINERS}-{}", host.name)),
+        // Its limits are those of the guest.
+        hosts: vec![HostSpec { name: host.name.clone(), limits: Limits::default(), ..HostSpec::default() }],
+        options,
+        ..spec.clone()
+    };
+    Ok((host.name.clone(), container.open(&inner, ledger).await?))
+}
+
+fn address_of(guests: &VmSite, host: &str) -> Result<IpAddr, Fault> {
+    guests.address(host).ok_or_else(|| Fault::Site {
+        act: format!("find the address of host `{host}`"),
+        source: "the virtual machine has none".into(),
+    })
+}
+
+impl Site for NestedSite {
+    fn address(&self, host: &str) -> Option<IpAddr> {
+        self.vm.address(host)
+    }
+
+    fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault> {
+        self.vm.port(host, wanted)
+    }
+
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        self.of(&unit.host).preflight(unit)
+    }
+
+    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        Box::pin(async move {
+            let running = self.of(&unit.host).create(unit, on_line).await?;
+            Ok(match self.engines.get(&unit.host) {
+                Some(engine) => Box::new(Contained { unit: running, machine: engine.accounts() }),
+                None => running,
+            })
+        })
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+        Box::pin(self.close_all())
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        self.vm.network()
+    }
+
+    fn machines(&self) -> Option<&dyn Machines> {
+        self.vm.machines()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_go_to_the_platform_that_knows_them() {
+        let option = |name: &str| (name.to_owned(), "x".to_owned());
+        let spec = SiteSpec { options: vec![option("accel"), option("network")], ..SiteSpec::default() };
+        assert_eq!(of_guests(&spec).options, [option("accel")]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Tells whether a service answers in its protocol.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use barograph_platform::Ask;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use crate::bytes::{AMQP_HELLO, MONGODB_MESSAGE, mongodb_hello, postgres_startup};
+
+/// An answer to one question is waited for this long; a service that starts up may be slow to give it.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// How often a service is asked that does not answer yet.
+const ASK_EVERY: Duration = Duration::from_millis(20);
+
+/// Asks until the answer is right.
+pub async fn until_answered(ask: &Ask, address: SocketAddr) {
+    while !matches!(timeout(ANSWER, answered(ask, address)).await, Ok(Ok(true))) {
+        sleep(ASK_EVERY).await;
+    }
+}
+
+async fn answered(ask: &Ask, address: SocketAddr) -> io::Result<bool> {
+    let mut stream = TcpStream::connect(address).await?;
+    match ask {
+        Ask::Listens => Ok(true),
+        Ask::Http { path } => {
+            let question = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+            let line = first::<12>(&mut stream, question.as_bytes()).await?;
+            Ok(matches!(&line, b"HTTP/1.1 200" | b"HTTP/1.0 200"))
+        }
+        // `R`: about the password, which is none; an error would begin with `E`.
+        Ask::Postgres => Ok(first::<1>(&mut stream, &postgres_startup()).await? == *b"R"),
+        // Three bytes of length and one of sequence come before the version of the protocol.
+        Ask::MySql => Ok(first::<5>(&mut stream, b"").await?[4] == 10),
+        // A method on channel 0.
+        Ask::Amqp => Ok(first::<3>(&mut stream, AMQP_HELLO).await? == [1, 0, 0]),
+        Ask::Nats => Ok(first::<5>(&mut stream, b"").await? == *b"INFO "),
+        Ask::MongoDb => {
+            let head = first::<16>(&mut stream, &mongodb_hello()).await?;
+            Ok(head[12..] == MONGODB_MESSAGE.to_le_bytes())
+        }
+        Ask::Redis => Ok(first::<5>(&mut stream, b"PING\r\n").await? == *b"+PONG"),
+        Ask::Memcached => Ok(first::<8>(&mut stream, b"version\r\n").await? == *b"VERSION "),
+    }
+}
+
+/// The first bytes of the answer to a question.
+async fn first<const N: usize>(stream: &mut TcpStream, question: &[u8]) -> io::Result<[u8; N]> {
+    stream.write_all(question).await?;
+    let mut answer = [0; N];
+    stream.read_exact(&mut answer).await?;
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A server that says `text` to whoever connects.
+    async fn saying(text: &'static [u8]) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut question = [0; 4096];
+                // MySQL and NATS speak first; the others are asked.
+                let _ = timeout(Duration::from_millis(20), stream.read(&mut question)).await;
+                let _ = stream.write_all(text).await;
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn each_question_knows_its_answer_from_others() {
+        let http = || Ask::Http { path: "/".to_owned() };
+        let mongodb: &[u8] = b"\x40\0\0\0\x01\0\0\0\x01\0\0\0\xdd\x07\0\0";
+        let cases: [(Ask, &'static [u8], &'static [u8]); 8] = [
+            (http(), b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 503 not yet\r\n\r\n"),
+            (Ask::Postgres, b"R\0\0\0\x08\0\0\0\0", b"E\0\0\0\x08starting up"),
+            (Ask::MySql, b"\x40\0\0\0\x0a10.11", b"\x40\0\0\0\xff too many"),
+            (Ask::Amqp, b"\x01\0\0\0\0\0\0", b"AMQP\0\0\x09\x01"),
+            (Ask::Nats, b"INFO {}\r\n", b"HTTP/1.1 200 OK\r\n\r\n"),
+            (Ask::MongoDb, mongodb, b"HTTP/1.1 200 OK\r\n\r\n"),
+            (Ask::Redis, b"+PONG\r\n", b"-LOADING the data\r\n"),
+            (Ask::Memcached, b"VERSION 1.6\r\n", b"ERROR\r\n........"),
+        ];
+        for (ask, right, wrong) in cases {
+            assert!(answered(&ask, saying(right).await).await.unwrap(), "{ask:?}");
+            let other = saying(wrong).await;
+            assert!(!answered(&ask, other).await.unwrap(), "{ask:?}");
+            assert!(answered(&Ask::Listens, other).await.unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_closed_port_does_not_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        assert!(answered(&Ask::Listens, address).await.is_err());
+    }
+}

@@ -1,0 +1,211 @@
+//! How all processes of one unit are kept together, so that none is forgotten when they are held or ended.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+
+use barograph_cgroup::{Group, Hierarchies};
+use barograph_platform::SiteSpec;
+use rustix::process::{Signal, getgid, getuid};
+
+use crate::proc_fs::{children, in_namespace, marked, namespace_of_children, signal_group, signal_one};
+
+/// How the processes of units are kept together. Daemons leave the process group of a unit, and some programs (such as
+/// PostgreSQL) overwrite the environment that carries the mark.
+#[derive(Clone, Debug)]
+pub enum Hold {
+    /// Each unit has a control group of its own. Exact: nothing leaves it, and it dies as a whole.
+    ControlGroup(Arc<Hierarchies>),
+    /// Each unit has a namespace of processes of its own. Exact too, but no limits.
+    Namespace,
+    /// By process group and by a mark in the environment. A child that leaves the group and drops the mark is lost.
+    Mark,
+}
+
+/// The option of a site that chooses: `control-group`, `namespace` or `mark`. Without it the best one is taken.
+pub(crate) const OPTION: &str = "hold";
+
+impl Hold {
+    /// The one that the site asks for, if this machine can; else the best that it can.
+    pub(crate) fn choose(spec: &SiteSpec) -> Self {
+        let wanted = spec.option(OPTION).unwrap_or("control-group");
+        if wanted == "control-group"
+            && let Ok(hierarchies) = Hierarchies::find()
+        {
+            return Hold::ControlGroup(Arc::new(hierarchies));
+        }
+        if wanted != "mark" && namespaces_work() { Hold::Namespace } else { Hold::Mark }
+    }
+
+    /// Its name, as in the option.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Hold::ControlGroup(_) => "control-group",
+            Hold::Namespace => "namespace",
+            Hold::Mark => "mark",
+        }
+    }
+}
+
+/// The first process of a namespace takes no signal it does not handle, so it is a shell, which waits for the program
+/// in a process of its own and ends as that does. Its own stderr leads nowhere, or it would tell the log how it ended.
+const FIRST: [&str; 5] = ["--", "/bin/sh", "-c", r#"exec 9>&2 2>/dev/null; "$@" 2>&9 9>&-; exit $?"#, "sh"];
+
+/// The words before a command that give it a namespace of processes.
+pub(crate) fn namespace_command() -> Vec<String> {
+    let mut words = vec!["unshare".to_owned()];
+    if !getuid().is_root() {
+        // Only a user namespace gives others the right; in it they are who they were.
+        words.extend([
+            "--user".to_owned(),
+            format!("--map-user={}", getuid().as_raw()),
+            format!("--map-group={}", getgid().as_raw()),
+        ]);
+    }
+    words.extend(["--pid", "--fork", "--kill-child=KILL"].map(str::to_owned));
+    words.extend(FIRST.map(str::to_owned));
+    words
+}
+
+/// Tries it, for only that tells whether it is allowed.
+fn namespaces_work() -> bool {
+    let words = namespace_command();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// What keeps one unit together. Shared by the unit, its steps and those who watch them; the last one to go ends what
+/// is left and removes the control group.
+#[derive(Debug)]
+pub(crate) enum Holding {
+    Group(Group),
+    Namespace,
+    Mark,
+}
+
+impl Holding {
+    pub(crate) fn group(&self) -> Option<&Group> {
+        match self {
+            Holding::Group(group) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// The words before the command.
+    pub(crate) fn command(&self) -> Vec<String> {
+        match self {
+            Holding::Group(group) => group.enter_command(),
+            Holding::Namespace => namespace_command(),
+            Holding::Mark => Vec::new(),
+        }
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        if let Holding::Group(group) = self {
+            // What stays is below the group of the site, which is in the ledger.
+            let _ = group.kill_all();
+            group.try_remove();
+        }
+    }
+}
+
+/// One process with all that it started.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// The process that was started; it leads its group.
+    pub(crate) leader: u32,
+    pub(crate) mark: String,
+    pub(crate) holding: Arc<Holding>,
+    /// In a namespace: the program itself, and the namespace.
+    inside: OnceLock<(u32, std::path::PathBuf)>,
+}
+
+/// New processes may be born while the others are stopped, but not for ever.
+const STOP_ROUNDS: u32 = 20;
+
+impl Held {
+    pub(crate) fn new(leader: u32, mark: String, holding: Arc<Holding>) -> Self {
+        Held { leader, mark, holding, inside: OnceLock::new() }
+    }
+
+    /// The program's own process; `None` as long as it has not been started by those before it.
+    pub(crate) fn program(&self) -> Option<u32> {
+        if !matches!(*self.holding, Holding::Namespace) {
+            return Some(self.leader);
+        }
+        if let Some((pid, _)) = self.inside.get() {
+            return Some(*pid);
+        }
+        let namespace = namespace_of_children(self.leader)?;
+        let first = *children(self.leader).first()?;
+        let program = *children(first).first()?;
+        Some(self.inside.get_or_init(|| (program, namespace)).0)
+    }
+
+    /// Sends a request to the process group of the program.
+    pub(crate) fn ask(&self, signal: Signal) -> io::Result<()> {
+        match *self.holding {
+            // The processes around the program would take the signal as theirs.
+            Holding::Namespace => self.program().map_or(Ok(()), |pid| signal_one(pid, signal)),
+            _ => signal_group(self.leader, signal),
+        }
+    }
+
+    /// Kills everything. The leader may not have entered its control group yet.
+    pub(crate) fn kill(&self) -> io::Result<()> {
+        let leader = signal_group(self.leader, Signal::KILL);
+        self.kill_others().and(leader)
+    }
+
+    /// Kills what may live when the leader has ended.
+    pub(crate) fn kill_others(&self) -> io::Result<()> {
+        match &*self.holding {
+            Holding::Group(group) => group.kill_all().map_err(io::Error::other),
+            _ => self.others().into_iter().try_for_each(|pid| signal_one(pid, Signal::KILL)),
+        }
+    }
+
+    /// Everything that belongs to it and lives, the leader perhaps apart.
+    pub(crate) fn others(&self) -> Vec<u32> {
+        match &*self.holding {
+            Holding::Group(group) => group.processes(),
+            Holding::Namespace => self.inside.get().map(|(_, name)| in_namespace(name)).unwrap_or_default(),
+            Holding::Mark => marked(&self.mark),
+        }
+    }
+
+    /// Holds everything in place.
+    pub(crate) fn pause(&self) -> io::Result<()> {
+        if let Holding::Group(group) = &*self.holding
+            && group.can_freeze()
+        {
+            return group.freeze().map_err(io::Error::other);
+        }
+        let mut stopped = Vec::new();
+        signal_group(self.leader, Signal::STOP)?;
+        for _ in 0..STOP_ROUNDS {
+            let new: Vec<u32> = self.others().into_iter().filter(|pid| !stopped.contains(pid)).collect();
+            if new.is_empty() {
+                break;
+            }
+            new.iter().try_for_each(|&pid| signal_one(pid, Signal::STOP))?;
+            stopped.extend(new);
+        }
+        Ok(())
+    }
+
+    /// Lets everything go on.
+    pub(crate) fn resume(&self) -> io::Result<()> {
+        if let Holding::Group(group) = &*self.holding
+            && group.can_freeze()
+        {
+            return group.thaw().map_err(io::Error::other);
+        }
+        self.others().into_iter().try_for_each(|pid| signal_one(pid, Signal::CONT))?;
+        signal_group(self.leader, Signal::CONT)
+    }
+}

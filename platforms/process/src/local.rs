@@ -1,0 +1,239 @@
+//! A site whose hosts are this machine, or places on it that a command can be brought to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use barograph_platform::{
+    Accounts, Facts, Fault, HERE, Later, Ledger, Limits, Missing, OnLine, Running, Site, SiteSpec, Unit,
+};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::command::Before;
+use crate::folders::Folders;
+use crate::groups::{Groups, NoGroup};
+use crate::held::{Hold, Holding};
+use crate::running::to_group;
+use crate::{create, ports, preflight};
+
+/// How units get to a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostOn {
+    /// Where its units answer.
+    pub address: IpAddr,
+    /// The words to put before a command so that it runs there, as `nsenter --net=/run/netns/x --`. They must become the
+    /// command in place, without a process in between, and leave the file systems of control groups visible.
+    pub prefix: Vec<String>,
+    /// Whether it shares its ports with nobody.
+    pub own_ports: bool,
+}
+
+impl Default for HostOn {
+    /// This machine.
+    fn default() -> Self {
+        HostOn { address: IpAddr::V4(Ipv4Addr::LOCALHOST), prefix: Vec::new(), own_ports: false }
+    }
+}
+
+/// A site on this machine. Dropping it ends all its units.
+#[derive(Debug)]
+pub struct Local {
+    hosts: BTreeMap<String, Host>,
+    ports: Mutex<BTreeSet<(String, u16)>>,
+    pub(crate) folders: Folders,
+    hold: Hold,
+    groups: Option<Groups>,
+    pub(crate) ledger: Ledger,
+    /// Whoever watches a unit listens here, and ends the unit when the site goes.
+    pub(crate) units: watch::Sender<()>,
+}
+
+/// Units that are killed when a site is closed are gone within this, unless a disk is stuck.
+const UNITS_WAIT: Duration = Duration::from_secs(15);
+
+#[derive(Clone, Debug, Default)]
+struct Host {
+    on: HostOn,
+    limits: Limits,
+}
+
+impl Local {
+    /// A site on this machine: every host of `spec`, and [`HERE`], is this machine at 127.0.0.1. Nothing is made before
+    /// the first unit; the site's folder is left to the caller, see [`Local::with_folder`].
+    #[must_use]
+    pub fn open(spec: &SiteSpec, ledger: &Ledger) -> Self {
+        let hold = Hold::choose(spec);
+        let groups = match &hold {
+            Hold::ControlGroup(hierarchies) => Some(Groups::new(hierarchies.clone(), ledger, &spec.id)),
+            Hold::Namespace | Hold::Mark => None,
+        };
+        let mut hosts = BTreeMap::from([(HERE.to_owned(), Host::default())]);
+        for host in &spec.hosts {
+            hosts.insert(host.name.clone(), Host { limits: host.limits.clone(), ..Host::default() });
+        }
+        Local {
+            hosts,
+            ports: Mutex::default(),
+            folders: Folders::new(spec, ledger),
+            hold,
+            groups,
+            ledger: ledger.clone(),
+            units: watch::Sender::new(()),
+        }
+    }
+
+    /// Tells how units get to a host.
+    #[must_use]
+    pub fn with_host(mut self, name: &str, on: HostOn) -> Self {
+        self.hosts.entry(name.to_owned()).or_default().on = on;
+        self
+    }
+
+    /// Makes the site's folder, where it has one, and removes it when the site is closed.
+    pub fn with_folder(self) -> Result<Self, Fault> {
+        self.folders.make_own()?;
+        Ok(self)
+    }
+
+    /// What is missing for such a site, or facts for the disclosure: how units are held together, and which limits
+    /// hold. Links between hosts are not looked at.
+    pub fn look(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+        preflight::of_local(spec)
+    }
+
+    /// How units are held together.
+    #[must_use]
+    pub fn hold(&self) -> &Hold {
+        &self.hold
+    }
+
+    /// Where it can be read what all units of a host together use; empty before its first unit, and where there are no
+    /// control groups.
+    #[must_use]
+    pub fn host_accounts(&self, host: &str) -> Accounts {
+        let cgroups = self.groups.as_ref().map(|groups| groups.of_host(host)).unwrap_or_default();
+        Accounts { cgroups, ..Accounts::default() }
+    }
+
+    fn host(&self, unit: &Unit) -> Result<&Host, Fault> {
+        self.hosts.get(&unit.host).ok_or_else(|| Fault::Unit {
+            unit: unit.name.clone(),
+            act: format!("find host `{}` of", unit.host),
+            source: "the site has no such host".into(),
+        })
+    }
+
+    /// Makes what keeps the processes of a unit together, with its limits.
+    pub(crate) fn holding(&self, unit: &Unit) -> Result<Holding, Fault> {
+        let host = self.host(unit)?;
+        let Some(groups) = &self.groups else {
+            for limits in [&host.limits, &unit.limits] {
+                preflight::limits_without_groups(&unit.name, limits).map_err(|missing| Fault::Unit {
+                    unit: unit.name.clone(),
+                    act: "limit".to_owned(),
+                    source: missing.into(),
+                })?;
+            }
+            return Ok(if matches!(self.hold, Hold::Namespace) { Holding::Namespace } else { Holding::Mark });
+        };
+        let made = groups.unit((&unit.host, &to_group(&host.limits)), (&unit.name, &to_group(&unit.limits)));
+        match made {
+            Ok(group) => Ok(Holding::Group(group)),
+            Err(NoGroup::Ledger(source)) => Err(Fault::Note { unit: unit.name.clone(), source }),
+            Err(NoGroup::Group(source)) => Err(Fault::Unit {
+                unit: unit.name.clone(),
+                act: "make a control group for".to_owned(),
+                source: source.into(),
+            }),
+        }
+    }
+
+    /// The words before every command of a unit.
+    pub(crate) fn before(&self, unit: &Unit, holding: &Holding) -> Result<Before, Fault> {
+        let host = self.host(unit)?;
+        // Control groups choose the cores where there are some.
+        let wanted = if unit.limits.cpu_set.is_empty() { &host.limits.cpu_set } else { &unit.limits.cpu_set };
+        let cores = if holding.group().is_some() { Vec::new() } else { wanted.clone() };
+        Ok(Before { hold: holding.command(), host: host.on.prefix.clone(), cores, user: unit.user })
+    }
+
+    /// An address that a unit gives, as others reach it: on a host of its own its loopback and "any address" mean
+    /// nothing outside.
+    #[must_use]
+    pub fn seen_from_outside(&self, unit: &Unit, address: SocketAddr) -> SocketAddr {
+        let Some(host) = self.hosts.get(&unit.host) else { return address };
+        let nowhere = address.ip().is_unspecified() || (host.on.own_ports && address.ip().is_loopback());
+        if nowhere { SocketAddr::new(host.on.address, address.port()) } else { address }
+    }
+
+    /// Makes the working folder of a unit that has files, and writes the files; both are noted where they would stay.
+    /// For platforms that run units themselves and whose units see this machine's files.
+    pub fn lay_out(&self, unit: &Unit) -> Result<(), Fault> {
+        self.folders.lay_out(unit)
+    }
+
+    async fn close_all(self) -> Result<(), Fault> {
+        self.units.send_replace(());
+        // One that does not end stays in the ledger; its control group says below that it is busy.
+        let _ = timeout(UNITS_WAIT, self.units.closed()).await;
+        if let Some(groups) = &self.groups {
+            groups.close().await.map_err(|error| Fault::Site {
+                act: "remove the site's control groups".to_owned(),
+                source: match error {
+                    NoGroup::Ledger(error) => error.into(),
+                    NoGroup::Group(error) => error.into(),
+                },
+            })?;
+        }
+        let failed =
+            |error| Fault::Site { act: "remove the site's folders".to_owned(), source: Box::new(error) };
+        self.folders.close().map_err(failed)
+    }
+}
+
+impl Site for Local {
+    fn address(&self, host: &str) -> Option<IpAddr> {
+        self.hosts.get(host).map(|host| host.on.address)
+    }
+
+    fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault> {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| Fault::Site {
+            act: format!("find a free port on host `{host}`"),
+            source,
+        };
+        let Some(known) = self.hosts.get(host) else {
+            return Err(failed("the site has no such host".into()));
+        };
+        if !known.on.own_ports {
+            return ports::free().map_err(|error| failed(error.into()));
+        }
+        let mut all = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut given = all.iter().filter(|(name, _)| name == host).map(|(_, port)| *port).collect();
+        let port = ports::of_host(&mut given, wanted).map_err(|error| failed(error.into()))?;
+        all.insert((host.to_owned(), port));
+        Ok(port)
+    }
+
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        Box::pin(async move {
+            if !self.hosts.contains_key(&unit.host) {
+                let what = format!("host `{}` of unit `{}` is not there", unit.host, unit.name);
+                return Err(Missing { what, hint: "add it to the site".to_owned() });
+            }
+            preflight::of_unit(unit, &self.hold)
+        })
+    }
+
+    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        Box::pin(async move {
+            let process = create::create(self, unit, on_line).await?;
+            Ok(Box::new(process) as Box<dyn Running>)
+        })
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+        Box::pin((*self).close_all())
+    }
+}

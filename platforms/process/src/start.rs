@@ -1,0 +1,125 @@
+//! Starts one command of a unit, with somebody who watches it.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use barograph_platform::{Entry, Fault, Ledger, LedgerError, OnLine, Thing, Unit};
+use tokio::process::{Child, Command};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::command::Before;
+use crate::held::{Held, Holding};
+use crate::lines::{Announced, read_lines};
+use crate::local::Local;
+use crate::proc_fs::{MARK, identify, mark};
+use crate::running::Process;
+use crate::watch::{Last, Watched, watch_process};
+
+/// One command of a unit.
+pub(crate) struct Launch<'a> {
+    pub(crate) unit: &'a Unit,
+    pub(crate) program: &'a Path,
+    pub(crate) args: &'a [String],
+    pub(crate) before: &'a Before,
+    pub(crate) holding: &'a Arc<Holding>,
+    pub(crate) output: Output,
+    pub(crate) last: Last,
+}
+
+/// Where its stdout goes.
+pub(crate) enum Output {
+    /// Line by line to somebody who listens.
+    Lines(OnLine),
+    /// Into the log, with its stderr.
+    Log,
+}
+
+/// A started process and what is still to come from it.
+pub(crate) struct Started {
+    pub(crate) process: Process,
+    pub(crate) lines: Option<Lines>,
+    /// The whole command.
+    pub(crate) words: Vec<OsString>,
+}
+
+/// Its stdout, while it is read.
+pub(crate) struct Lines {
+    pub(crate) announced: oneshot::Receiver<Announced>,
+    pub(crate) reader: JoinHandle<()>,
+}
+
+/// Nothing is awaited in here: from the start of the process on, somebody watches it.
+pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault> {
+    let ledger = &local.ledger;
+    let Launch { unit, program, args, before, holding, output, last } = launch;
+    let name = || unit.name.clone();
+    let log = open_log(unit)?;
+    let note = |source| Fault::Note { unit: name(), source };
+    let failed = |source| Fault::Start { unit: name(), program: program.to_owned(), source };
+    let stdout = match &output {
+        Output::Lines(_) => Stdio::piped(),
+        Output::Log => log.try_clone().map_err(failed)?.into(),
+    };
+    let words = before.words(program, args);
+    let entry = ledger.will(Thing::Process { program: program.to_owned(), id: None }).map_err(note)?;
+    let mark = mark(ledger, entry);
+    let mut child = match spawn(unit, &words, stdout, log, &mark) {
+        Ok(child) => child,
+        Err(source) => {
+            ledger.removed(entry).map_err(note)?;
+            return Err(failed(source));
+        }
+    };
+    let pid = child.id().expect("a process nobody has waited for has a number");
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let held = Arc::new(Held::new(pid, mark, holding.clone()));
+    let (tell, ended) = watch::channel(None);
+    let process = Process::new(unit, held.clone(), ended);
+    let noted = note_created(program, ledger, entry, pid);
+    let watched =
+        Watched { child, stdin, held, last, ledger: ledger.clone(), entry, site: local.units.subscribe() };
+    tokio::spawn(watch_process(watched, tell));
+    // Only now: dropping `process` kills it, and the watcher collects it.
+    noted.map_err(note)?;
+    let lines = match (output, stdout) {
+        (Output::Lines(on_line), Some(stdout)) => {
+            let (announce, announced) = oneshot::channel();
+            Some(Lines { announced, reader: tokio::spawn(read_lines(stdout, on_line, announce)) })
+        }
+        _ => None,
+    };
+    Ok(Started { process, lines, words })
+}
+
+fn open_log(unit: &Unit) -> Result<File, Fault> {
+    OpenOptions::new().append(true).create(true).open(&unit.log).map_err(|source| Fault::OpenLog {
+        unit: unit.name.clone(),
+        path: unit.log.clone(),
+        source,
+    })
+}
+
+fn spawn(unit: &Unit, words: &[OsString], stdout: Stdio, log: File, mark: &str) -> std::io::Result<Child> {
+    Command::new(&words[0])
+        .args(&words[1..])
+        .envs(unit.env.iter().map(|(key, value)| (key, value)))
+        .env(MARK, mark)
+        .current_dir(&unit.workdir)
+        .stdin(Stdio::piped())
+        .stdout(stdout)
+        .stderr(log)
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+}
+
+/// A process that ended within this instant has no start any more; then its entry stays as announced until the
+/// watcher notes its end.
+fn note_created(program: &Path, ledger: &Ledger, entry: Entry, pid: u32) -> Result<(), LedgerError> {
+    let Some(id) = identify(pid) else { return Ok(()) };
+    ledger.done(entry, Thing::Process { program: program.to_owned(), id: Some(id) })
+}

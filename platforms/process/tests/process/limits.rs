@@ -1,0 +1,165 @@
+//! Limits of units and hosts hold, can be changed, and are never silently left out.
+
+use std::time::{Duration, Instant};
+
+use barograph_cgroup::{Meter, Usage};
+use barograph_platform::{Fault, HostSpec, Limits, Readiness, Running, Site, Unit};
+use barograph_platform_process::Local;
+
+use crate::place::{LONG, Place, READY, SERVICE, groups_or_skip, until_async};
+
+const BURN: &str = "while :; do :; done";
+
+fn usage(running: &dyn Running) -> Usage {
+    Meter::open(&running.accounts().cgroups).read()
+}
+
+fn cpu(usage: &Usage) -> Duration {
+    usage.cpu.unwrap().total
+}
+
+/// Cores used while `used` of CPU time passes for what is read.
+async fn cores(read: impl Fn() -> Usage, used: Duration) -> f64 {
+    until_async("it has begun", || cpu(&read()) > Duration::from_millis(50)).await;
+    let (start, before) = (Instant::now(), cpu(&read()));
+    until_async("it uses CPU time", || cpu(&read()) >= before + used).await;
+    (cpu(&read()) - before).as_secs_f64() / start.elapsed().as_secs_f64()
+}
+
+fn cpus(cpus: f64) -> Limits {
+    Limits { cpus: Some(cpus), ..Limits::default() }
+}
+
+#[tokio::test]
+async fn the_cpu_time_of_a_unit_is_limited_and_the_limit_can_be_changed() {
+    if !groups_or_skip() {
+        return;
+    }
+    let mut place = Place::new();
+    let script = format!("{READY} {BURN} & {BURN}");
+    let unit = Unit { limits: cpus(0.3), ..place.unit(&script, SERVICE) };
+    let running = place.start(&unit).await.unwrap();
+    let used = cores(|| usage(&*running), Duration::from_secs(1)).await;
+    // Other work may leave it less, but never more.
+    assert!(used < 0.34, "{used} cores of 0.3");
+    let throttled = usage(&*running).throttling.unwrap();
+    assert!(throttled.throttled * 10 > throttled.periods * 5, "the limit held it back: {throttled:?}");
+    let limiting = running.limiting().unwrap();
+    limiting.limit(&cpus(0.1)).unwrap();
+    let used = cores(|| usage(&*running), Duration::from_millis(300)).await;
+    assert!(used < 0.14, "{used} cores of 0.1");
+    limiting.limit(&Limits::default()).unwrap();
+    let used = cores(|| usage(&*running), Duration::from_secs(1)).await;
+    assert!(used > 0.35, "{used} cores without a limit");
+    let fault = limiting.limit(&cpus(-1.0)).unwrap_err();
+    assert!(fault.to_string().starts_with("limit unit"), "{fault}");
+    running.kill().await.unwrap();
+    limiting.limit(&cpus(0.5)).unwrap();
+    place.close().await;
+}
+
+#[tokio::test]
+async fn the_limits_of_a_host_hold_for_all_its_units_together() {
+    if !groups_or_skip() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = barograph_platform::Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
+    let small = HostSpec { name: "small".to_owned(), limits: cpus(0.4), ..HostSpec::default() };
+    let spec =
+        barograph_platform::SiteSpec { id: "two".to_owned(), hosts: vec![small], ..Default::default() };
+    let site = Local::open(&spec, &ledger);
+    assert!(site.host_accounts("small").cgroups.is_empty());
+    let unit = |name: &str| Unit {
+        name: name.to_owned(),
+        host: "small".to_owned(),
+        args: vec!["-c".to_owned(), format!("{READY} {BURN}")],
+        log: dir.path().join(name),
+        ..Unit::new("", "/bin/sh".into(), SERVICE)
+    };
+    let first = site.create(&unit("one"), barograph_platform::ignore_lines()).await.unwrap();
+    let second = site.create(&unit("two"), barograph_platform::ignore_lines()).await.unwrap();
+    let host = Meter::open(&site.host_accounts("small").cgroups);
+    let used = cores(|| host.read(), Duration::from_secs(1)).await;
+    assert!(used < 0.45, "{used} cores of 0.4");
+    assert!(cpu(&usage(&*first)) + cpu(&usage(&*second)) <= cpu(&host.read()));
+    drop((first, second));
+    Box::new(site).close().await.unwrap();
+    assert_eq!(ledger.left(), []);
+}
+
+#[tokio::test]
+async fn a_unit_that_wants_more_memory_than_it_may_is_killed() {
+    if !groups_or_skip() {
+        return;
+    }
+    let place = Place::new();
+    let limits = Limits { memory_bytes: Some(48 << 20), ..Limits::default() };
+    // `tail` keeps all it has read until it sees a line end, and there is none.
+    let hog = "head -c 300000000 /dev/zero | tail -n 1 > /dev/null";
+    let job = Readiness::Exit { timeout: LONG };
+    let unit = Unit { limits: limits.clone(), ..place.unit(hog, job.clone()) };
+    let fault = place.start(&unit).await.err().unwrap();
+    assert!(matches!(fault, Fault::EndedEarly { .. }), "{fault}");
+    assert!(
+        place.start(&Unit { limits: Limits::default(), ..unit }).await.is_ok(),
+        "without the limit it is done"
+    );
+    let script =
+        format!("{READY} read -r word; head -c 300000000 /dev/zero | tail -n 1 > /dev/null; exec cat");
+    let running = place.start(&Unit { limits, ..place.unit(&script, SERVICE) }).await.unwrap();
+    let memory = usage(&*running).memory.unwrap();
+    assert!(memory.current.unwrap() <= 48 << 20 && memory.out_of_memory_kills == Some(0), "{memory:?}");
+}
+
+async fn allowed(place: &Place, limits: Limits) -> String {
+    let script = format!("grep Cpus_allowed_list /proc/self/status > allowed; {READY} exec cat");
+    let running = place.start(&Unit { limits, ..place.unit(&script, SERVICE) }).await.unwrap();
+    let text = std::fs::read_to_string(place.path("allowed")).unwrap();
+    running.kill().await.unwrap();
+    text.trim_start_matches("Cpus_allowed_list:").trim().to_owned()
+}
+
+#[tokio::test]
+async fn cores_are_chosen_with_and_without_control_groups() {
+    let one = || Limits { cpu_set: vec![0], ..Limits::default() };
+    for hold in crate::place::HOLDS {
+        let place = Place::holding(hold);
+        assert_eq!(allowed(&place, one()).await, "0", "{hold}");
+    }
+    let host = HostSpec { name: "h".to_owned(), limits: one(), ..HostSpec::default() };
+    for hold in crate::place::HOLDS {
+        let place = Place::with(|spec, _| {
+            spec.hosts.push(host.clone());
+            spec.options.push(("hold".to_owned(), hold.to_owned()));
+        });
+        let script = format!("grep Cpus_allowed_list /proc/self/status > allowed; {READY} exec cat");
+        let unit = Unit { host: "h".to_owned(), ..place.unit(&script, SERVICE) };
+        place.start(&unit).await.unwrap().kill().await.unwrap();
+        let text = std::fs::read_to_string(place.path("allowed")).unwrap();
+        assert!(text.trim().ends_with("\t0"), "{hold}: {text:?}");
+    }
+}
+
+#[tokio::test]
+async fn limits_that_cannot_be_set_are_missing_and_refused() {
+    let place = Place::holding("mark");
+    for limits in [cpus(1.0), Limits { memory_bytes: Some(1 << 30), ..Limits::default() }] {
+        let unit = Unit { limits: limits.clone(), ..place.unit("exec cat", SERVICE) };
+        let missing = place.site().preflight(&unit).await.unwrap_err();
+        assert!(missing.what.contains("cannot be limited"), "{missing}");
+        let fault = place.start(&unit).await.err().unwrap();
+        assert!(fault.to_string().starts_with("limit unit"), "{fault}");
+        let mut spec = place.spec.clone();
+        spec.hosts.push(HostSpec { name: "h".to_owned(), limits, ..HostSpec::default() });
+        assert_eq!(Local::look(&spec).unwrap_err().len(), 1);
+    }
+    assert!(place.create(&format!("{READY} exec cat"), SERVICE).await.unwrap().limiting().is_none());
+    // The kernel has no such core.
+    if groups_or_skip() {
+        let place = Place::new();
+        let limits = Limits { cpu_set: vec![100_000], ..Limits::default() };
+        let fault = place.start(&Unit { limits, ..place.unit("exec cat", SERVICE) }).await.err().unwrap();
+        assert!(fault.to_string().starts_with("make a control group for unit"), "{fault}");
+    }
+}

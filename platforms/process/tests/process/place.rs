@@ -1,0 +1,199 @@
+//! A folder with a ledger and a site, and what tests look at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use barograph_cgroup::Hierarchies;
+use barograph_platform::{
+    Fault, HostSpec, Ledger, OnLine, Platform, Readiness, Running, Site, SiteSpec, Swept, Unit, ignore_lines,
+};
+use barograph_platform_process::{Local, ProcessPlatform};
+use tempfile::TempDir;
+
+pub(crate) const READY: &str = r#"echo '{"ready":true,"address":"127.0.0.1:4321"}'; "#;
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const SERVICE: Readiness = Readiness::StdoutLine { timeout: LONG };
+
+/// All ways of holding a unit together that this machine has.
+pub(crate) const HOLDS: [&str; 3] = ["control-group", "namespace", "mark"];
+
+/// A site on this machine, in a temporary folder. Fields are dropped in this order: the site before its folder.
+pub(crate) struct Place {
+    pub(crate) site: Option<Box<dyn Site>>,
+    pub(crate) ledger: Ledger,
+    pub(crate) spec: SiteSpec,
+    pub(crate) dir: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self::with(|_, _| {})
+    }
+
+    pub(crate) fn holding(hold: &str) -> Self {
+        Self::with(|spec, _| spec.options.push(("hold".to_owned(), hold.to_owned())))
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut SiteSpec, &Path)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
+        let mut spec = SiteSpec { id: "test".to_owned(), ..SiteSpec::default() };
+        change(&mut spec, dir.path());
+        let site = Local::open(&spec, &ledger).with_folder().unwrap();
+        Place { site: Some(Box::new(site)), ledger, spec, dir }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn site(&self) -> &dyn Site {
+        &**self.site.as_ref().unwrap()
+    }
+
+    pub(crate) fn unit(&self, script: &str, ready: Readiness) -> Unit {
+        Unit {
+            args: vec!["-c".to_owned(), script.to_owned()],
+            env: vec![("COLOUR".to_owned(), "green".to_owned())],
+            workdir: self.dir.path().to_owned(),
+            log: self.path("app.log"),
+            ..Unit::new("app", "/bin/sh".into(), ready)
+        }
+    }
+
+    pub(crate) async fn create(&self, script: &str, ready: Readiness) -> Result<Box<dyn Running>, Fault> {
+        self.start(&self.unit(script, ready)).await
+    }
+
+    pub(crate) async fn start(&self, unit: &Unit) -> Result<Box<dyn Running>, Fault> {
+        self.site().create(unit, ignore_lines()).await
+    }
+
+    pub(crate) async fn sweep(&self) -> Swept {
+        ProcessPlatform.sweep(&self.ledger).await.unwrap()
+    }
+
+    /// Closes the site and expects that nothing is left.
+    pub(crate) async fn close(&mut self) {
+        self.site.take().unwrap().close().await.unwrap();
+        assert_eq!(self.ledger.left(), []);
+    }
+
+    /// What the ledger still names of processes and folders; the groups of a site go when it is closed.
+    pub(crate) fn left(&self) -> Vec<barograph_platform::Thing> {
+        let group =
+            |thing: &barograph_platform::Thing| matches!(thing, barograph_platform::Thing::Cgroup { .. });
+        self.ledger.left().into_iter().map(|left| left.thing).filter(|thing| !group(thing)).collect()
+    }
+}
+
+pub(crate) fn host(name: &str) -> HostSpec {
+    HostSpec { name: name.to_owned(), ..HostSpec::default() }
+}
+
+/// Whether control groups can be used here; else the reason is printed.
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+pub(crate) fn groups_or_skip() -> bool {
+    let found = Hierarchies::find();
+    if let Err(why) = &found {
+        println!("skipped: {why}");
+    }
+    found.is_ok()
+}
+
+/// The first of these programs that is installed; else what is missing is printed.
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+pub(crate) fn program_or_skip(places: &[&str], hint: &str) -> Option<PathBuf> {
+    let found = places.iter().map(PathBuf::from).find(|place| place.is_file());
+    if found.is_none() {
+        println!("skipped: none of {places:?} on this machine ({hint})");
+    }
+    found
+}
+
+/// Programs of PostgreSQL, of the version that is installed.
+pub(crate) fn postgres_or_skip(name: &str) -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let places: Vec<String> =
+        versions.map(|v| v.path().join("bin").join(name).display().to_string()).collect();
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    program_or_skip(&places, "apt-get install -y postgresql")
+}
+
+pub(crate) fn collector() -> (OnLine, Arc<Mutex<Vec<String>>>) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let keep = lines.clone();
+    (Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned())), lines)
+}
+
+/// Looks again and again until `condition` holds; fails after a while.
+pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < LONG, "waited too long for: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// The same where tasks have to go on meanwhile.
+pub(crate) async fn until_async(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < LONG, "waited too long for: {what}");
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(crate) fn state(pid: u32) -> Option<char> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    text.rsplit_once(") ")?.1.chars().next()
+}
+
+pub(crate) fn lives(pid: u32) -> bool {
+    state(pid).is_some_and(|s| s != 'Z' && s != 'X')
+}
+
+pub(crate) fn start_ticks(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    text.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap()
+}
+
+/// The children that the first thread of a process started.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    text.split_whitespace().map(|number| number.parse().unwrap()).collect()
+}
+
+/// The CPU time of a process and its collected children, in ticks.
+pub(crate) fn ticks(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    text.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(4).map(|n| n.parse::<u64>().unwrap()).sum()
+}
+
+/// All living processes but this one whose command line or environment names `what`, with their command line.
+pub(crate) fn processes_naming(what: &Path) -> Vec<String> {
+    let what = what.as_os_str().as_encoded_bytes();
+    let names = |bytes: &[u8]| bytes.windows(what.len()).any(|part| part == what);
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut found = Vec::new();
+    for pid in pids.filter(|&pid| pid != std::process::id() && lives(pid)) {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if names(&line) || names(&environ) {
+            found.push(format!("{pid}: {}", String::from_utf8_lossy(&line).replace('\0', " ")));
+        }
+    }
+    found
+}
+
+/// All control groups of the process `pid`, in all trees, by the name that its sites give them.
+pub(crate) fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let Ok(hierarchies) = Hierarchies::find() else { return Vec::new() };
+    let ours = format!(".{pid}-");
+    let bases =
+        hierarchies.list().iter().flat_map(|tree| fs::read_dir(&tree.base).into_iter().flatten().flatten());
+    bases.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains(&ours)).collect()
+}

@@ -1,0 +1,101 @@
+//! Whether KVM can be used: it is tried, for on some machines it opens and its guests stand still.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use barograph_platform::{Fault, HERE, Readiness, Running, Site, Unit, ignore_lines};
+use tokio::time::sleep;
+
+use crate::cache::Cache;
+use crate::clock::now;
+use crate::emulator::QEMU;
+use crate::initramfs::{HELLO, of_trial};
+use crate::kernel::Kernel;
+use crate::settings::{Accel, program};
+use crate::work::{Work, blocking, failed};
+
+/// With KVM a kernel speaks within a second or two.
+const TRIAL_LIMIT: Duration = Duration::from_secs(8);
+
+/// How often the console of the trial is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+const DEVICE: &str = "/dev/kvm";
+
+/// Whether the device is there and lets itself be opened; no more than that.
+pub(crate) fn kvm_opens() -> bool {
+    fs::OpenOptions::new().read(true).write(true).open(DEVICE).is_ok()
+}
+
+/// The name under which the cache knows what a trial said: another kernel may do better.
+fn known_as() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(format!("kvm-{}", boot.trim()))
+}
+
+/// What a trial since the start of this machine said, if there was one.
+pub(crate) fn known(cache: &Path) -> Option<Accel> {
+    match fs::read_to_string(cache.join(known_as()?)).ok()?.as_str() {
+        "kvm" => Some(Accel::Kvm),
+        "tcg" => Some(Accel::Tcg),
+        _ => None,
+    }
+}
+
+/// The quickest that works.
+pub(crate) async fn choose(cache: &Cache, work: &Work, kernel: &Kernel) -> Result<Accel, Fault> {
+    if let Some(accel) = known(cache.folder()) {
+        return Ok(accel);
+    }
+    if !kvm_opens() {
+        return Ok(Accel::Tcg);
+    }
+    let accel = if speaks(work, kernel).await? { Accel::Kvm } else { Accel::Tcg };
+    if let Some(name) = known_as() {
+        let act = "keep what the trial of KVM said";
+        let building = cache.build("trial")?;
+        let made = building.path().join("says");
+        fs::write(&made, accel.name()).map_err(|error| failed(act, error))?;
+        building.finish(&made, &name)?;
+        // That of an earlier start of the machine is a file of three bytes.
+        let _ = cache.refresh("kvm-", &name);
+    }
+    Ok(accel)
+}
+
+/// Boots a guest that only says hello.
+async fn speaks(work: &Work, kernel: &Kernel) -> Result<bool, Fault> {
+    let (archive, console) = (work.folder.join("trial.cpio"), work.folder.join("trial.console"));
+    let (own, to) = (kernel.clone(), archive.clone());
+    blocking("write the archive of the trial of KVM", move || fs::write(to, of_trial(&own)?)).await?;
+    let mut unit = Unit::new("vm-trial", program(QEMU), Readiness::Runs);
+    unit.host = HERE.to_owned();
+    unit.log = work.folder.join("trial.log");
+    let words =
+        "-nodefaults -no-user-config -no-reboot -display none -machine q35 -accel kvm -cpu host -m 256M";
+    unit.args = words.split(' ').map(str::to_owned).collect();
+    unit.args.extend(["-kernel".to_owned(), kernel.image.display().to_string()]);
+    unit.args.extend(["-initrd".to_owned(), archive.display().to_string()]);
+    unit.args.extend(["-append", "console=ttyS0 quiet panic=-1"].map(str::to_owned));
+    unit.args.extend(["-serial".to_owned(), format!("file:{}", console.display())]);
+    let running = work.here.create(&unit, ignore_lines()).await?;
+    let spoke = listen(&console, running.as_ref()).await;
+    running.kill().await?;
+    Ok(spoke)
+}
+
+async fn listen(console: &Path, running: &dyn Running) -> bool {
+    let deadline = now() + TRIAL_LIMIT;
+    let heard = || fs::read(console).is_ok_and(|text| String::from_utf8_lossy(&text).contains(HELLO));
+    while now() < deadline {
+        if heard() {
+            return true;
+        }
+        if tokio::time::timeout(LOOK_EVERY, running.wait_exit()).await.is_ok() {
+            return heard();
+        }
+        sleep(LOOK_EVERY).await;
+    }
+    false
+}

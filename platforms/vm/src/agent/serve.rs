@@ -1,0 +1,119 @@
+//! Answers the requests of the host process, each in a task of its own.
+
+use std::fs::{self, File};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use barograph_platform::{Fault, HERE, Ledger, Missing, Site, SiteSpec};
+use barograph_platform_process::{HostOn, Local};
+use rustix::time::{ClockId, Timespec, clock_settime};
+
+use super::speak::{Voice, speak};
+use super::units::Units;
+use super::{AgentError, log_folder};
+use crate::clock::now_nanos;
+use crate::wire::{Ask, GuestSample, Message, Refused, Reply, Request};
+use crate::work::failed;
+
+/// The guest's own ledger. It goes with the guest's memory.
+const LEDGER: &str = "/run/barograph-ledger";
+
+/// Files below `/proc` that say what a machine does.
+const COUNTERS: &[&str] = &[
+    "stat",
+    "meminfo",
+    "vmstat",
+    "loadavg",
+    "uptime",
+    "diskstats",
+    "net/dev",
+    "net/snmp",
+    "net/netstat",
+    "pressure/cpu",
+    "pressure/io",
+    "pressure/memory",
+];
+
+/// Serves until it is told to leave.
+pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File) -> Result<(), AgentError> {
+    let logs = log_folder(&site);
+    fs::create_dir_all(&logs).map_err(|error| AgentError::Begin("make the folder of logs", error))?;
+    let ledger = Ledger::open(LEDGER)?;
+    let on = HostOn { address, prefix: Vec::new(), own_ports: true };
+    let local = Arc::new(Local::open(&site, &ledger).with_host(HERE, on));
+    let (mut requests, voice) = speak(from, to)?;
+    let units = Arc::new(Units::new(local.clone(), voice.clone(), logs));
+    voice.say(&Message::Hello { up: uptime() }, &[]);
+    while let Some(Request { id, ask }) = requests.recv().await {
+        if matches!(ask, Ask::Leave) {
+            units.end_all().await;
+            rustix::fs::sync();
+            voice.say(&Message::Answer { id, answer: Ok(Reply::Done) }, &[]);
+            break;
+        }
+        let (units, voice, local) = (units.clone(), voice.clone(), local.clone());
+        tokio::spawn(async move {
+            let answer = answer(ask, &units, &local).await;
+            let answer = answer.map_err(|fault| Refused::from(&fault));
+            say_blocking(&voice, Message::Answer { id, answer }).await;
+        });
+    }
+    Ok(())
+}
+
+/// Waiting for the port must not keep a thread of the runtime.
+pub(super) async fn say_blocking(voice: &Voice, message: Message) {
+    let voice = voice.clone();
+    // Fails only when the runtime ends, and with it everything.
+    let _ = tokio::task::spawn_blocking(move || voice.say(&message, &[])).await;
+}
+
+async fn answer(ask: Ask, units: &Arc<Units>, local: &Local) -> Result<Reply, Fault> {
+    match ask {
+        Ask::Preflight(mut unit) => {
+            unit.log = units.log_of(&unit.name);
+            Ok(match local.preflight(&unit).await {
+                Ok(facts) => Reply::Facts(facts),
+                Err(Missing { what, hint }) => Reply::Missing { what, hint },
+            })
+        }
+        Ask::Create { unit, what } => units.create(unit, what).await,
+        Ask::Stop { unit, grace } => units.stop(unit, grace).await,
+        Ask::Kill { unit } => units.kill(unit).await,
+        Ask::Pause { unit } => units.pause(unit, true),
+        Ask::Resume { unit } => units.pause(unit, false),
+        Ask::Limit { unit, limits } => units.limit(unit, &limits),
+        Ask::Ping => Ok(Reply::Clock(now_nanos())),
+        Ask::MoveClock(nanos) => move_clock(nanos),
+        Ask::Sample => Ok(Reply::Sample(sample())),
+        Ask::Sync => {
+            let synced = tokio::task::spawn_blocking(rustix::fs::sync).await;
+            synced.map_err(|error| failed("write to the disk", error))?;
+            Ok(Reply::Done)
+        }
+        // Taken care of before it gets here.
+        Ask::Leave => Ok(Reply::Done),
+    }
+}
+
+fn move_clock(nanos: i64) -> Result<Reply, Fault> {
+    let to = now_nanos().saturating_add(nanos).max(0);
+    let time = Timespec { tv_sec: to / 1_000_000_000, tv_nsec: to % 1_000_000_000 };
+    clock_settime(ClockId::Realtime, time).map_err(|error| failed("set the guest's clock", error))?;
+    Ok(Reply::Done)
+}
+
+fn sample() -> GuestSample {
+    let read = |name: &&str| {
+        let text = fs::read_to_string(format!("/proc/{name}")).ok()?;
+        Some(((*name).to_owned(), text))
+    };
+    GuestSample { at_nanos: now_nanos(), files: COUNTERS.iter().filter_map(read).collect() }
+}
+
+fn uptime() -> Duration {
+    let text = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds = text.split_ascii_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+    Duration::try_from_secs_f64(seconds.unwrap_or(0.0)).unwrap_or_default()
+}

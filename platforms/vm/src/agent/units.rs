@@ -1,0 +1,191 @@
+//! The units of this guest, by the numbers the host process gave them.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use barograph_platform::{Fault, Limits, Running, Site, Unit};
+use barograph_platform_process::Local;
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+
+use super::speak::Voice;
+use crate::wire::{End, Message, Reply};
+use crate::work::failed;
+
+/// How often a log is looked at for more.
+const LOG_EVERY: Duration = Duration::from_millis(500);
+
+/// So much of a log goes into one message.
+const LOG_PIECE: u64 = 256 << 10;
+
+/// What is known of a unit.
+enum Known {
+    /// It is being created, by this task.
+    Coming(AbortHandle),
+    Running(Arc<dyn Running>),
+}
+
+pub(super) struct Units {
+    local: Arc<Local>,
+    voice: Voice,
+    logs: PathBuf,
+    known: Mutex<HashMap<u64, Known>>,
+}
+
+/// The part of a log that was sent.
+struct SentLog {
+    unit: u64,
+    file: File,
+    voice: Voice,
+}
+
+impl Units {
+    pub(super) fn new(local: Arc<Local>, voice: Voice, logs: PathBuf) -> Units {
+        Units { local, voice, logs, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<u64, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a unit's log lies in the guest.
+    pub(super) fn log_of(&self, name: &str) -> PathBuf {
+        self.logs.join(name.replace('/', "-"))
+    }
+
+    /// Creates a unit, and follows it to its end.
+    pub(super) async fn create(self: &Arc<Self>, number: u64, mut unit: Unit) -> Result<Reply, Fault> {
+        let act = || format!("create unit `{}`", unit.name);
+        let log = self.log_of(&format!("{number}-{}", unit.name));
+        let sent = SentLog::begin(number, &log, &self.voice).map_err(|error| failed(act(), error))?;
+        unit.log = log;
+        let (local, voice) = (self.local.clone(), self.voice.clone());
+        let say_line =
+            move |text: &str| voice.say(&Message::Line { unit: number, text: text.to_owned() }, &[]);
+        let task = tokio::spawn(async move { local.create(&unit, Arc::new(say_line)).await });
+        self.known().insert(number, Known::Coming(task.abort_handle()));
+        let mut following = tokio::spawn(sent.follow());
+        let created = match task.await {
+            Ok(created) => created,
+            Err(_) => Err(failed("create a unit", "it was killed before it was ready")),
+        };
+        let running: Arc<dyn Running> = match created {
+            Ok(running) => Arc::from(running),
+            Err(fault) => {
+                self.known().remove(&number);
+                finish(&mut following, number, End::Unknown("it was not created".to_owned()), &self.voice)
+                    .await;
+                return Err(fault);
+            }
+        };
+        let address = running.address();
+        self.known().insert(number, Known::Running(running.clone()));
+        let units = self.clone();
+        tokio::spawn(async move {
+            let end = End::from(running.wait_exit().await);
+            units.known().remove(&number);
+            finish(&mut following, number, end, &units.voice).await;
+        });
+        Ok(Reply::Created { address })
+    }
+
+    fn running(&self, number: u64) -> Option<Arc<dyn Running>> {
+        match self.known().get(&number) {
+            Some(Known::Running(running)) => Some(running.clone()),
+            _ => None,
+        }
+    }
+
+    /// A unit that has ended is fine.
+    pub(super) async fn stop(&self, number: u64, grace: Duration) -> Result<Reply, Fault> {
+        match self.running(number) {
+            Some(running) => Ok(Reply::Ended(running.stop(grace).await?.into())),
+            None => Ok(Reply::Done),
+        }
+    }
+
+    /// Kills it, or gives up creating it.
+    pub(super) async fn kill(&self, number: u64) -> Result<Reply, Fault> {
+        if let Some(Known::Coming(task)) = self.known().get(&number) {
+            task.abort();
+            return Ok(Reply::Done);
+        }
+        match self.running(number) {
+            Some(running) => Ok(Reply::Ended(running.kill().await?.into())),
+            None => Ok(Reply::Done),
+        }
+    }
+
+    /// Holds it, or lets it go on.
+    pub(super) fn pause(&self, number: u64, held: bool) -> Result<Reply, Fault> {
+        if let Some(running) = self.running(number)
+            && let Some(pausing) = running.pausing()
+        {
+            if held { pausing.pause()? } else { pausing.resume()? }
+        }
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn limit(&self, number: u64, limits: &Limits) -> Result<Reply, Fault> {
+        let Some(running) = self.running(number) else { return Ok(Reply::Done) };
+        match running.limiting() {
+            Some(limiting) => limiting.limit(limits).map(|()| Reply::Done),
+            None => Err(failed("limit a unit", "the guest has no control groups")),
+        }
+    }
+
+    /// Kills everything.
+    pub(super) async fn end_all(&self) {
+        let numbers: Vec<u64> = self.known().keys().copied().collect();
+        for number in numbers {
+            // The guest goes off next.
+            let _ = self.kill(number).await;
+        }
+    }
+}
+
+/// Sends the rest of the log, and the end behind it.
+async fn finish(following: &mut tokio::task::JoinHandle<()>, unit: u64, end: End, voice: &Voice) {
+    following.abort();
+    // The log lies open in the task: it comes back with it or not at all.
+    let _ = following.await;
+    let voice = voice.clone();
+    let _ = tokio::task::spawn_blocking(move || voice.say(&Message::Ended { unit, end }, &[])).await;
+}
+
+impl SentLog {
+    fn begin(unit: u64, path: &Path, voice: &Voice) -> io::Result<SentLog> {
+        File::options().append(true).create(true).open(path)?;
+        Ok(SentLog { unit, file: File::open(path)?, voice: voice.clone() })
+    }
+
+    /// Sends what comes, until it is dropped.
+    async fn follow(mut self) {
+        loop {
+            sleep(LOG_EVERY).await;
+            self.send_more();
+        }
+    }
+
+    /// Sends what has been written since. A log that cannot be read any more is at its end.
+    fn send_more(&mut self) {
+        let mut piece = Vec::new();
+        while let Ok(count) = (&mut self.file).take(LOG_PIECE).read_to_end(&mut piece) {
+            if count == 0 {
+                break;
+            }
+            self.voice.say(&Message::Log { unit: self.unit }, &piece);
+            piece.clear();
+        }
+    }
+}
+
+impl Drop for SentLog {
+    fn drop(&mut self) {
+        self.send_more();
+    }
+}

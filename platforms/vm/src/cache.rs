@@ -1,0 +1,185 @@
+//! What is kept from run to run: made beside, then moved to its name, so that a name always means a whole thing.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_platform::{Entry, Fault, Ledger};
+use tokio::time::sleep;
+
+use crate::clock::{now, time_of_day};
+use crate::work::failed;
+
+/// Another run may be making the image of a large machine.
+const LOCK_WAIT: Duration = Duration::from_secs(600);
+
+/// Images change with the machine's programs and with what sites share: an old one is of no use for long.
+const KEPT: Duration = Duration::from_secs(900);
+
+/// How often a busy cache is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The cache while nobody else changes it.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    folder: PathBuf,
+    ledger: Ledger,
+    _lock: File,
+}
+
+/// A folder that goes when it is dropped. A killed run's is swept.
+#[derive(Debug)]
+pub(crate) struct Noted {
+    path: PathBuf,
+    ledger: Ledger,
+    entry: Entry,
+}
+
+/// Where something is being made.
+#[derive(Debug)]
+pub(crate) struct Building<'a> {
+    cache: &'a Cache,
+    folder: Noted,
+}
+
+impl Cache {
+    /// Opens the cache, and waits while another run changes it.
+    pub(crate) async fn open(folder: &Path, ledger: &Ledger) -> Result<Cache, Fault> {
+        let act = || format!("use the cache `{}`", folder.display());
+        std::fs::create_dir_all(folder).map_err(|error| failed(act(), error))?;
+        let file = File::options().create(true).append(true).open(folder.join("lock"));
+        let file = file.map_err(|error| failed(act(), error))?;
+        let deadline = now() + LOCK_WAIT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => {
+                    return Ok(Cache { folder: folder.to_owned(), ledger: ledger.clone(), _lock: file });
+                }
+                Err(TryLockError::WouldBlock) if now() < deadline => sleep(LOOK_EVERY).await,
+                Err(TryLockError::WouldBlock) => {
+                    return Err(failed(act(), io::Error::from(io::ErrorKind::TimedOut)));
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(act(), error)),
+            }
+        }
+    }
+
+    /// Where a thing of this name is, or would be.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Begins to make something.
+    pub(crate) fn build(&self, what: &str) -> Result<Building<'_>, Fault> {
+        let folder = self.note(&format!("making-{what}-{}", std::process::id()))?;
+        Ok(Building { cache: self, folder })
+    }
+
+    /// A folder for second names of what a site uses, so that it stays although it is forgotten here.
+    pub(crate) fn uses(&self, site: &str) -> Result<Noted, Fault> {
+        self.note(&format!("used-by-{site}-{}", std::process::id()))
+    }
+
+    fn note(&self, name: &str) -> Result<Noted, Fault> {
+        Noted::make(self.folder.join(name), &self.ledger)
+    }
+
+    /// Says that a thing is in use, and removes those of the same kind that have not been for long.
+    pub(crate) fn refresh(&self, prefix: &str, name: &str) -> io::Result<()> {
+        File::open(self.path(name))?.set_modified(time_of_day())?;
+        for item in std::fs::read_dir(&self.folder)? {
+            let item = item?;
+            let is_old = item.metadata()?.modified()?.elapsed().is_ok_and(|age| age > KEPT);
+            if is_old && item.file_name().to_string_lossy().starts_with(prefix) {
+                // A guest that has it open keeps it.
+                std::fs::remove_file(item.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Noted {
+    /// Makes it.
+    pub(crate) fn make(path: PathBuf, ledger: &Ledger) -> Result<Noted, Fault> {
+        let act = || format!("make folder `{}`", path.display());
+        let entry = ledger.make_directory(&path).map_err(|error| failed(act(), error))?;
+        Ok(Noted { path, ledger: ledger.clone(), entry })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A second name for a file of the cache.
+    pub(crate) fn link(&self, file: &Path) -> Result<PathBuf, Fault> {
+        let act = || format!("give `{}` a second name", file.display());
+        let name =
+            file.file_name().ok_or_else(|| failed(act(), io::Error::from(io::ErrorKind::InvalidInput)))?;
+        let to = self.path.join(name);
+        std::fs::hard_link(file, &to).map_err(|error| failed(act(), error))?;
+        Ok(to)
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        // What stays is named by the ledger, and swept.
+        let _ = self.ledger.remove_directory(self.entry);
+    }
+}
+
+impl Building<'_> {
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// Gives what was made its name, and removes the folder it was made in.
+    pub(crate) fn finish(self, made: &Path, name: &str) -> Result<PathBuf, Fault> {
+        let to = self.cache.path(name);
+        std::fs::rename(made, &to)
+            .map_err(|error| failed(format!("keep `{}` in the cache", to.display()), error))?;
+        Ok(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[tokio::test]
+    async fn what_is_made_gets_its_name_at_the_end_and_nothing_else_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path().join("ledger")).unwrap();
+        let cache = Cache::open(&folder.path().join("cache"), &ledger).await.unwrap();
+        let building = cache.build("x").unwrap();
+        let (made, beside) = (building.path().join("a"), building.path().to_owned());
+        std::fs::write(&made, "1").unwrap();
+        assert_eq!(ledger.left().len(), 1);
+        let kept = building.finish(&made, "x-1").unwrap();
+        assert_eq!(std::fs::read_to_string(kept).unwrap(), "1");
+        assert!(!beside.exists() && ledger.left().is_empty());
+        drop(cache.build("y").unwrap());
+        assert!(ledger.left().is_empty());
+        let uses = cache.uses("s").unwrap();
+        let second = uses.link(&cache.path("x-1")).unwrap();
+        std::fs::write(cache.path("x-2"), "2").unwrap();
+        cache.refresh("x-", "x-2").unwrap();
+        assert!(cache.path("x-1").exists(), "it was used not long ago");
+        let long_ago = SystemTime::now() - KEPT * 2;
+        File::open(cache.path("x-1")).unwrap().set_modified(long_ago).unwrap();
+        cache.refresh("x-", "x-2").unwrap();
+        assert!(!cache.path("x-1").exists() && cache.path("x-2").exists());
+        assert_eq!(std::fs::read_to_string(&second).unwrap(), "1", "who uses it has it still");
+        drop(uses);
+        assert!(!second.exists() && ledger.left().is_empty());
+    }
+}

@@ -1,0 +1,267 @@
+//! One QEMU process: its command line, its start, its end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_platform::{
+    Fault, HERE, HostSpec, Limits, OnLine, Readiness, Running, Site, Unit, ignore_lines,
+};
+use barograph_switch::{Tap, enter};
+use serde_json::json;
+use tokio::net::UnixStream;
+use tokio::time::{Instant, sleep};
+
+use crate::clock::now;
+use crate::qmp::Qmp;
+use crate::settings::{Accel, memory_mib, processors, program};
+use crate::wire::PORT_NAME;
+use crate::work::{Work, failed};
+
+/// The program.
+pub(crate) const QEMU: &str = "qemu-system-x86_64";
+
+/// From its start to an open socket QEMU takes a tenth of a second, and more on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// How often a socket that is not there yet is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A QEMU that was told to end.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// Lines shown of what a guest or its QEMU said.
+const SHOWN_LINES: usize = 15;
+
+/// The kernel says nothing while it boots well, and tries nothing that a virtual machine does not have.
+const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off audit=0 nowatchdog \
+    random.trust_cpu=on edd=off raid=noautodetect rcupdate.rcu_expedited=1 cryptomgr.notests net.ifnames=0 \
+    8250.nr_uarts=1 no_timer_check tsc=reliable i8042.noaux";
+
+/// What a guest is made of. The same for every QEMU it runs in.
+#[derive(Clone, Debug)]
+pub(crate) struct Hardware {
+    pub(crate) host: HostSpec,
+    pub(crate) accel: Accel,
+    pub(crate) kernel: PathBuf,
+    pub(crate) archive: PathBuf,
+    /// Images it reads, in the order of its devices.
+    pub(crate) images: Vec<PathBuf>,
+    pub(crate) disk: Disk,
+    /// Tags and sockets of folders it shares with this machine.
+    pub(crate) folders: Vec<(String, PathBuf)>,
+}
+
+/// The disk a guest writes to: its file, and QEMU's name for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(crate) path: PathBuf,
+    pub(crate) node: String,
+}
+
+/// A running QEMU.
+pub(crate) struct Emulator {
+    pub(crate) running: Box<dyn Running>,
+    pub(crate) qmp: Qmp,
+    pub(crate) tap: Tap,
+    console: PathBuf,
+    log: PathBuf,
+}
+
+/// How a QEMU begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// It boots.
+    Boot,
+    /// It waits for a guest from another QEMU.
+    Incoming,
+}
+
+impl Emulator {
+    /// Starts a QEMU, with the socket of its agent's port. `tag` tells it from others of the site.
+    pub(crate) async fn start(
+        work: &Work,
+        hardware: &Hardware,
+        (tap, begin): (Tap, Begin),
+        tag: &str,
+    ) -> Result<(Emulator, UnixStream), Fault> {
+        let place = |end: &str| work.folder.join(format!("{tag}.{end}"));
+        let (qmp, port, console, log) = (place("qmp"), place("port"), place("console"), place("qemu.log"));
+        let mut words = enter(&tap.namespace);
+        words.push(program(QEMU).to_string_lossy().into_owned());
+        words.extend(arguments(hardware, &tap, (&qmp, &port, &console)));
+        if begin == Begin::Incoming {
+            words.extend(["-incoming", "defer"].map(str::to_owned));
+        }
+        let mut unit = Unit::new(&format!("vm-{tag}"), PathBuf::from(words.remove(0)), Readiness::Runs);
+        unit.host = HERE.to_owned();
+        unit.args = words;
+        unit.log = log.clone();
+        // Whole processors are given by their number, and the memory is that of the guest: QEMU needs more for itself.
+        let part = hardware.host.limits.cpus.filter(|cpus| cpus.fract() != 0.0);
+        unit.limits = Limits { cpus: part, memory_bytes: None, ..hardware.host.limits.clone() };
+        let quiet: OnLine = ignore_lines();
+        let running = work.here.create(&unit, quiet).await?;
+        let deadline = now() + START_LIMIT;
+        let connected = async {
+            let qmp = Qmp::connect(&qmp, deadline).await.map_err(|error| error.to_string())?;
+            let port = connect(&port, deadline).await.map_err(|error| error.to_string())?;
+            Ok::<_, String>((qmp, port))
+        };
+        let connected = tokio::select! {
+            biased;
+            connected = connected => connected,
+            ended = running.wait_exit() => Err(format!("it ended: {ended}")),
+        };
+        match connected {
+            Ok((qmp, port)) => Ok((Emulator { running, qmp, tap, console, log }, port)),
+            Err(why) => {
+                let why = format!("{why}{}", tail(&log));
+                Err(failed(format!("start QEMU for host `{}`", hardware.host.name), why))
+            }
+        }
+    }
+
+    /// What the guest's console and QEMU said last, for a fault.
+    pub(crate) fn says(&self) -> String {
+        format!("{}{}", tail(&self.console), tail(&self.log))
+    }
+
+    /// Tells it to end at once, and kills it when it does not.
+    pub(crate) async fn quit(mut self) -> Result<(), Fault> {
+        // It may close the connection before it answers.
+        let _ = self.qmp.execute("quit", json!({})).await;
+        if tokio::time::timeout(END_LIMIT, self.running.wait_exit()).await.is_err() {
+            self.running.kill().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the guest has turned itself off; else presses its power button, and at last ends it.
+    pub(crate) async fn went_off(self, limit: Duration) -> Result<(), Fault> {
+        match tokio::time::timeout(limit, self.running.wait_exit()).await {
+            Ok(_) => Ok(()),
+            Err(_) => self.quit().await,
+        }
+    }
+}
+
+async fn connect(path: &Path, deadline: Instant) -> std::io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path).await {
+            Err(_) if now() < deadline => sleep(LOOK_EVERY).await,
+            other => return other,
+        }
+    }
+}
+
+fn tail(path: &Path) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(SHOWN_LINES)..]
+        .iter()
+        .map(|line| format!("\n  {}", line.trim_end()))
+        .collect()
+}
+
+/// The words behind the program. `sockets`: control, agent's port, and the file that has the console.
+fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> Vec<String> {
+    let (qmp, port, console) = sockets;
+    let Hardware { host, accel, kernel, archive, images, disk, folders } = hardware;
+    let memory = memory_mib(host);
+    let (cpu, accel) = match accel {
+        Accel::Kvm => ("host", "kvm"),
+        Accel::Tcg => ("max", "tcg,thread=multi"),
+    };
+    let backend = if folders.is_empty() { "" } else { ",memory-backend=ram" };
+    let mut words: Vec<String> = Vec::new();
+    let mut say = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    say("-name", host.name.clone());
+    say("-machine", format!("q35,hpet=off,smbus=off,sata=off,vmport=off{backend}"));
+    say("-accel", accel.to_owned());
+    say("-cpu", cpu.to_owned());
+    say("-smp", processors(host).to_string());
+    say("-m", format!("{memory}M"));
+    if !folders.is_empty() {
+        say("-object", format!("memory-backend-memfd,id=ram,size={memory}M,share=on"));
+    }
+    say("-display", "none".to_owned());
+    say("-kernel", comma(kernel));
+    say("-initrd", comma(archive));
+    say("-append", KERNEL_WORDS.to_owned());
+    say("-serial", format!("file:{}", console.display()));
+    say("-qmp", format!("unix:{},server=on,wait=off", comma(qmp)));
+    say("-device", "virtio-serial-pci,id=ports".to_owned());
+    say("-chardev", format!("socket,id=agent,path={},server=on,wait=off", comma(port)));
+    say("-device", format!("virtserialport,bus=ports.0,chardev=agent,name={PORT_NAME}"));
+    say("-netdev", format!("tap,id=net,ifname={},script=no,downscript=no", tap.device));
+    say("-device", format!("virtio-net-pci,netdev=net,mac={},romfile=", tap.mac));
+    for (number, image) in images.iter().enumerate() {
+        let file = json!({"driver": "file", "filename": image});
+        let node =
+            json!({"driver": "raw", "node-name": format!("image{number}"), "read-only": true, "file": file});
+        say("-blockdev", node.to_string());
+        say("-device", format!("virtio-blk-pci,drive=image{number}"));
+    }
+    let file = json!({"driver": "file", "filename": disk.path});
+    let node = json!({"driver": "qcow2", "node-name": disk.node, "discard": "unmap", "file": file});
+    say("-blockdev", node.to_string());
+    say("-device", format!("virtio-blk-pci,id=disk,drive={}", disk.node));
+    for (tag, socket) in folders {
+        say("-chardev", format!("socket,id={tag},path={}", comma(socket)));
+        say("-device", format!("vhost-user-fs-pci,chardev={tag},tag={tag}"));
+    }
+    words.extend(["-nodefaults", "-no-user-config", "-no-reboot"].map(str::to_owned));
+    words
+}
+
+/// A comma separates options, so one inside a path is doubled.
+fn comma(path: &Path) -> String {
+    path.to_string_lossy().replace(',', ",,")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_has_the_devices_in_order() {
+        let mut hardware = Hardware {
+            host: HostSpec {
+                name: "db".to_owned(),
+                limits: Limits { cpus: Some(1.5), memory_bytes: Some(768 << 20), ..Limits::default() },
+                ..HostSpec::default()
+            },
+            accel: Accel::Tcg,
+            kernel: PathBuf::from("/c/vmlinuz"),
+            archive: PathBuf::from("/c/a,b"),
+            images: ["/c/programs", "/c/shared"].map(PathBuf::from).to_vec(),
+            disk: Disk { path: PathBuf::from("/s/disk"), node: "disk0".to_owned() },
+            folders: Vec::new(),
+        };
+        let tap = Tap {
+            name: "db".to_owned(),
+            namespace: "bg-x".to_owned(),
+            device: "t0".to_owned(),
+            address: "10.1.2.3".parse().unwrap(),
+            prefix: 24,
+            gateway: "10.1.2.1".parse().unwrap(),
+            mac: "02:00:00:00:00:01".to_owned(),
+        };
+        let words = |hardware: &Hardware| {
+            arguments(hardware, &tap, (Path::new("q"), Path::new("p"), Path::new("c"))).join(" ")
+        };
+        let line = words(&hardware);
+        for part in ["-smp 2 -m 768M", "-initrd /c/a,,b", "-accel tcg", "-cpu max", "ifname=t0,", "mac=02:"] {
+            assert!(line.contains(part), "{part} is not in {line}");
+        }
+        let at = |text: &str| line.find(text).unwrap();
+        assert!(at("drive=image0") < at("drive=image1") && at("drive=image1") < at("drive=disk0"));
+        assert!(!line.contains("memfd"));
+        hardware.folders.push(("w0".to_owned(), PathBuf::from("/s/w0")));
+        let line = words(&hardware);
+        assert!(line.contains("memory-backend=ram") && line.contains("size=768M,share=on"), "{line}");
+        assert!(line.contains("vhost-user-fs-pci,chardev=w0,tag=w0"), "{line}");
+    }
+}

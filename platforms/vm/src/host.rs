@@ -1,0 +1,284 @@
+//! One virtual machine of a site: made, booted, ended.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use barograph_platform::{
+    Accounts, Fault, HERE, HostSpec, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
+};
+use barograph_switch::{Switch, Tap};
+
+use crate::cache::Noted;
+use crate::clock::{now, now_nanos};
+use crate::emulator::{Begin, Disk, Emulator, Hardware};
+use crate::initramfs::{Guest, of_guest};
+use crate::kernel::Kernel;
+use crate::port::Port;
+use crate::preflight::FOLDER_SERVER;
+use crate::settings::{Accel, Settings};
+use crate::wire::{Ask, Reply};
+use crate::work::{Job, Work, blocking, failed};
+
+/// A question to an agent that is answered from its memory.
+const PING_LIMIT: Duration = Duration::from_secs(10);
+
+/// Questions for the difference of two clocks: the quickest answer tells most.
+const PINGS: usize = 12;
+
+/// A differing clock is put right by this many rounds; each is nearer.
+const CLOCK_ROUNDS: usize = 2;
+
+/// A disk of a few hundred bytes is made in hundredths of a second.
+const IMAGE_LIMIT: Duration = Duration::from_secs(60);
+
+/// From "leave" to off: the agent ends its units, and the kernel writes back.
+const OFF_LIMIT: Duration = Duration::from_secs(15);
+
+/// What all hosts of a site are made from.
+pub(crate) struct Plant {
+    pub(crate) spec: SiteSpec,
+    pub(crate) settings: Settings,
+    pub(crate) work: Work,
+    pub(crate) switch: Switch,
+    pub(crate) kernel: Kernel,
+    pub(crate) modules: Vec<PathBuf>,
+    pub(crate) accel: Accel,
+    pub(crate) programs: PathBuf,
+    pub(crate) shared: Option<PathBuf>,
+    pub(crate) empty: PathBuf,
+    /// What keeps these three there.
+    pub(crate) uses: Noted,
+    /// Where the disks are.
+    pub(crate) disks: PathBuf,
+    /// The agent and its arguments.
+    pub(crate) agent: Vec<String>,
+}
+
+/// The two clocks of a guest and of this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// What the guest's clock shows more than this machine's, in nanoseconds.
+    pub nanos: i64,
+    /// The true offset lies so far from it at the most, in nanoseconds: half of the quickest answer's time.
+    pub error_nanos: u64,
+}
+
+/// A virtual machine that runs.
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) spec: HostSpec,
+    pub(crate) port: Port,
+    pub(crate) inner: tokio::sync::Mutex<Inner>,
+    /// Where the emulator is counted; it changes when the guest moves.
+    accounts: Mutex<Accounts>,
+    pub(crate) offset: Mutex<ClockOffset>,
+    /// From the start of its QEMU to the agent's first word, and how much of that the guest's kernel counted.
+    pub(crate) booted: (Duration, Duration),
+}
+
+/// What changes when a guest moves, or its disk does.
+pub(crate) struct Inner {
+    /// `None` once the host is closed.
+    pub(crate) emulator: Option<Emulator>,
+    pub(crate) hardware: Hardware,
+    /// Servers of folders, which end with the guest.
+    pub(crate) servers: Vec<Box<dyn Running>>,
+    /// Emulators and disks so far.
+    pub(crate) count: u32,
+}
+
+impl Host {
+    /// Makes a host, on a new disk or on that one, and boots it until its agent speaks.
+    pub(crate) async fn boot(plant: &Plant, spec: HostSpec, disk: Option<Disk>) -> Result<Host, Fault> {
+        let name = spec.name.clone();
+        let tap = plant.switch.tap(&name, &spec.link).await?;
+        let disk = match disk {
+            Some(disk) => disk,
+            None => plant.disk_on(&plant.empty, "raw", &format!("{name}.qcow2"), "disk0").await?,
+        };
+        let (servers, folders) = plant.serve_folders(&name).await?;
+        let archive = plant.archive(&spec, &tap).await?;
+        let images = [Some(plant.programs.clone()), plant.shared.clone()].into_iter().flatten().collect();
+        let kernel = plant.kernel.image.clone();
+        let hardware =
+            Hardware { host: spec.clone(), accel: plant.accel, kernel, archive, images, disk, folders };
+        let begun = now();
+        let (emulator, stream) =
+            Emulator::start(&plant.work, &hardware, (tap, Begin::Boot), &format!("{name}-0")).await?;
+        let act = || format!("boot host `{name}`");
+        let stream = stream.into_std().and_then(|stream| stream.set_nonblocking(false).map(|()| stream));
+        let port =
+            stream.and_then(|stream| Port::open(&name, stream)).map_err(|error| failed(act(), error))?;
+        let limit = plant.settings.boot_limit;
+        let up = match tokio::time::timeout(limit, port.hello()).await {
+            Ok(Some(up)) => up,
+            Ok(None) => return Err(failed(act(), format!("it went off{}", emulator.says()))),
+            Err(_) => {
+                return Err(failed(
+                    act(),
+                    format!("its agent said nothing for {limit:?}{}", emulator.says()),
+                ));
+            }
+        };
+        let accounts = Mutex::new(accounts_of(&emulator));
+        let inner = Inner { emulator: Some(emulator), hardware, servers, count: 0 };
+        let booted = (begun.elapsed(), up);
+        let inner = tokio::sync::Mutex::new(inner);
+        let host = Host { name, spec, port, inner, accounts, offset: Mutex::default(), booted };
+        host.set_clock().await?;
+        Ok(host)
+    }
+
+    /// Where what the machine uses is counted.
+    pub(crate) fn accounts(&self) -> Accounts {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Another emulator runs the guest.
+    pub(crate) fn moved_to(&self, emulator: &Emulator) {
+        *self.accounts.lock().unwrap_or_else(PoisonError::into_inner) = accounts_of(emulator);
+    }
+
+    /// Puts the guest's clock right, and measures what is still wrong.
+    pub(crate) async fn set_clock(&self) -> Result<(), Fault> {
+        for _ in 0..CLOCK_ROUNDS {
+            let offset = self.measure_clock().await?;
+            self.port.ask(Ask::MoveClock(-offset.nanos), &self.name, PING_LIMIT).await?;
+        }
+        let offset = self.measure_clock().await?;
+        *self.offset.lock().unwrap_or_else(PoisonError::into_inner) = offset;
+        Ok(())
+    }
+
+    async fn measure_clock(&self) -> Result<ClockOffset, Fault> {
+        let mut best: Option<ClockOffset> = None;
+        for _ in 0..PINGS {
+            let (before, begun) = (now_nanos(), now());
+            let reply = self.port.ask(Ask::Ping, &self.name, PING_LIMIT).await?;
+            let half = i64::try_from(begun.elapsed().as_nanos() / 2).unwrap_or(i64::MAX);
+            let Reply::Clock(there) = reply else { continue };
+            let offset = ClockOffset { nanos: there - (before + half), error_nanos: half.unsigned_abs() };
+            if best.is_none_or(|best| offset.error_nanos < best.error_nanos) {
+                best = Some(offset);
+            }
+        }
+        best.ok_or_else(|| failed(format!("measure the clock of host `{}`", self.name), "it tells no time"))
+    }
+
+    /// Ends the agent, the guest and its servers.
+    pub(crate) async fn close(&self) -> Result<(), Fault> {
+        let mut inner = self.inner.lock().await;
+        let Some(emulator) = inner.emulator.take() else { return Ok(()) };
+        // A guest that cannot be asked any more is ended without.
+        let _ = self.port.ask(Ask::Leave, &self.name, OFF_LIMIT).await;
+        emulator.went_off(OFF_LIMIT).await?;
+        for server in inner.servers.drain(..) {
+            server.kill().await?;
+        }
+        Ok(())
+    }
+}
+
+fn accounts_of(emulator: &Emulator) -> Accounts {
+    Accounts { machine: true, pid: emulator.running.pid(), ..emulator.running.accounts() }
+}
+
+impl Plant {
+    /// Makes a disk that takes from `below` what nobody has written to it yet.
+    pub(crate) async fn disk_on(
+        &self,
+        below: &Path,
+        form: &str,
+        name: &str,
+        node: &str,
+    ) -> Result<Disk, Fault> {
+        let path = self.disks.join(name);
+        let words = ["create", "-q", "-f", "qcow2", "-F", form, "-b"].map(str::to_owned);
+        let paths = [below, &path].map(|path| path.to_string_lossy().into_owned());
+        let args = words.into_iter().chain(paths).collect();
+        self.work.run(Job { program: "qemu-img", args, workdir: &self.disks, limit: IMAGE_LIMIT }).await?;
+        Ok(Disk { path, node: node.to_owned() })
+    }
+
+    async fn archive(&self, spec: &HostSpec, tap: &Tap) -> Result<PathBuf, Fault> {
+        let names = self.spec.hosts.iter().map(|host| host.name.clone());
+        let neighbours =
+            names.filter_map(|name| self.switch.address(&name).map(|address| (name, address))).collect();
+        let inside = SiteSpec {
+            id: spec.name.clone(),
+            folder: self.spec.folder.clone(),
+            writable: self.spec.writable.clone(),
+            options: self.spec.options.iter().filter(|(name, _)| name == "hold").cloned().collect(),
+            ..SiteSpec::default()
+        };
+        let act = || format!("write the first files of host `{}`", spec.name);
+        let inside = serde_json::to_string(&inside).map_err(|error| failed(act(), error))?;
+        let mut agent = self.agent.clone();
+        agent.extend(["--address".to_owned(), tap.address.to_string(), "--site".to_owned(), inside]);
+        let guest = Guest {
+            name: spec.name.clone(),
+            address: tap.address,
+            prefix: tap.prefix,
+            gateway: tap.gateway,
+            folder: self.spec.folder.clone(),
+            has_shared: self.shared.is_some(),
+            writable: self.tags(),
+            agent,
+            neighbours,
+        };
+        let path = self.work.folder.join(format!("{}.cpio", spec.name));
+        let (kernel, mut modules, to) = (self.kernel.clone(), self.modules.clone(), path.clone());
+        if guest.writable.is_empty() {
+            modules.retain(|module| !is_folder_module(module));
+        }
+        blocking(&act(), move || fs::write(to, of_guest(&kernel, &modules, &guest)?)).await?;
+        Ok(path)
+    }
+
+    fn tags(&self) -> Vec<(String, PathBuf)> {
+        self.spec.writable.iter().enumerate().map(|(n, path)| (format!("w{n}"), path.clone())).collect()
+    }
+
+    /// Starts a server for each folder that the guests may write to. Each guest needs its own.
+    async fn serve_folders(
+        &self,
+        host: &str,
+    ) -> Result<(Vec<Box<dyn Running>>, Vec<(String, PathBuf)>), Fault> {
+        let (mut servers, mut folders) = (Vec::new(), Vec::new());
+        for (tag, path) in self.tags() {
+            let socket = self.work.folder.join(format!("{host}-{tag}.fs"));
+            let name = format!("vm-{host}-{tag}");
+            let mut unit = Unit::new(&name, PathBuf::from(FOLDER_SERVER), Readiness::Runs);
+            unit.host = HERE.to_owned();
+            unit.log = self.work.folder.join(format!("{name}.log"));
+            // Without rights to raise limits, the server would not start when it tried.
+            unit.args = ["-f", "--rlimit-nofile=0", "-o", "cache=auto", "-o"].map(str::to_owned).to_vec();
+            unit.args.push(format!("source={}", path.display()));
+            unit.args.push(format!("--socket-path={}", socket.display()));
+            servers.push(self.work.here.create(&unit, ignore_lines()).await?);
+            let there = wait_for(&socket, PING_LIMIT).await;
+            there.map_err(|error| {
+                failed(format!("serve folder `{}` to host `{host}`", path.display()), error)
+            })?;
+            folders.push((tag, socket));
+        }
+        Ok((servers, folders))
+    }
+}
+
+fn is_folder_module(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem == "fuse" || stem == "virtiofs")
+}
+
+async fn wait_for(path: &Path, limit: Duration) -> std::io::Result<()> {
+    let deadline = now() + limit;
+    while !path.exists() {
+        if now() >= deadline {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Ok(())
+}

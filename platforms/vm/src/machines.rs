@@ -1,0 +1,262 @@
+//! What is done with running guests: moved, copied, kept. After each the guest goes on and its connections stay.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use barograph_platform::{Fault, Later, Machines, Moved};
+use serde_json::{Value, json};
+
+use crate::clock::now;
+use crate::emulator::{Begin, Disk, Emulator};
+use crate::host::{Host, Inner};
+use crate::qmp::{Event, Qmp, QmpError};
+use crate::site::VmSite;
+use crate::wire::Ask;
+use crate::work::failed;
+
+/// A guest of a few gigabytes that writes much.
+const MOVE_LIMIT: Duration = Duration::from_secs(300);
+
+/// The agent answers, or writes what the guest's kernel holds back.
+const AGENT_LIMIT: Duration = Duration::from_secs(60);
+
+/// Memory is copied as quickly as this machine can, and the guest may stand still for so long at the most.
+const LONGEST_STANDSTILL_MS: u64 = 300;
+const NO_BRAKE: u64 = 16 << 30;
+
+impl Machines for VmSite {
+    fn migrate<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async move { migrate(self, &*self.machine(host)?).await })
+    }
+
+    fn mirror<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async move { mirror(self, &*self.machine(host)?).await })
+    }
+
+    fn snapshot<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async move { snapshot(self, &*self.machine(host)?, name).await })
+    }
+
+    fn clone_host<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async move { clone_host(self, &*self.machine(host)?, name).await })
+    }
+}
+
+/// The emulator and the rest of a host that has not been closed.
+fn parts<'a>(inner: &'a mut Inner, act: &str) -> Result<(&'a mut Emulator, &'a mut Disk, u32), Fault> {
+    inner.count += 1;
+    let Inner { emulator, hardware, count, .. } = inner;
+    match emulator {
+        Some(emulator) => Ok((emulator, &mut hardware.disk, *count)),
+        None => Err(failed(act, "the host is closed")),
+    }
+}
+
+/// QEMU keeps no account of what a folder server knows, so it refuses; better before the work than amid it.
+fn refuse_folders(inner: &Inner, act: &str) -> Result<(), Fault> {
+    match inner.hardware.folders.first() {
+        None => Ok(()),
+        Some(_) => Err(failed(
+            act,
+            "QEMU cannot carry over a guest with folders of this machine: the site has writable folders",
+        )),
+    }
+}
+
+async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
+    let act = format!("move host `{}` to another emulator", host.name);
+    let plant = site.plant();
+    let mut guard = host.inner.lock().await;
+    refuse_folders(&guard, &act)?;
+    let (from, _, count) = parts(&mut guard, &act)?;
+    let old_tap = from.tap.name.clone();
+    let twin = plant.switch.twin_tap(&old_tap, &site.twin_name()).await?;
+    let tag = format!("{}-{count}", host.name);
+    let begun = now();
+    let mut hardware = guard.hardware.clone();
+    hardware.host = host.spec.clone();
+    let started = Emulator::start(&plant.work, &hardware, (twin.clone(), Begin::Incoming), &tag).await;
+    let (mut to, stream) = match started {
+        Ok(started) => started,
+        Err(fault) => {
+            plant.switch.remove(&twin.name).await?;
+            return Err(fault);
+        }
+    };
+    let (from, _, _) = parts(&mut guard, &act)?;
+    let place = format!("unix:{}", plant.work.folder.join(format!("{tag}.move")).display());
+    let held = host.port.hold(AGENT_LIMIT).await?;
+    let carried = carry(&mut from.qmp, &mut to.qmp, &place).await;
+    let (downtime, bytes) = match carried {
+        Ok(carried) => carried,
+        Err(error) => {
+            drop(held);
+            to.quit().await?;
+            plant.switch.remove(&twin.name).await?;
+            return Err(failed(act, error));
+        }
+    };
+    let stream = stream.into_std().and_then(|stream| stream.set_nonblocking(false).map(|()| stream));
+    stream.and_then(|stream| held.go_on(stream)).map_err(|error| failed(act.as_str(), error))?;
+    let took = begun.elapsed();
+    host.moved_to(&to);
+    let old = guard.emulator.replace(to);
+    if let Some(old) = old {
+        old.quit().await?;
+    }
+    site.taps_changed(&host.name, &twin.name);
+    plant.switch.shape(&twin.name, host.spec.link).await?;
+    plant.switch.remove(&old_tap).await?;
+    Ok(Moved { took, downtime, bytes })
+}
+
+/// From one QEMU to the other: the standstill, and the bytes.
+async fn carry(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u64), QmpError> {
+    let deadline = now() + MOVE_LIMIT;
+    let events = json!({"capabilities": [{"capability": "events", "state": true}]});
+    from.execute("migrate-set-capabilities", events).await?;
+    let brakes = json!({"max-bandwidth": NO_BRAKE, "downtime-limit": LONGEST_STANDSTILL_MS});
+    from.execute("migrate-set-parameters", brakes).await?;
+    to.execute("migrate-incoming", json!({ "uri": place })).await?;
+    from.forget_events();
+    from.execute("migrate", json!({ "uri": place })).await?;
+    let ended = |event: &Event| {
+        event.name == "MIGRATION"
+            && ["completed", "failed", "cancelled"].contains(&text(&event.data["status"]))
+    };
+    let event = from.event(deadline, ended).await?;
+    let figures = from.execute("query-migrate", json!({})).await?;
+    if event.data["status"] != "completed" {
+        return Err(QmpError::Failed(format!("the move ended as {}", figures)));
+    }
+    to.event(deadline, |event| event.name == "RESUME").await?;
+    let downtime = Duration::from_millis(figures["downtime"].as_u64().unwrap_or(0));
+    Ok((downtime, figures["ram"]["transferred"].as_u64().unwrap_or(0)))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+async fn mirror(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
+    let act = format!("move the disk of host `{}`", host.name);
+    let mut guard = host.inner.lock().await;
+    let (emulator, disk, count) = parts(&mut guard, &act)?;
+    let to = Disk {
+        path: site.plant().disks.join(format!("{}-{count}.qcow2", host.name)),
+        node: format!("disk{count}"),
+    };
+    let begun = now();
+    let downtime =
+        copy_disk(&mut emulator.qmp, disk, &to).await.map_err(|error| failed(act.as_str(), error))?;
+    let took = begun.elapsed();
+    let bytes = allocated(&to.path).map_err(|error| failed(act.as_str(), error))?;
+    let old = std::mem::replace(disk, to);
+    // The disk below a clone has another name, so this one has no other reader.
+    fs::remove_file(&old.path).map_err(|error| failed(act, error))?;
+    Ok(Moved { took, downtime, bytes })
+}
+
+/// Returns how long the change to the copy took: the guest's requests waited no longer than that.
+async fn copy_disk(qmp: &mut Qmp, from: &Disk, to: &Disk) -> Result<Duration, QmpError> {
+    let deadline = now() + MOVE_LIMIT;
+    qmp.forget_events();
+    let wish = json!({
+        "job-id": to.node, "device": from.node, "target": to.path, "node-name": to.node,
+        "format": "qcow2", "sync": "full", "mode": "absolute-paths",
+    });
+    qmp.execute("drive-mirror", wish).await?;
+    let ours = |event: &Event| event.data["device"] == to.node.as_str();
+    let ready = qmp.event(deadline, |event| {
+        ours(event) && ["BLOCK_JOB_READY", "BLOCK_JOB_COMPLETED"].contains(&event.name.as_str())
+    });
+    let ready = ready.await?;
+    if ready.name != "BLOCK_JOB_READY" {
+        return Err(QmpError::Failed(format!("the copy ended early: {}", text(&ready.data["error"]))));
+    }
+    let begun = now();
+    qmp.execute("block-job-complete", json!({"device": to.node})).await?;
+    let done = qmp.event(deadline, |event| ours(event) && event.name == "BLOCK_JOB_COMPLETED").await?;
+    match done.data.get("error") {
+        None => Ok(begun.elapsed()),
+        Some(error) => Err(QmpError::Failed(text(error).to_owned())),
+    }
+}
+
+async fn snapshot(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fault> {
+    let act = format!("keep host `{}` under the name `{name}`", host.name);
+    let mut guard = host.inner.lock().await;
+    refuse_folders(&guard, &act)?;
+    let (emulator, disk, count) = parts(&mut guard, &act)?;
+    let job = format!("snapshot{count}-{}", site.plant().spec.id);
+    let error = |error: io::Error| failed(act.as_str(), error);
+    let before = allocated(&disk.path).map_err(error)?;
+    let begun = now();
+    let saved = save(&mut emulator.qmp, &disk.node, (&job, name)).await;
+    let downtime = saved.map_err(|error| failed(act.as_str(), error))?;
+    let took = begun.elapsed();
+    let bytes = allocated(&disk.path).map_err(error)?.saturating_sub(before);
+    Ok(Moved { took, downtime, bytes })
+}
+
+/// Returns how long the guest stood still.
+async fn save(qmp: &mut Qmp, node: &str, (job, name): (&str, &str)) -> Result<Duration, QmpError> {
+    let deadline = now() + MOVE_LIMIT;
+    qmp.forget_events();
+    let wish = json!({"job-id": job, "tag": name, "vmstate": node, "devices": [node]});
+    qmp.execute("snapshot-save", wish).await?;
+    let over = |event: &Event| {
+        event.name == "JOB_STATUS_CHANGE" && event.data["id"] == job && event.data["status"] == "concluded"
+    };
+    qmp.event(deadline, over).await?;
+    let jobs = qmp.execute("query-jobs", json!({})).await?;
+    let ours = jobs.as_array().and_then(|jobs| jobs.iter().find(|known| known["id"] == job));
+    let error = ours.and_then(|job| job.get("error")).map(|error| text(error).to_owned());
+    qmp.execute("job-dismiss", json!({ "id": job })).await?;
+    if let Some(error) = error {
+        return Err(QmpError::Failed(error));
+    }
+    let stop = qmp.event(deadline, |event| event.name == "STOP").await?;
+    let resume = qmp.event(deadline, |event| event.name == "RESUME").await?;
+    Ok(resume.at.saturating_sub(stop.at))
+}
+
+async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fault> {
+    let act = format!("clone host `{}` as `{name}`", host.name);
+    if site.machine(name).is_ok() {
+        return Err(failed(act, "the site has such a host already"));
+    }
+    let plant = site.plant();
+    let begun = now();
+    // What the guest has not written yet would be missing in the clone.
+    host.port.ask(Ask::Sync, &host.name, AGENT_LIMIT).await?;
+    let (below, downtime) = {
+        let mut guard = host.inner.lock().await;
+        let (emulator, disk, count) = parts(&mut guard, &act)?;
+        let node = format!("disk{count}");
+        let above = plant.disks.join(format!("{}-{count}.qcow2", host.name));
+        let asked = now();
+        let wish = json!({
+            "node-name": disk.node, "snapshot-file": above, "snapshot-node-name": node, "format": "qcow2",
+        });
+        let done = emulator.qmp.execute("blockdev-snapshot-sync", wish).await;
+        done.map_err(|error| failed(act.as_str(), error))?;
+        let below = std::mem::replace(disk, Disk { path: above, node });
+        (below.path, asked.elapsed())
+    };
+    let bytes = allocated(&below).map_err(|error| failed(act.as_str(), error))?;
+    let disk = plant.disk_on(&below, "qcow2", &format!("{name}.qcow2"), "disk0").await?;
+    let spec = barograph_platform::HostSpec { name: name.to_owned(), ..host.spec.clone() };
+    let clone = Host::boot(&plant, spec, Some(disk)).await?;
+    site.add(Arc::new(clone));
+    Ok(Moved { took: begun.elapsed(), downtime, bytes })
+}
+
+/// Bytes that a file takes on its disk.
+fn allocated(path: &Path) -> io::Result<u64> {
+    Ok(fs::metadata(path)?.blocks() * 512)
+}

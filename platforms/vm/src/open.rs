@@ -1,0 +1,166 @@
+//! From the description of a site to guests whose agents answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use barograph_platform::{Facts, Fault, HostSpec, Ledger, SiteSpec};
+use barograph_platform_process::Local;
+use barograph_switch::{RelayProgram, Switch};
+use tokio::task::JoinSet;
+
+use crate::cache::{Cache, Noted};
+use crate::host::{Host, Plant};
+use crate::kernel::Kernel;
+use crate::preflight::{accel_facts, look};
+use crate::settings::{Accel, Settings};
+use crate::site::VmSite;
+use crate::work::{Work, blocking, failed};
+use crate::{Program, accel, image};
+
+/// The module that a guest with writable folders needs.
+const FOLDERS: &str = "virtiofs";
+
+/// What is in the cache for a site.
+struct Ready {
+    kernel: Kernel,
+    modules: Vec<PathBuf>,
+    accel: Accel,
+    programs: PathBuf,
+    shared: Option<PathBuf>,
+    empty: PathBuf,
+    uses: Noted,
+}
+
+/// Makes all hosts of a site. What was made is removed when it fails: processes and switch by being dropped, folders
+/// here.
+pub(crate) async fn open(program: &Program, site: &SiteSpec, ledger: &Ledger) -> Result<VmSite, Fault> {
+    look(site).map_err(|missing| match missing.into_iter().next() {
+        Some(first) => failed("make virtual machines", first),
+        None => failed("make virtual machines", "this machine cannot"),
+    })?;
+    let settings = Settings::of(site).map_err(|missing| failed("make virtual machines", missing))?;
+    let own = SiteSpec { hosts: Vec::new(), ..site.clone() };
+    let here = Arc::new(Local::open(&own, ledger).with_folder()?);
+    // Its path is short, as the address of a Unix socket must be.
+    let folder = Noted::make(std::env::temp_dir().join(format!("bg-vm-{}", site.id)), ledger)?;
+    let work = Work::new(here.clone(), ledger.clone(), folder.path().to_owned());
+    match make(program, site, settings, work).await {
+        Ok((plant, hosts)) => {
+            let facts = facts(&plant, &hosts);
+            Ok(VmSite::new(Arc::new(plant), hosts, folder, facts))
+        }
+        Err(fault) => {
+            if let Some(here) = Arc::into_inner(here) {
+                // What cannot be removed is swept; the fault that came first is the one to tell.
+                let _ = barograph_platform::Site::close(Box::new(here)).await;
+            }
+            Err(fault)
+        }
+    }
+}
+
+async fn make(
+    program: &Program,
+    site: &SiteSpec,
+    settings: Settings,
+    work: Work,
+) -> Result<(Plant, Vec<Host>), Fault> {
+    let relay = RelayProgram { program: program.path.clone(), args: program.relay.clone() };
+    let (ready, switch) =
+        tokio::join!(ready(program, site, &settings, &work), Switch::open(&site.id, relay, &work.ledger));
+    let Ready { kernel, modules, accel, programs, shared, empty, uses } = ready?;
+    let disks = site.folder.join(".disks");
+    std::fs::create_dir_all(&disks)
+        .map_err(|error| failed(format!("make folder `{}`", disks.display()), error))?;
+    let agent = std::iter::once(program.path.to_string_lossy().into_owned()).chain(program.agent.clone());
+    let plant = Arc::new(Plant {
+        spec: site.clone(),
+        settings,
+        work,
+        switch: switch?,
+        kernel,
+        modules,
+        accel,
+        programs,
+        shared,
+        empty,
+        uses,
+        disks,
+        agent: agent.collect(),
+    });
+    let hosts = boot_all(&plant, &site.hosts).await?;
+    let plant = Arc::into_inner(plant).ok_or_else(|| failed("boot the hosts", "one is still booting"))?;
+    Ok((plant, hosts))
+}
+
+/// Everything that stays in the cache.
+async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &Work) -> Result<Ready, Fault> {
+    let cache = Cache::open(&settings.cache, &work.ledger).await?;
+    let kernel = Kernel::get(&cache, work).await?;
+    let accel = match settings.accel {
+        Some(accel) => accel,
+        None => accel::choose(&cache, work, &kernel).await?,
+    };
+    let mut wanted = settings.modules.clone();
+    if !site.writable.is_empty() {
+        wanted.push(FOLDERS.to_owned());
+    }
+    let find = kernel.clone();
+    let modules = blocking("find the modules of the guests' kernel", move || find.modules(&wanted)).await?;
+    let mut paths = site.shared.clone();
+    paths.push(program.path.clone());
+    let (programs, shared, empty) = tokio::join!(
+        image::programs(&cache, work, &settings.left_out),
+        image::shared(&cache, work, &paths, &settings.left_out),
+        image::empty_disk(&cache, work, settings.disk_gib),
+    );
+    let uses = cache.uses(&site.id)?;
+    Ok(Ready {
+        kernel,
+        modules,
+        accel,
+        programs: uses.link(&programs?)?,
+        shared: shared?.map(|shared| uses.link(&shared)).transpose()?,
+        empty: uses.link(&empty?)?,
+        uses,
+    })
+}
+
+/// All at once. The first fault ends the others.
+async fn boot_all(plant: &Arc<Plant>, specs: &[HostSpec]) -> Result<Vec<Host>, Fault> {
+    let mut booting = JoinSet::new();
+    for spec in specs.iter().cloned() {
+        let plant = plant.clone();
+        booting.spawn(async move { Host::boot(&plant, spec, None).await });
+    }
+    let mut hosts = Vec::new();
+    while let Some(booted) = booting.join_next().await {
+        match booted.unwrap_or_else(|error| Err(failed("boot a host", error))) {
+            Ok(host) => hosts.push(host),
+            Err(fault) => {
+                booting.shutdown().await;
+                return Err(fault);
+            }
+        }
+    }
+    Ok(hosts)
+}
+
+fn facts(plant: &Plant, hosts: &[Host]) -> Facts {
+    let mut facts = vec![("platform".to_owned(), "vm".to_owned())];
+    facts.extend(accel_facts(plant.accel.name()));
+    facts.push(("guest kernel".to_owned(), plant.kernel.version.clone()));
+    for host in hosts {
+        let (took, up) = (host.booted.0.as_secs_f64(), host.booted.1.as_secs_f64());
+        let offset = *host.offset.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        facts.push((
+            format!("host {}", host.name),
+            format!(
+                "ready after {took:.2} s ({up:.2} s of them by its own clock), its clock off by {} us, known to {} us",
+                offset.nanos / 1000,
+                offset.error_nanos / 1000
+            ),
+        ));
+    }
+    facts
+}

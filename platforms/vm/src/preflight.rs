@@ -1,0 +1,121 @@
+//! What virtual machines need of this machine, and what the record should say of them.
+
+use std::time::Duration;
+
+use barograph_platform::{Facts, Missing, SiteSpec};
+use barograph_platform_process::Local;
+use barograph_switch::lacking;
+
+use crate::accel::{known, kvm_opens};
+use crate::emulator::QEMU;
+use crate::kernel::Kernel;
+use crate::settings::{Accel, Settings, find_program, memory_mib, processors};
+
+/// QEMU's server of shared folders, as Debian 12 has it.
+pub(crate) const FOLDER_SERVER: &str = "/usr/lib/qemu/virtiofsd";
+
+/// Programs, and the packages of Debian and Ubuntu that have them.
+const PROGRAMS: &[(&str, &str)] = &[
+    (QEMU, "qemu-system-x86"),
+    ("qemu-img", "qemu-utils"),
+    ("mke2fs", "e2fsprogs"),
+    ("unshare", "util-linux"),
+    ("nsenter", "util-linux"),
+];
+
+/// Programs that fetch the guests' kernel.
+const FETCHERS: &[&str] = &["apt-get", "apt-cache", "dpkg-deb"];
+
+/// Looks without making anything.
+pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
+    let mut missing = Vec::new();
+    let settings = Settings::of(site).map_err(|wrong| missing.push(wrong)).ok();
+    for (program, package) in PROGRAMS {
+        if find_program(program).is_none() {
+            missing.push(Missing {
+                what: format!("program `{program}` is not there"),
+                hint: format!("apt-get install -y --no-install-recommends {package}"),
+            });
+        }
+    }
+    if !site.writable.is_empty() && !std::path::Path::new(FOLDER_SERVER).is_file() {
+        missing.push(Missing {
+            what: format!("program `{FOLDER_SERVER}` is not there, and the site has writable folders"),
+            hint: "apt-get install -y --no-install-recommends qemu-system-common".to_owned(),
+        });
+    }
+    if !rustix::process::geteuid().is_root() {
+        missing.push(Missing {
+            what: "network devices of virtual machines and images with their owners need root".to_owned(),
+            hint: "run barograph as root".to_owned(),
+        });
+    }
+    let delays = site.hosts.iter().any(|host| host.link.delay > Duration::ZERO || host.link.loss > 0.0);
+    missing.extend(lacking(delays, true));
+    let here = SiteSpec { hosts: Vec::new(), ..site.clone() };
+    let mut facts = Local::look(&here).unwrap_or_else(|mut more| {
+        missing.append(&mut more);
+        Facts::new()
+    });
+    if let Some(settings) = &settings {
+        facts.extend(look_at_kernel(settings, &mut missing));
+    }
+    if missing.is_empty() { Ok(described(site, facts)) } else { Err(missing) }
+}
+
+fn look_at_kernel(settings: &Settings, missing: &mut Vec<Missing>) -> Facts {
+    let kernel = Kernel::cached(&settings.cache);
+    if kernel.is_none() && FETCHERS.iter().any(|program| find_program(program).is_none()) {
+        missing.push(Missing {
+            what: format!("no kernel for guests is in `{}`", settings.cache.join("kernel").display()),
+            hint: "unpack a linux-image-*-cloud-amd64 and busybox-static of Debian there with dpkg-deb -x"
+                .to_owned(),
+        });
+    }
+    if settings.accel == Some(Accel::Kvm) && !kvm_opens() {
+        missing.push(Missing {
+            what: "/dev/kvm cannot be opened".to_owned(),
+            hint: "switch on virtualisation in the firmware or the outer machine, or set accel to tcg"
+                .to_owned(),
+        });
+    }
+    let accel = match settings.accel.or_else(|| known(&settings.cache)) {
+        Some(accel) => accel.name().to_owned(),
+        None if kvm_opens() => "kvm if a guest speaks, else tcg; tried at the first start".to_owned(),
+        None => Accel::Tcg.name().to_owned(),
+    };
+    let version = kernel.map_or_else(|| "fetched at the first start".to_owned(), |kernel| kernel.version);
+    let mut facts = accel_facts(&accel);
+    facts.push(("guest kernel".to_owned(), version));
+    facts
+}
+
+/// What the record says of the accelerator.
+pub(crate) fn accel_facts(accel: &str) -> Facts {
+    let mut facts = vec![("accel".to_owned(), accel.to_owned())];
+    if accel == Accel::Tcg.name() {
+        facts.push((
+            "emulated".to_owned(),
+            "the guests' processor is translated by QEMU: figures are functional, not performance".to_owned(),
+        ));
+    }
+    facts
+}
+
+fn described(site: &SiteSpec, facts: Facts) -> Facts {
+    let mut all = vec![
+        ("platform".to_owned(), "vm".to_owned()),
+        (
+            "isolation".to_owned(),
+            "each host is a virtual machine with its own kernel; programs are this machine's, by image"
+                .to_owned(),
+        ),
+    ];
+    for host in &site.hosts {
+        let size = format!("{} processors, {} MiB", processors(host), memory_mib(host));
+        all.push((format!("host {}", host.name), size));
+    }
+    let new = |(name, _): &(String, String)| !["platform", "isolation"].contains(&name.as_str());
+    all.extend(facts.into_iter().filter(new));
+    all
+}

@@ -1,0 +1,218 @@
+//! QEMU's own protocol of control: one JSON text a line over a Unix socket.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::clock::now;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// A command is answered at once; QEMU answers late only while it stops a guest.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// Events nobody waited for are forgotten, the oldest first.
+const KEPT_EVENTS: usize = 256;
+
+/// How often a socket that is not there yet is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// QEMU could not be told or did not want to.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QmpError {
+    #[error("reach QEMU at `{}`", path.display())]
+    Connect {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("speak with QEMU")]
+    Io(#[from] io::Error),
+    #[error("QEMU refuses `{command}`: {says}")]
+    Refused { command: String, says: String },
+    #[error("QEMU did not answer `{0}` in time")]
+    Late(String),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Something QEMU told without being asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) name: String,
+    pub(crate) data: Value,
+    /// By QEMU's clock, since 1970.
+    pub(crate) at: Duration,
+}
+
+/// A connection to one QEMU.
+#[derive(Debug)]
+pub(crate) struct Qmp {
+    lines: Lines<BufReader<OwnedReadHalf>>,
+    to: OwnedWriteHalf,
+    events: VecDeque<Event>,
+    count: u64,
+}
+
+/// What one line was.
+enum Heard {
+    Answer { id: u64, result: Result<Value, String> },
+    Event(Event),
+    Other,
+}
+
+impl Qmp {
+    /// Waits for the socket, and says hello.
+    pub(crate) async fn connect(path: &Path, deadline: Instant) -> Result<Qmp, QmpError> {
+        let stream = loop {
+            match UnixStream::connect(path).await {
+                Ok(stream) => break stream,
+                Err(_) if now() < deadline => sleep(LOOK_EVERY).await,
+                Err(source) => return Err(QmpError::Connect { path: path.to_owned(), source }),
+            }
+        };
+        let (from, to) = stream.into_split();
+        let lines = BufReader::new(from).lines();
+        let mut qmp = Qmp { lines, to, events: VecDeque::new(), count: 0 };
+        qmp.execute("qmp_capabilities", json!({})).await?;
+        Ok(qmp)
+    }
+
+    /// Gives a command and waits for its answer.
+    pub(crate) async fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
+        self.count += 1;
+        let wanted = self.count;
+        let mut line = json!({ "execute": command, "arguments": arguments, "id": wanted }).to_string();
+        line.push('\n');
+        let deadline = now() + ANSWER_LIMIT;
+        self.to.write_all(line.as_bytes()).await?;
+        loop {
+            let heard = timeout_at(deadline, self.hear()).await;
+            match heard.map_err(|_| QmpError::Late(command.to_owned()))?? {
+                Heard::Answer { id, result } if id == wanted => {
+                    let refused = |says| QmpError::Refused { command: command.to_owned(), says };
+                    return result.map_err(refused);
+                }
+                Heard::Event(event) => self.keep(event),
+                // The answer to a command whose asker has gone, or the greeting.
+                Heard::Answer { .. } | Heard::Other => {}
+            }
+        }
+    }
+
+    /// The next event for which `wanted` holds, from those that came and those that come.
+    pub(crate) async fn event(
+        &mut self,
+        deadline: Instant,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Result<Event, QmpError> {
+        if let Some(at) = self.events.iter().position(&wanted)
+            && let Some(event) = self.events.remove(at)
+        {
+            return Ok(event);
+        }
+        loop {
+            let heard = timeout_at(deadline, self.hear()).await;
+            match heard.map_err(|_| QmpError::Late("an event".to_owned()))?? {
+                Heard::Event(event) if wanted(&event) => return Ok(event),
+                Heard::Event(event) => self.keep(event),
+                Heard::Answer { .. } | Heard::Other => {}
+            }
+        }
+    }
+
+    /// Forgets the events that came before now.
+    pub(crate) fn forget_events(&mut self) {
+        self.events.clear();
+    }
+
+    fn keep(&mut self, event: Event) {
+        if self.events.len() == KEPT_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    async fn hear(&mut self) -> Result<Heard, QmpError> {
+        match self.lines.next_line().await? {
+            Some(line) => Ok(understand(&line)),
+            None => Err(QmpError::Io(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+}
+
+fn understand(line: &str) -> Heard {
+    let Ok(Value::Object(mut line)) = serde_json::from_str::<Value>(line) else { return Heard::Other };
+    if let Some(Value::String(name)) = line.remove("event") {
+        let at = line.get("timestamp").and_then(Value::as_object).map(instant).unwrap_or_default();
+        let data = line.remove("data").unwrap_or(Value::Null);
+        return Heard::Event(Event { name, data, at });
+    }
+    let Some(id) = line.get("id").and_then(Value::as_u64) else { return Heard::Other };
+    let result = match line.get("error") {
+        Some(error) => Err(error["desc"].as_str().unwrap_or("no reason").to_owned()),
+        None => Ok(line.remove("return").unwrap_or(Value::Null)),
+    };
+    Heard::Answer { id, result }
+}
+
+fn instant(timestamp: &Map<String, Value>) -> Duration {
+    let field = |name: &str| timestamp.get(name).and_then(Value::as_u64).unwrap_or(0);
+    Duration::from_secs(field("seconds")) + Duration::from_micros(field("microseconds"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::UnixListener;
+
+    /// A QEMU that says these lines once it was asked something.
+    async fn qmp(says: &'static [&'static str]) -> (Qmp, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (from, mut to) = stream.into_split();
+            let mut lines = BufReader::new(from).lines();
+            to.write_all(b"{\"QMP\":{}}\n").await.unwrap();
+            lines.next_line().await.unwrap();
+            to.write_all(b"{\"return\":{},\"id\":1}\n").await.unwrap();
+            lines.next_line().await.unwrap();
+            for line in says {
+                to.write_all(line.as_bytes()).await.unwrap();
+                to.write_all(b"\n").await.unwrap();
+            }
+        });
+        (Qmp::connect(&path, Instant::now() + ANSWER_LIMIT).await.unwrap(), folder)
+    }
+
+    #[tokio::test]
+    async fn answers_are_told_from_events() {
+        let (mut qmp, _folder) = qmp(&[
+            r#"{"event":"STOP","timestamp":{"seconds":7,"microseconds":5}}"#,
+            r#"{"id":99,"return":{}}"#,
+            r#"{"id":2,"return":{"status":"running"}}"#,
+            r#"{"event":"RESUME","data":{"x":1},"timestamp":{"seconds":8,"microseconds":0}}"#,
+        ])
+        .await;
+        assert_eq!(qmp.execute("query-status", json!({})).await.unwrap()["status"], "running");
+        let deadline = Instant::now() + ANSWER_LIMIT;
+        let resume = qmp.event(deadline, |event| event.name == "RESUME").await.unwrap();
+        let stop = qmp.event(deadline, |event| event.name == "STOP").await.unwrap();
+        assert_eq!((resume.at - stop.at, &resume.data["x"]), (Duration::from_micros(999_995), &json!(1)));
+        assert!(matches!(qmp.event(deadline, |_| true).await, Err(QmpError::Io(_))), "QEMU is gone");
+    }
+
+    #[tokio::test]
+    async fn a_refusal_says_why() {
+        let (mut qmp, _folder) =
+            qmp(&[r#"{"id":2,"error":{"class":"GenericError","desc":"no such device"}}"#]).await;
+        let error = qmp.execute("device_del", json!({"id": "x"})).await.unwrap_err();
+        assert_eq!(error.to_string(), "QEMU refuses `device_del`: no such device");
+    }
+}

@@ -1,0 +1,175 @@
+//! The options of a site that are about its virtual machines, and the programs that make them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_platform::{HostSpec, Missing, SiteSpec};
+
+/// Where kernel and images are kept from run to run.
+const CACHE: &str = "/var/cache/barograph/vm";
+
+/// The disk of each host is so large at the most; it takes only what is written.
+const DISK_GIB: u64 = 16;
+
+/// The memory of a host without a limit.
+const MEMORY: u64 = 1 << 30;
+
+/// Kernel and agent need about 150 MiB themselves.
+const LEAST_MEMORY: u64 = 256 << 20;
+
+/// An emulated guest boots in 4 to 15 s, and two cores may have many to boot.
+const BOOT_LIMIT: Duration = Duration::from_secs(120);
+
+/// Parts of the machine's programs that only people and compilers read. They would be most of the image.
+const LEFT_OUT: &[&str] = &[
+    "/usr/games",
+    "/usr/include",
+    "/usr/lib/debug",
+    "/usr/lib/firmware",
+    "/usr/lib/gcc",
+    "/usr/lib/google-cloud-sdk",
+    "/usr/lib/llvm-*",
+    "/usr/lib/modules",
+    "/usr/local/go",
+    "/usr/local/include",
+    "/usr/share/doc",
+    "/usr/share/fonts",
+    "/usr/share/google-cloud-sdk",
+    "/usr/share/help",
+    "/usr/share/icons",
+    "/usr/share/info",
+    "/usr/share/locale",
+    "/usr/share/man",
+    "/usr/share/vim",
+    "/usr/src",
+];
+
+/// What runs the guests' code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accel {
+    /// The processor itself.
+    Kvm,
+    /// QEMU's translator: right, and many times slower.
+    Tcg,
+}
+
+impl Accel {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Accel::Kvm => "kvm",
+            Accel::Tcg => "tcg",
+        }
+    }
+}
+
+/// The options, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) cache: PathBuf,
+    pub(crate) disk_gib: u64,
+    /// `None`: KVM where a guest of it speaks, else TCG.
+    pub(crate) accel: Option<Accel>,
+    pub(crate) boot_limit: Duration,
+    pub(crate) left_out: Vec<PathBuf>,
+    /// Kernel modules loaded besides those every guest needs.
+    pub(crate) modules: Vec<String>,
+}
+
+impl Settings {
+    /// Reads the options `cache`, `disk_gib`, `accel`, `boot_seconds`, `leave_out` and `modules`.
+    pub(crate) fn of(site: &SiteSpec) -> Result<Settings, Missing> {
+        let words = |name: &str| {
+            site.option(name).unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let whole = |name: &str, default: u64| match site.option(name) {
+            None => Ok(default),
+            Some(text) => text.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(|| Missing {
+                what: format!("`{text}` is no value of the option `{name}`"),
+                hint: format!("give a whole number above 0, as {default}"),
+            }),
+        };
+        let accel = match site.option("accel").unwrap_or("auto") {
+            "auto" => None,
+            "kvm" => Some(Accel::Kvm),
+            "tcg" => Some(Accel::Tcg),
+            other => {
+                return Err(Missing {
+                    what: format!("`{other}` is no value of the option `accel`"),
+                    hint: "give auto, kvm or tcg".to_owned(),
+                });
+            }
+        };
+        let left_out = LEFT_OUT.iter().map(|&text| text.to_owned()).chain(words("leave_out"));
+        Ok(Settings {
+            cache: PathBuf::from(site.option("cache").unwrap_or(CACHE)),
+            disk_gib: whole("disk_gib", DISK_GIB)?,
+            accel,
+            boot_limit: Duration::from_secs(whole("boot_seconds", BOOT_LIMIT.as_secs())?),
+            left_out: left_out.map(PathBuf::from).collect(),
+            modules: words("modules"),
+        })
+    }
+}
+
+/// Processors of a host: whole ones, since a fraction is made by a quota on the emulator.
+pub(crate) fn processors(host: &HostSpec) -> usize {
+    let cpus = host.limits.cpus.unwrap_or(1.0).ceil().clamp(1.0, 64.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 64")]
+    let whole = cpus as usize;
+    whole
+}
+
+/// Memory of a host, in MiB.
+pub(crate) fn memory_mib(host: &HostSpec) -> u64 {
+    host.limits.memory_bytes.unwrap_or(MEMORY).max(LEAST_MEMORY).div_ceil(1 << 20)
+}
+
+/// Where Debian and its likes put programs.
+const FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// A program in one of the usual folders.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+/// A program by its whole path; where it is missing, the plain name, whose start then fails and says so.
+pub(crate) fn program(name: &str) -> PathBuf {
+    find_program(name).unwrap_or_else(|| Path::new("/usr/bin").join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use barograph_platform::Limits;
+
+    fn site(options: &[(&str, &str)]) -> SiteSpec {
+        let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        SiteSpec { options, ..SiteSpec::default() }
+    }
+
+    #[test]
+    fn options_are_read_and_nonsense_is_named() {
+        let settings =
+            Settings::of(&site(&[("accel", "tcg"), ("disk_gib", "3"), ("modules", "veth bridge")]));
+        let settings = settings.unwrap();
+        assert_eq!((settings.accel, settings.disk_gib), (Some(Accel::Tcg), 3));
+        assert_eq!(settings.modules, ["veth", "bridge"]);
+        assert_eq!(Settings::of(&site(&[])).unwrap().accel, None);
+        for (name, value) in [("accel", "hvf"), ("disk_gib", "0"), ("boot_seconds", "soon")] {
+            let missing = Settings::of(&site(&[(name, value)])).unwrap_err();
+            assert!(missing.to_string().contains(name) && missing.to_string().contains(value), "{missing}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_whole_and_enough() {
+        let host = |cpus, memory_bytes| HostSpec {
+            limits: Limits { cpus, memory_bytes, ..Limits::default() },
+            ..HostSpec::default()
+        };
+        assert_eq!([processors(&host(None, None)), processors(&host(Some(0.2), None))], [1, 1]);
+        assert_eq!([processors(&host(Some(1.5), None)), processors(&host(Some(4.0), None))], [2, 4]);
+        assert_eq!([memory_mib(&host(None, None)), memory_mib(&host(None, Some(1)))], [1024, 256]);
+        assert_eq!(memory_mib(&host(None, Some((768 << 20) + 1))), 769);
+    }
+}

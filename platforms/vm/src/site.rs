@@ -1,0 +1,236 @@
+//! The virtual machines of one site, and the machine itself beside them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use barograph_platform::{
+    Facts, Fault, HERE, Later, LinkSpec, Machines, Missing, Network, OnLine, Running, Site, Unit,
+};
+use barograph_platform_process::Local;
+use tokio::task::JoinSet;
+
+use crate::cache::Noted;
+use crate::host::{ClockOffset, Host, Plant};
+use crate::unit::GuestUnit;
+use crate::wire::{Ask, GuestSample, Reply};
+use crate::work::failed;
+
+/// A question that the agent answers from its memory or from `/proc`.
+const ASK_LIMIT: Duration = Duration::from_secs(30);
+
+/// Ports for units that take any: those below have meanings, those above are for connections.
+const ANY_PORTS: std::ops::Range<u16> = 10_000..32_000;
+
+/// An open site of virtual machines. Dropping it ends them.
+pub struct VmSite {
+    hosts: Mutex<BTreeMap<String, Arc<Host>>>,
+    ports: Mutex<BTreeSet<(String, u16)>>,
+    /// The tap of each host: that of its name, until it has moved.
+    taps: Mutex<BTreeMap<String, String>>,
+    twins: AtomicU32,
+    facts: Facts,
+    plant: Arc<Plant>,
+    /// For sockets; dropped behind those who use them.
+    folder: Noted,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl VmSite {
+    pub(crate) fn new(plant: Arc<Plant>, hosts: Vec<Host>, folder: Noted, facts: Facts) -> VmSite {
+        let taps = hosts.iter().map(|host| (host.name.clone(), host.name.clone())).collect();
+        let hosts = hosts.into_iter().map(|host| (host.name.clone(), Arc::new(host))).collect();
+        VmSite {
+            hosts: Mutex::new(hosts),
+            ports: Mutex::default(),
+            taps: Mutex::new(taps),
+            twins: AtomicU32::new(0),
+            facts,
+            plant,
+            folder,
+        }
+    }
+
+    /// What the record should say: the accelerator, the kernel, how long the hosts took to boot.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Reads the counters of a guest's kernel.
+    pub async fn sample(&self, host: &str) -> Result<GuestSample, Fault> {
+        match self.machine(host)?.port.ask(Ask::Sample, host, ASK_LIMIT).await? {
+            Reply::Sample(sample) => Ok(sample),
+            _ => Err(failed(format!("sample host `{host}`"), "its agent answers something else")),
+        }
+    }
+
+    /// How far a guest's clock is from this machine's, as it was measured when the guest was ready.
+    pub fn clock_offset(&self, host: &str) -> Result<ClockOffset, Fault> {
+        Ok(*lock(&self.machine(host)?.offset))
+    }
+
+    pub(crate) fn plant(&self) -> Arc<Plant> {
+        self.plant.clone()
+    }
+
+    pub(crate) fn machine(&self, name: &str) -> Result<Arc<Host>, Fault> {
+        let found = lock(&self.hosts).get(name).cloned();
+        found.ok_or_else(|| failed(format!("find host `{name}`"), "the site has no such virtual machine"))
+    }
+
+    pub(crate) fn add(&self, host: Arc<Host>) {
+        lock(&self.taps).insert(host.name.clone(), host.name.clone());
+        lock(&self.hosts).insert(host.name.clone(), host);
+    }
+
+    /// A name for a tap that no host has: a host's has no such beginning by chance only, and the switch says so then.
+    pub(crate) fn twin_name(&self) -> String {
+        format!("twin-{}", self.twins.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn taps_changed(&self, host: &str, tap: &str) {
+        lock(&self.taps).insert(host.to_owned(), tap.to_owned());
+    }
+
+    fn tap(&self, host: &str) -> Result<String, Fault> {
+        let tap = lock(&self.taps).get(host).cloned();
+        tap.ok_or_else(|| failed(format!("find host `{host}`"), "the site has no such virtual machine"))
+    }
+
+    fn here(&self) -> &Local {
+        &self.plant.work.here
+    }
+
+    async fn close_all(self) -> Result<(), Fault> {
+        let VmSite { hosts, plant, folder, .. } = self;
+        let hosts = hosts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut closing = JoinSet::new();
+        for host in hosts.into_values() {
+            closing.spawn(async move { host.close().await });
+        }
+        let mut first = Ok(());
+        while let Some(closed) = closing.join_next().await {
+            let closed = closed.unwrap_or_else(|error| Err(failed("close a host", error)));
+            // The rest is removed all the same; the first fault is the one to look at.
+            first = first.and(closed);
+        }
+        let act = "close the site";
+        let plant =
+            Arc::into_inner(plant).ok_or_else(|| failed(act, "something is still being done with it"))?;
+        let Plant { switch, work, uses, .. } = plant;
+        drop(uses);
+        switch.close().await?;
+        drop(folder);
+        let here =
+            Arc::into_inner(work.here).ok_or_else(|| failed(act, "a unit is still being created on it"))?;
+        Box::new(here).close().await?;
+        first
+    }
+}
+
+impl Site for VmSite {
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
+    fn address(&self, host: &str) -> Option<IpAddr> {
+        if host == HERE {
+            // As the guests reach this machine.
+            return Some(self.plant.switch.leg());
+        }
+        let tap = self.tap(host).ok()?;
+        self.plant.switch.address(&tap)
+    }
+
+    fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault> {
+        if host == HERE {
+            return self.here().port(HERE, wanted);
+        }
+        self.machine(host)?;
+        let mut given = lock(&self.ports);
+        let free = |port: &u16| !given.contains(&(host.to_owned(), *port));
+        let wanted = Some(wanted).filter(|port| *port != 0);
+        let port = wanted.into_iter().chain(ANY_PORTS).find(free);
+        let port = port.ok_or_else(|| {
+            failed(format!("find a free port on host `{host}`"), "all ports of this host are given")
+        })?;
+        given.insert((host.to_owned(), port));
+        Ok(port)
+    }
+
+    fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
+        Box::pin(async move {
+            if unit.host == HERE {
+                return self.here().preflight(unit).await;
+            }
+            let missing = |fault: Fault| Missing {
+                what: format!("unit `{}` cannot be looked at: {fault}", unit.name),
+                hint: "look at the host".to_owned(),
+            };
+            let machine = self.machine(&unit.host).map_err(missing)?;
+            match machine
+                .port
+                .ask(Ask::Preflight(inside(unit)), &unit.name, ASK_LIMIT)
+                .await
+                .map_err(missing)?
+            {
+                Reply::Facts(facts) => Ok(facts.into_iter().chain(self.facts.clone()).collect()),
+                Reply::Missing { what, hint } => {
+                    Err(Missing { what: format!("{what} (on host `{}`)", unit.host), hint })
+                }
+                _ => Ok(self.facts.clone()),
+            }
+        })
+    }
+
+    fn create<'a>(&'a self, unit: &'a Unit, on_line: OnLine) -> Later<'a, Result<Box<dyn Running>, Fault>> {
+        Box::pin(async move {
+            if unit.host == HERE {
+                return self.here().create(unit, on_line).await;
+            }
+            let machine = self.machine(&unit.host)?;
+            let unit = GuestUnit::create(machine, &inside(unit), on_line).await?;
+            Ok(Box::new(unit) as Box<dyn Running>)
+        })
+    }
+
+    fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
+        Box::pin((*self).close_all())
+    }
+
+    fn network(&self) -> Option<&dyn Network> {
+        Some(self)
+    }
+
+    fn machines(&self) -> Option<&dyn Machines> {
+        Some(self)
+    }
+}
+
+/// A unit as its guest sees it: there the guest is the machine itself.
+fn inside(unit: &Unit) -> Unit {
+    Unit { host: HERE.to_owned(), ..unit.clone() }
+}
+
+impl Network for VmSite {
+    fn shape<'a>(&'a self, host: &'a str, link: LinkSpec) -> Later<'a, Result<(), Fault>> {
+        Box::pin(async move { Ok(self.plant.switch.shape(&self.tap(host)?, link).await?) })
+    }
+
+    fn partition<'a>(&'a self, hosts: &'a [String]) -> Later<'a, Result<(), Fault>> {
+        Box::pin(async move {
+            let taps = hosts.iter().map(|host| self.tap(host)).collect::<Result<Vec<_>, _>>()?;
+            Ok(self.plant.switch.partition(&taps).await?)
+        })
+    }
+
+    fn heal(&self) -> Later<'_, Result<(), Fault>> {
+        Box::pin(async move { Ok(self.plant.switch.heal().await?) })
+    }
+}

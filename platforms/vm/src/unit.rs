@@ -1,0 +1,181 @@
+//! A unit inside a guest, as this machine holds it.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use barograph_platform::{
+    Accounts, Ended, Fault, Later, Limit, Limits, LogTail, Logs, OnLine, Pause, Readiness, Running, Unit,
+};
+use tokio::sync::watch;
+
+use crate::host::Host;
+use crate::port::{UnitEnd, open_log};
+use crate::wire::{Ask, Reply};
+
+/// On top of what a unit may take: the way there and back, and a kill behind a stop.
+const WAY: Duration = Duration::from_secs(30);
+
+/// Steps before the start of a unit have no limit of their own; this is as long as they get.
+const STEPS: Duration = Duration::from_secs(300);
+
+/// The part of a log that is looked at for its last lines.
+const TAIL_BYTES: u64 = 32 * 1024;
+
+/// A unit that was created in a guest.
+pub(crate) struct GuestUnit {
+    name: String,
+    number: u64,
+    host: Arc<Host>,
+    log: PathBuf,
+    address: Option<SocketAddr>,
+    ended: watch::Receiver<Option<Ended>>,
+}
+
+impl GuestUnit {
+    /// Has the agent create it, and waits until it is ready.
+    pub(crate) async fn create(host: Arc<Host>, unit: &Unit, on_line: OnLine) -> Result<GuestUnit, Fault> {
+        let number = host.port.number();
+        let (tell, ended) = watch::channel(None);
+        let log = open_log(&unit.name, &unit.log)?;
+        host.port.register(number, UnitEnd { on_line, log: Some(log), ended: tell });
+        // From here on: dropping it ends the unit, also before it is ready.
+        let mut made =
+            GuestUnit { name: unit.name.clone(), number, host, log: unit.log.clone(), address: None, ended };
+        let steps = if unit.prepare.is_empty() { Duration::ZERO } else { STEPS };
+        let limit = unit.ready.timeout() + steps + WAY;
+        let ask = Ask::Create { unit: number, what: unit.clone() };
+        let reply = made.host.port.ask(ask, &unit.name, limit).await?;
+        if let Reply::Created { address } = reply {
+            made.address = address;
+        }
+        if matches!(unit.ready, Readiness::Exit { .. }) {
+            // Its last lines and the end of its log come before its end.
+            made.until_ended().await;
+        }
+        Ok(made)
+    }
+
+    async fn until_ended(&self) -> Ended {
+        let mut ended = self.ended.clone();
+        match ended.wait_for(Option::is_some).await.map(|ended| ended.clone()) {
+            Ok(Some(ended)) => ended,
+            _ => Ended::Unknown(format!("the site of host `{}` was closed", self.host.name)),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    /// The end is told behind the last of the log, so that a unit that was stopped has its whole log here.
+    async fn end(&self, ask: Ask, limit: Duration) -> Result<Ended, Fault> {
+        if !self.has_ended() {
+            let asked = self.host.port.ask(ask, &self.name, limit).await;
+            // The guest may have gone, and the unit with it.
+            if let Err(fault) = asked
+                && !self.has_ended()
+            {
+                return Err(fault);
+            }
+        }
+        let late = |_| Fault::WillNotEnd { unit: self.name.clone(), after: limit };
+        tokio::time::timeout(limit, self.until_ended()).await.map_err(late)
+    }
+
+    fn ask_now(&self, ask: Ask) -> Result<(), Fault> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        self.host.port.ask_now(ask, &self.name).map(drop)
+    }
+}
+
+impl Running for GuestUnit {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its processes are the guest's.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    fn wait_exit(&self) -> Later<'_, Ended> {
+        Box::pin(self.until_ended())
+    }
+
+    fn stop(&self, grace: Duration) -> Later<'_, Result<Ended, Fault>> {
+        Box::pin(self.end(Ask::Stop { unit: self.number, grace }, grace + WAY))
+    }
+
+    fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
+        Box::pin(self.end(Ask::Kill { unit: self.number }, WAY))
+    }
+
+    fn accounts(&self) -> Accounts {
+        self.host.accounts()
+    }
+
+    fn pausing(&self) -> Option<&dyn Pause> {
+        Some(self)
+    }
+
+    fn logs(&self) -> Option<&dyn Logs> {
+        Some(self)
+    }
+
+    fn limiting(&self) -> Option<&dyn Limit> {
+        Some(self)
+    }
+}
+
+impl Pause for GuestUnit {
+    fn pause(&self) -> Result<(), Fault> {
+        self.ask_now(Ask::Pause { unit: self.number })
+    }
+
+    fn resume(&self) -> Result<(), Fault> {
+        self.ask_now(Ask::Resume { unit: self.number })
+    }
+}
+
+impl Limit for GuestUnit {
+    fn limit(&self, limits: &Limits) -> Result<(), Fault> {
+        self.ask_now(Ask::Limit { unit: self.number, limits: limits.clone() })
+    }
+}
+
+impl Logs for GuestUnit {
+    fn tail(&self, lines: usize) -> LogTail {
+        let read = || -> io::Result<(bool, Vec<u8>)> {
+            let mut file = fs::File::open(&self.log)?;
+            let skipped = file.metadata()?.len().saturating_sub(TAIL_BYTES);
+            file.seek(SeekFrom::Start(skipped))?;
+            let mut bytes = Vec::new();
+            file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+            Ok((skipped > 0, bytes))
+        };
+        let Ok((cut, bytes)) = read() else { return LogTail::default() };
+        let text = String::from_utf8_lossy(&bytes);
+        // When the beginning was skipped, the first line is a piece of one.
+        let whole: Vec<&str> = text.lines().skip(usize::from(cut)).collect();
+        LogTail(whole[whole.len().saturating_sub(lines)..].iter().map(|&line| line.to_owned()).collect())
+    }
+}
+
+impl Drop for GuestUnit {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            self.host.port.tell(Ask::Kill { unit: self.number });
+        }
+        self.host.port.forget(self.number);
+    }
+}

@@ -1,0 +1,318 @@
+//! What this machine and the agent in a guest say to each other: frames with a JSON text and raw bytes.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use barograph_platform::{BadReadyLine, Ended, Facts, Fault, Limits, LogTail, Unit};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The name of the serial port of the agent.
+pub(crate) const PORT_NAME: &str = "barograph.agent";
+
+/// A unit's files travel in one frame; what is larger is a mistake and must not fill the memory.
+const LONGEST: usize = 256 << 20;
+
+/// A wish of this machine, with a number that its answer carries.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) id: u64,
+    pub(crate) ask: Ask,
+}
+
+/// Units have numbers given by this machine, so that one can be killed before it is ready.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    Preflight(Unit),
+    Create {
+        unit: u64,
+        what: Unit,
+    },
+    Stop {
+        unit: u64,
+        grace: Duration,
+    },
+    Kill {
+        unit: u64,
+    },
+    Pause {
+        unit: u64,
+    },
+    Resume {
+        unit: u64,
+    },
+    Limit {
+        unit: u64,
+        limits: Limits,
+    },
+    /// Answered with the guest's clock.
+    Ping,
+    /// Moves the guest's clock by so many nanoseconds.
+    MoveClock(i64),
+    /// The counters of the guest's kernel.
+    Sample,
+    /// What was written goes to the disk.
+    Sync,
+    /// The agent ends, and the machine goes off.
+    Leave,
+}
+
+/// What the agent says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Message {
+    /// The first word: how long the guest has been up.
+    Hello {
+        up: Duration,
+    },
+    Answer {
+        id: u64,
+        answer: Result<Reply, Refused>,
+    },
+    /// A line of a unit's stdout.
+    Line {
+        unit: u64,
+        text: String,
+    },
+    /// More of a unit's log: the raw bytes of the frame.
+    Log {
+        unit: u64,
+    },
+    /// The last message about a unit.
+    Ended {
+        unit: u64,
+        end: End,
+    },
+}
+
+/// An answer to [`Ask`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    Done,
+    Created {
+        address: Option<SocketAddr>,
+    },
+    Ended(End),
+    Facts(Facts),
+    Missing {
+        what: String,
+        hint: String,
+    },
+    /// Nanoseconds since 1970.
+    Clock(i64),
+    Sample(GuestSample),
+}
+
+/// The counters of a guest's kernel at one instant, as its kernel words them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestSample {
+    /// Nanoseconds since 1970 by the guest's clock.
+    pub at_nanos: i64,
+    /// Name below `/proc` (as `stat`, `net/dev`, `pressure/cpu`) and text of each file that is there.
+    pub files: Vec<(String, String)>,
+}
+
+/// How a unit ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum End {
+    Code(i32),
+    Signal(i32),
+    Unknown(String),
+}
+
+impl From<Ended> for End {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Code(code) => End::Code(code),
+            Ended::Signal(number) => End::Signal(number),
+            Ended::Unknown(text) => End::Unknown(text),
+        }
+    }
+}
+
+impl From<End> for Ended {
+    fn from(end: End) -> Self {
+        match end {
+            End::Code(code) => Ended::Code(code),
+            End::Signal(number) => Ended::Signal(number),
+            End::Unknown(text) => Ended::Unknown(text),
+        }
+    }
+}
+
+/// A fault, carried over: its kind where the harness tells kinds apart, else its text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Refused {
+    EndedEarly { end: End, log: Vec<String> },
+    NotReady { timeout: Duration, log: Vec<String> },
+    Prepare { step: String, end: End, log: Vec<String> },
+    Start { program: PathBuf, why: String },
+    NoAddress(String),
+    BadAddress(String),
+    WillNotEnd { after: Duration },
+    Other { act: String, why: String },
+}
+
+/// A cause that was carried over as text.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Said(pub(crate) String);
+
+impl From<&Fault> for Refused {
+    fn from(fault: &Fault) -> Self {
+        match fault {
+            Fault::EndedEarly { ended, log, .. } => {
+                Refused::EndedEarly { end: ended.clone().into(), log: log.0.clone() }
+            }
+            Fault::NotReady { timeout, log, .. } => {
+                Refused::NotReady { timeout: *timeout, log: log.0.clone() }
+            }
+            Fault::Prepare { step, ended, log, .. } => {
+                Refused::Prepare { step: step.clone(), end: ended.clone().into(), log: log.0.clone() }
+            }
+            Fault::Start { program, source, .. } => {
+                Refused::Start { program: program.clone(), why: source.to_string() }
+            }
+            Fault::BadReadyLine { source: BadReadyLine::NoAddress(line), .. } => {
+                Refused::NoAddress(line.clone())
+            }
+            Fault::BadReadyLine { source: BadReadyLine::Address(line), .. } => {
+                Refused::BadAddress(line.clone())
+            }
+            Fault::WillNotEnd { after, .. } => Refused::WillNotEnd { after: *after },
+            other => Refused::Other { act: other.to_string(), why: causes(other) },
+        }
+    }
+}
+
+impl Refused {
+    /// The fault again, about the unit `unit`.
+    pub(crate) fn into_fault(self, unit: &str) -> Fault {
+        let unit = unit.to_owned();
+        match self {
+            Refused::EndedEarly { end, log } => {
+                Fault::EndedEarly { unit, ended: end.into(), log: LogTail(log) }
+            }
+            Refused::NotReady { timeout, log } => Fault::NotReady { unit, timeout, log: LogTail(log) },
+            Refused::Prepare { step, end, log } => {
+                Fault::Prepare { unit, step, ended: end.into(), log: LogTail(log) }
+            }
+            Refused::Start { program, why } => Fault::Start { unit, program, source: io::Error::other(why) },
+            Refused::NoAddress(line) => Fault::BadReadyLine { unit, source: BadReadyLine::NoAddress(line) },
+            Refused::BadAddress(line) => Fault::BadReadyLine { unit, source: BadReadyLine::Address(line) },
+            Refused::WillNotEnd { after } => Fault::WillNotEnd { unit, after },
+            Refused::Other { act, why } => Fault::Site { act, source: Box::new(Said(why)) },
+        }
+    }
+}
+
+/// The chain of causes below an error, as one text.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut texts = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        texts.push(cause.to_string());
+        next = cause.source();
+    }
+    if texts.is_empty() { "no cause is known".to_owned() } else { texts.join(": ") }
+}
+
+/// A frame: the lengths of both parts, then the parts.
+pub(crate) fn frame(message: &impl Serialize, raw: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
+    let text = serde_json::to_vec(message)?;
+    let mut bytes = Vec::with_capacity(8 + text.len() + raw.len());
+    for length in [text.len(), raw.len()] {
+        // Both ends are this program, and nothing near 4 GiB is ever framed: the reader refuses it.
+        bytes.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+    }
+    bytes.extend_from_slice(&text);
+    bytes.extend_from_slice(raw);
+    Ok(bytes)
+}
+
+/// Takes frames out of a stream of bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    bytes: Vec<u8>,
+}
+
+impl Frames {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame, if one is there.
+    pub(crate) fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
+        let length = |at: usize| -> Option<usize> {
+            let four = self.bytes.get(at..at + 4)?;
+            Some(u32::from_le_bytes([four[0], four[1], four[2], four[3]]) as usize)
+        };
+        let (Some(text), Some(raw)) = (length(0), length(4)) else { return Ok(None) };
+        if text.saturating_add(raw) > LONGEST {
+            return Err(io::Error::other(format!("a frame of {text} and {raw} bytes is no frame of ours")));
+        }
+        if self.bytes.len() < 8 + text + raw {
+            return Ok(None);
+        }
+        let rest = self.bytes.split_off(8 + text + raw);
+        let whole = std::mem::replace(&mut self.bytes, rest);
+        let message = serde_json::from_slice(&whole[8..8 + text])?;
+        Ok(Some((message, whole[8 + text..].to_vec())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_out_whole_however_the_bytes_come_in() {
+        let mut bytes = frame(&Message::Log { unit: 7 }, b"a\0b").unwrap();
+        bytes.extend(frame(&Message::Line { unit: 8, text: "hej".to_owned() }, b"").unwrap());
+        for size in [1, 3, 1000] {
+            let mut frames = Frames::default();
+            let mut seen = Vec::new();
+            for piece in bytes.chunks(size) {
+                frames.push(piece);
+                while let Some((message, raw)) = frames.next::<Message>().unwrap() {
+                    seen.push(format!("{message:?} {raw:?}"));
+                }
+            }
+            assert_eq!(seen, ["Log { unit: 7 } [97, 0, 98]", "Line { unit: 8, text: \"hej\" } []"]);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let mut frames = Frames::default();
+        frames.push(&[0xff; 8]);
+        assert!(frames.next::<Message>().is_err());
+        let mut frames = Frames::default();
+        frames.push(&[2, 0, 0, 0, 0, 0, 0, 0, b'{', b']']);
+        assert!(frames.next::<Message>().is_err());
+    }
+
+    #[test]
+    fn faults_keep_their_kind_and_text() {
+        let unit = || "db".to_owned();
+        let log = LogTail(vec!["port in use".to_owned()]);
+        let faults = [
+            Fault::EndedEarly { unit: unit(), ended: Ended::Code(3), log: log.clone() },
+            Fault::NotReady { unit: unit(), timeout: Duration::from_secs(2), log: log.clone() },
+            Fault::Prepare { unit: unit(), step: "initdb".to_owned(), ended: Ended::Signal(9), log },
+            Fault::BadReadyLine { unit: unit(), source: BadReadyLine::Address("x".to_owned()) },
+            Fault::WillNotEnd { unit: unit(), after: Duration::from_secs(1) },
+            Fault::Site {
+                act: "make folder `/x`".to_owned(),
+                source: Box::new(io::Error::other("no space left")),
+            },
+        ];
+        for fault in faults {
+            let text = serde_json::to_string(&Refused::from(&fault)).unwrap();
+            let back = serde_json::from_str::<Refused>(&text).unwrap().into_fault("db");
+            assert_eq!(back.to_string(), fault.to_string());
+            assert_eq!((back.side(), causes(&back)), (fault.side(), causes(&fault)));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A service in a guest that gives back what it gets, and somebody outside who never stops asking.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use barograph_platform::{Readiness, Running, ignore_lines};
+
+use crate::site::{LIMIT, Opened, program};
+
+/// A guest that stands still longer than this has lost its connections.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Starts it on a host.
+pub(crate) async fn start(opened: &Opened, host: &str) -> Box<dyn Running> {
+    let mut unit = opened.unit(&format!("echo-{host}"), host, program().to_str().unwrap(), &["echo", "7000"]);
+    unit.ready = Readiness::StdoutLine { timeout: LIMIT };
+    opened.create(&unit, ignore_lines()).await
+}
+
+/// Sends `text` on a new connection, and reads it back.
+pub(crate) fn once(address: SocketAddr, text: &str, limit: Duration) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, limit)?;
+    stream.set_read_timeout(Some(limit))?;
+    stream.write_all(text.as_bytes())?;
+    let mut back = vec![0; text.len()];
+    stream.read_exact(&mut back)?;
+    Ok(String::from_utf8(back).unwrap())
+}
+
+/// One connection that is used all the time.
+pub(crate) struct Asking {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<(u64, Duration)>,
+}
+
+impl Asking {
+    pub(crate) fn begin(address: SocketAddr) -> Asking {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = stop.clone();
+        let mut stream = TcpStream::connect_timeout(&address, LONGEST).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(LONGEST)).unwrap();
+        let thread = thread::spawn(move || {
+            let (mut count, mut longest) = (0_u64, Duration::ZERO);
+            while !asked.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                stream.write_all(&count.to_le_bytes()).unwrap();
+                let mut back = [0; 8];
+                stream.read_exact(&mut back).unwrap();
+                assert_eq!(u64::from_le_bytes(back), count);
+                longest = longest.max(begun.elapsed());
+                count += 1;
+            }
+            (count, longest)
+        });
+        Asking { stop, thread }
+    }
+
+    /// How often it was answered, and the longest that an answer took.
+    pub(crate) fn end(self) -> (u64, Duration) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}

@@ -1,0 +1,8 @@
+//! Real virtual machines. One site serves most of it, for each costs seconds to boot.
+
+mod echo;
+mod ends;
+mod killed;
+mod moves;
+mod site;
+mod units;

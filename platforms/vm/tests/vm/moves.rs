@@ -1,0 +1,69 @@
+//! Guests that are moved, copied and kept while somebody uses a service in them.
+
+use barograph_platform::{LogTail, Moved, Running, Site, ignore_lines};
+
+use crate::echo::{self, Asking};
+use crate::site::{LIMIT, Opened, say};
+
+/// One after the other on the same guest, so that each also works behind the others.
+pub(crate) async fn all(opened: &Opened) {
+    let echo = echo::start(opened, "a").await;
+    let address = echo.address().unwrap();
+    let machines = opened.vm.machines().unwrap();
+    let before = echo.accounts().pid;
+
+    let asking = Asking::begin(address);
+    let moved = machines.migrate("a").await.unwrap();
+    show("live migration", moved, asking.end());
+    assert!(moved.bytes > 1 << 20 && moved.downtime < moved.took);
+    assert_ne!(echo.accounts().pid, before, "another emulator");
+    still_there(opened, "a", echo.as_ref()).await;
+
+    let asking = Asking::begin(address);
+    let moved = machines.mirror("a").await.unwrap();
+    show("disk moved to another file", moved, asking.end());
+    still_there(opened, "a", echo.as_ref()).await;
+
+    let asking = Asking::begin(address);
+    let moved = machines.snapshot("a", "kept").await.unwrap();
+    show("snapshot of memory and disk", moved, asking.end());
+    assert!(moved.bytes > 10 << 20);
+    still_there(opened, "a", echo.as_ref()).await;
+
+    let file = opened.spec.folder.join("mine");
+    opened.script("write", "a", &format!("echo of a >{}", file.display())).await;
+    let asking = Asking::begin(address);
+    let moved = machines.clone_host("a", "c").await.unwrap();
+    show("clone, booted", moved, asking.end());
+    let (read, write) = (format!("cat {}", file.display()), format!("echo of c >{}", file.display()));
+    assert_eq!(opened.script("read", "c", &read).await, ["of a"]);
+    opened.script("write", "c", &write).await;
+    assert_eq!(opened.script("read", "a", &read).await, ["of a"], "a clone has its own disk");
+    assert!(opened.vm.address("c").is_some() && opened.vm.address("c") != opened.vm.address("a"));
+    machines.clone_host("a", "c").await.unwrap_err();
+
+    let asking = Asking::begin(address);
+    let moved = machines.migrate("a").await.unwrap();
+    show("live migration, once more", moved, asking.end());
+    still_there(opened, "a", echo.as_ref()).await;
+    // The network's faults find the guest at its new place.
+    let network = opened.vm.network().unwrap();
+    network.partition(&["a".to_owned()]).await.unwrap();
+    echo::once(address, "hej", std::time::Duration::from_millis(300)).unwrap_err();
+    network.heal().await.unwrap();
+    assert_eq!(echo::once(address, "hej", LIMIT).unwrap(), "hej");
+    echo.stop(LIMIT).await.unwrap();
+    assert_eq!(echo.logs().unwrap().tail(5), LogTail::default());
+}
+
+fn show(what: &str, moved: Moved, (count, longest): (u64, std::time::Duration)) {
+    say(&format!("{what}: {moved:?}; {count} exchanges meanwhile, the longest took {longest:?}"));
+    assert!(count > 0);
+}
+
+/// New connections and new units work too.
+async fn still_there(opened: &Opened, host: &str, echo: &dyn Running) {
+    assert_eq!(echo::once(echo.address().unwrap(), "hej", LIMIT).unwrap(), "hej");
+    let unit = opened.unit("still", host, "/bin/true", &[]);
+    opened.create(&unit, ignore_lines()).await;
+}
