@@ -198,14 +198,13 @@ mod tests {
     fn what_was_used_before_a_new_start_stays_in_the_sum() {
         use std::time::Duration;
         let mut probe = PartProbe::new("p", true, &Accounts::default(), Nanos::ZERO);
-        let cpu =
-            |ms| Some(barograph_cgroup::Cpu { total: Duration::from_millis(ms), user: None, system: None });
-        probe.last.usage.cpu = cpu(700);
+        let total = Duration::from_millis(700);
+        probe.last.usage.cpu = Some(barograph_cgroup::Cpu { total, user: None, system: None });
         let from = probe.mark();
         // Killed: nothing can be read, and nothing is lost.
         assert_eq!(probe.sample(Nanos::from_secs(1)).cores(), Some(0.0));
         probe.started_again(&Accounts::default());
-        assert_eq!(probe.before.group.total, Duration::from_millis(700));
+        assert_eq!(probe.before.group.total, total);
         assert_eq!(probe.since(&from).cores(), Some(0.0));
     }
 

@@ -7,6 +7,7 @@
 mod ended;
 mod fault;
 mod ledger;
+mod log;
 mod ready;
 mod seam;
 mod site;

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_platform::{BadReadyLine, Ended, Fault, OnLine, Readiness, Step, Unit};
+use barograph_platform::{BadReadyLine, Ended, Fault, LogTail, OnLine, Readiness, Step, Unit};
 use barograph_platform_process::until_answered;
 use std::net::SocketAddr;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::contained::{Contained, Wish};
-use crate::files::{self, SHOWN_LINES, log_tail};
+use crate::files;
 use crate::lines::Announced;
 use crate::names;
 use crate::output::Output;
@@ -133,7 +133,7 @@ async fn take_step(
         unit: unit.name.clone(),
         step: words.collect::<Vec<_>>().join(" "),
         ended,
-        log: log_tail(&unit.log, SHOWN_LINES),
+        log: LogTail::of(&unit.log, LogTail::SHOWN),
     })
 }
 
@@ -165,13 +165,15 @@ async fn until_ready(
         Ok(First::Announced(announced)) => ready_at(site, unit, running, announced).await,
         Ok(First::Answered) => Ok(running),
         Ok(First::Ended(ended)) if job && ended.is_success() => Ok(running),
-        Ok(First::Ended(ended)) => {
-            Err(Fault::EndedEarly { unit: unit.name.clone(), ended, log: log_tail(&unit.log, SHOWN_LINES) })
-        }
+        Ok(First::Ended(ended)) => Err(Fault::EndedEarly {
+            unit: unit.name.clone(),
+            ended,
+            log: LogTail::of(&unit.log, LogTail::SHOWN),
+        }),
         Err(_) => {
             // Killed first, so that its log is complete.
             running.contained().end_now().await?;
-            let log = log_tail(&unit.log, SHOWN_LINES);
+            let log = LogTail::of(&unit.log, LogTail::SHOWN);
             Err(Fault::NotReady { unit: unit.name.clone(), timeout: limit, log })
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use barograph_platform::{Entry, Fault, Ledger, LinkSpec, Missing, Thing};
+use barograph_platform::{Entry, Fault, Ledger, LinkSpec, LogTail, Missing, Thing};
 use barograph_switch::{RelayProgram, Switch, enter, lacking};
 use rustix::process::geteuid;
 use tokio::process::{Child, Command};
@@ -17,7 +17,6 @@ use crate::arguments::{EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments, so
 use crate::deadline::Deadline;
 use crate::ending::end_engine;
 use crate::engine::Engine;
-use crate::files::{SHOWN_LINES, log_tail};
 use crate::groups::{self, failed};
 use crate::sweep::gone_with;
 
@@ -138,10 +137,15 @@ impl OwnEngine {
                 break Ok(());
             }
             match child.try_wait() {
-                Ok(Some(status)) => break Err(format!("it ended ({status}){}", log_tail(&log, SHOWN_LINES))),
+                Ok(Some(status)) => {
+                    break Err(format!("it ended ({status}){}", LogTail::of(&log, LogTail::SHOWN)));
+                }
                 Err(error) => break Err(error.to_string()),
                 Ok(None) if deadline.has_passed() => {
-                    break Err(format!("no answer within {START_WAIT:?}{}", log_tail(&log, SHOWN_LINES)));
+                    break Err(format!(
+                        "no answer within {START_WAIT:?}{}",
+                        LogTail::of(&log, LogTail::SHOWN)
+                    ));
                 }
                 Ok(None) => sleep(LOOK_EVERY).await,
             }

@@ -12,7 +12,6 @@ use tokio::time::timeout;
 
 use crate::at_once::at_once;
 use crate::contained::Contained;
-use crate::files::log_tail;
 use crate::limits::{Machine, of_running};
 use crate::proc_fs::groups_of;
 
@@ -135,6 +134,6 @@ impl Limit for InContainer {
 
 impl Logs for InContainer {
     fn tail(&self, lines: usize) -> LogTail {
-        log_tail(&self.log, lines)
+        LogTail::of(&self.log, lines)
     }
 }

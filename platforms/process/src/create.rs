@@ -12,7 +12,6 @@ use tokio::time::sleep;
 use crate::command::Before;
 use crate::held::Holding;
 use crate::local::Local;
-use crate::log::{SHOWN_LINES, log_tail};
 use crate::running::Process;
 use crate::start::{Launch, Output, start};
 use crate::wait::{until_announced, until_answers, until_done, until_runs};
@@ -108,7 +107,7 @@ async fn prepare(local: &Local, unit: &Unit, before: &Before, holding: &Arc<Hold
 
 fn step_failed(unit: &Unit, step: &Step, ended: Ended) -> Fault {
     let words = [step.program.display().to_string()].into_iter().chain(step.args.iter().cloned());
-    let log: LogTail = log_tail(&unit.log, SHOWN_LINES);
+    let log: LogTail = LogTail::of(&unit.log, LogTail::SHOWN);
     let step = words.collect::<Vec<_>>().join(" ");
     Fault::Prepare { unit: unit.name.clone(), step, ended, log }
 }

@@ -18,7 +18,6 @@ mod groups;
 mod held;
 mod lines;
 mod local;
-mod log;
 mod ports;
 mod preflight;
 mod proc_fs;

@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::held::Held;
-use crate::log::log_tail;
 
 /// A killed process ends as soon as the kernel lets go of it; only a stuck disk takes longer than this.
 const KILL_WAIT: Duration = Duration::from_secs(15);
@@ -158,7 +157,7 @@ pub(crate) fn to_group(limits: &Limits) -> barograph_cgroup::Limits {
 
 impl Logs for Process {
     fn tail(&self, lines: usize) -> LogTail {
-        log_tail(&self.log, lines)
+        LogTail::of(&self.log, lines)
     }
 }
 

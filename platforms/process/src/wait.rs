@@ -3,13 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use barograph_platform::{Ask, Ended, Fault, Unit};
+use barograph_platform::{Ask, Ended, Fault, LogTail, Unit};
 use tokio::time::{sleep, timeout};
 
 use crate::answer::until_answered;
 use crate::command::is_on_its_way;
 use crate::lines::Announced;
-use crate::log::{SHOWN_LINES, log_tail};
 use crate::proc_fs::command_line;
 use crate::running::Process;
 use crate::start::{Lines, Started};
@@ -152,11 +151,15 @@ async fn settle(process: &Process) {
 }
 
 fn ended_early(unit: &Unit, ended: Ended) -> Fault {
-    Fault::EndedEarly { unit: unit.name.clone(), ended, log: log_tail(&unit.log, SHOWN_LINES) }
+    Fault::EndedEarly { unit: unit.name.clone(), ended, log: LogTail::of(&unit.log, LogTail::SHOWN) }
 }
 
 /// Kills it first, so that its log is complete.
 async fn not_ready(unit: &Unit, process: &Process, limit: Duration) -> Result<Fault, Fault> {
     process.end_now().await?;
-    Ok(Fault::NotReady { unit: unit.name.clone(), timeout: limit, log: log_tail(&unit.log, SHOWN_LINES) })
+    Ok(Fault::NotReady {
+        unit: unit.name.clone(),
+        timeout: limit,
+        log: LogTail::of(&unit.log, LogTail::SHOWN),
+    })
 }

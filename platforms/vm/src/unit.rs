@@ -1,7 +1,5 @@
 //! A unit inside a guest, as this machine holds it.
 
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,9 +19,6 @@ const WAY: Duration = Duration::from_secs(30);
 
 /// Steps before the start of a unit have no limit of their own; this is as long as they get.
 const STEPS: Duration = Duration::from_secs(300);
-
-/// The part of a log that is looked at for its last lines.
-const TAIL_BYTES: u64 = 32 * 1024;
 
 /// A unit that was created in a guest.
 pub(crate) struct GuestUnit {
@@ -155,19 +150,7 @@ impl Limit for GuestUnit {
 
 impl Logs for GuestUnit {
     fn tail(&self, lines: usize) -> LogTail {
-        let read = || -> io::Result<(bool, Vec<u8>)> {
-            let mut file = fs::File::open(&self.log)?;
-            let skipped = file.metadata()?.len().saturating_sub(TAIL_BYTES);
-            file.seek(SeekFrom::Start(skipped))?;
-            let mut bytes = Vec::new();
-            file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-            Ok((skipped > 0, bytes))
-        };
-        let Ok((cut, bytes)) = read() else { return LogTail::default() };
-        let text = String::from_utf8_lossy(&bytes);
-        // When the beginning was skipped, the first line is a piece of one.
-        let whole: Vec<&str> = text.lines().skip(usize::from(cut)).collect();
-        LogTail(whole[whole.len().saturating_sub(lines)..].iter().map(|&line| line.to_owned()).collect())
+        LogTail::of(&self.log, lines)
     }
 }
 
