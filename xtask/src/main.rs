@@ -1,6 +1,7 @@
 //! The one door for maintainers: `cargo xtask test` is everything the server runs, `cargo xtask tidy` the house rules.
 
 mod bench;
+mod building;
 mod ferretdb;
 mod fuzz_api;
 mod packages;

@@ -1,11 +1,11 @@
 //! The steps of `cargo xtask test`, in order, all of them run even when an earlier one failed.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Context;
 
+use crate::building;
 use crate::ferretdb;
 use crate::packages;
 use crate::say::say;
@@ -66,6 +66,7 @@ impl Report {
 /// Runs everything; true when all of it succeeded.
 pub(crate) fn test(root: &Path) -> anyhow::Result<bool> {
     let mut report = Report { good: true, ..Report::default() };
+    building::look_at_disk(root)?;
     report.tally.skipped += packages::install_missing() + ferretdb::build_missing(root);
     report.step(FORMAT.name, |_| cargo(root, &FORMAT))?;
     report.step(CLIPPY.name, |_| cargo(root, &CLIPPY))?;
@@ -85,10 +86,9 @@ pub(crate) fn test(root: &Path) -> anyhow::Result<bool> {
 }
 
 fn cargo(root: &Path, step: &Step) -> anyhow::Result<bool> {
-    let status = Command::new("cargo")
+    let status = building::cargo(root)
         .args(step.arguments)
         .envs(step.environment.iter().copied())
-        .current_dir(root)
         .status()
         .with_context(|| format!("start cargo for {}", step.name))?;
     Ok(status.success())

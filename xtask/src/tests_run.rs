@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::Context;
 
+use crate::building;
 use crate::say::say;
 
 /// Numbers of tests.
@@ -40,9 +41,8 @@ impl Tally {
 
 /// Runs all tests of the workspace, shows their output, and returns the numbers and whether cargo was content.
 pub(crate) fn run(root: &Path) -> anyhow::Result<(Tally, bool)> {
-    let mut child = Command::new("cargo")
+    let mut child = building::cargo(root)
         .args(["test", "--workspace", "--no-fail-fast"])
-        .current_dir(root)
         .stdout(Stdio::piped())
         .spawn()
         .context("start cargo test")?;

@@ -1,0 +1,57 @@
+//! How cargo is started by the steps of `cargo xtask test`, and whether the disk has room for what it makes.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::say::say;
+
+/// What a build of everything from nothing takes, tests and documentation included, with some to spare.
+/// Measured with `du -s target` after `CI=true cargo xtask test` in a fresh clone.
+const NEEDED_GIB: u64 = 16;
+
+/// Cargo in this workspace. In CI (`CI` is set) nothing is ever compiled a second time, so the caches for that are left
+/// out: they take more than half of the disk that a build needs.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root);
+    if std::env::var_os("CI").is_some() {
+        cargo.env("CARGO_INCREMENTAL", "0");
+    }
+    cargo
+}
+
+/// Says how much room there is when it may not be enough. What an earlier build left counts as room, since the next
+/// one writes over much of it; a full disk makes compilers fail in words that do not name it.
+pub(crate) fn look_at_disk(root: &Path) -> anyhow::Result<()> {
+    let found = rustix::fs::statvfs(root).context("ask how much of the disk is free")?;
+    let free_gib = found.f_bavail * found.f_frsize / (1 << 30);
+    if let Some(warning) = warning(free_gib, root.join("target/debug").is_dir()) {
+        say(&warning);
+    }
+    Ok(())
+}
+
+fn warning(free_gib: u64, built_before: bool) -> Option<String> {
+    let needed = if built_before { NEEDED_GIB / 4 } else { NEEDED_GIB };
+    (free_gib < needed).then(|| {
+        format!(
+            "the disk has {free_gib} GiB free, and this build may take {needed} GiB: free some, for example with \
+             `cargo clean` in other clones"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_room_is_told_and_enough_is_not() {
+        assert!(warning(NEEDED_GIB - 1, false).unwrap().contains("15 GiB free"));
+        assert_eq!(warning(NEEDED_GIB, false), None);
+        assert_eq!(warning(NEEDED_GIB - 1, true), None);
+        assert!(warning(1, true).is_some());
+    }
+}
