@@ -36,7 +36,17 @@ const SHOWN_LINES: usize = 15;
 /// The kernel says nothing while it boots well, and tries nothing that a virtual machine does not have.
 const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off audit=0 nowatchdog \
     random.trust_cpu=on edd=off raid=noautodetect rcupdate.rcu_expedited=1 cryptomgr.notests net.ifnames=0 \
-    8250.nr_uarts=1 no_timer_check tsc=reliable i8042.noaux";
+    8250.nr_uarts=1 no_timer_check i8042.noaux";
+
+/// Where a guest's clock comes from. With KVM it is told how fast its time stamp counter goes. An emulated guest finds
+/// that out by itself while it boots, and when many boot on few cores it finds a wrong figure: its clock then goes several
+/// times too fast, and so do all its deadlines. The timer of the power management has a frequency that is known.
+fn clock_words(accel: Accel) -> &'static str {
+    match accel {
+        Accel::Kvm => "tsc=reliable",
+        Accel::Tcg => "tsc=unstable clocksource=acpi_pm",
+    }
+}
 
 /// What a guest is made of. The same for every QEMU it runs in.
 #[derive(Clone, Debug)]
@@ -170,6 +180,7 @@ fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> 
     let (qmp, port, console) = sockets;
     let Hardware { host, accel, kernel, archive, images, disk, folders } = hardware;
     let memory = memory_mib(host);
+    let clock = clock_words(*accel);
     let (cpu, accel) = match accel {
         Accel::Kvm => ("host", "kvm"),
         Accel::Tcg => ("max", "tcg,thread=multi"),
@@ -189,7 +200,7 @@ fn arguments(hardware: &Hardware, tap: &Tap, sockets: (&Path, &Path, &Path)) -> 
     say("-display", "none".to_owned());
     say("-kernel", comma(kernel));
     say("-initrd", comma(archive));
-    say("-append", KERNEL_WORDS.to_owned());
+    say("-append", format!("{KERNEL_WORDS} {clock}"));
     say("-serial", format!("file:{}", console.display()));
     say("-qmp", format!("unix:{},server=on,wait=off", comma(qmp)));
     say("-device", "virtio-serial-pci,id=ports".to_owned());
