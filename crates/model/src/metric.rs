@@ -129,13 +129,7 @@ impl Metric {
     pub const fn is_of_operation(self) -> bool {
         matches!(
             self,
-            ResponseJudged
-                | ResponseP50
-                | ResponseP90
-                | ResponseP99
-                | ResponseP999
-                | ServiceP50
-                | ServiceP99
+            ResponseJudged | ResponseP50 | ResponseP90 | ResponseP99 | ResponseP999 | ServiceP50 | ServiceP99
         )
     }
 }

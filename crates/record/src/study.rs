@@ -133,8 +133,7 @@ pub fn append_to_study(folder: &Path) -> Result<Appender<fs::File>, RecordError>
 pub fn read_study(folder: &Path) -> Result<Vec<StudyEntry>, RecordError> {
     let path = folder.join(STUDY_FILE);
     let text = fs::read_to_string(&path).map_err(|why| RecordError::read(&path, why))?;
-    let entries: Vec<StudyEntry> =
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let entries: Vec<StudyEntry> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     match entries.first() {
         Some(StudyEntry::Header(header)) if header.v > STUDY_VERSION => {
             Err(RecordError::NewerVersion { path, found: header.v, known: STUDY_VERSION })

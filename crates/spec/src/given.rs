@@ -169,11 +169,10 @@ impl Given {
         taken
     }
 
-    /// Where `key` stands; the name of the file when it was not given.
-    #[must_use]
-    pub fn place_of(&self, key: &str) -> String {
-        let found = self.found.get(key).map(|found| found.place.clone());
-        found.or_else(|| self.places.get(key).cloned()).unwrap_or_else(|| self.name.clone())
+    /// Leaves `key` and whatever stands below it alone: what it goes with was refused.
+    pub fn leave(&mut self, key: &str) {
+        let below = |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', '.']));
+        self.found.retain(|other, _| other != key && !below(other));
     }
 
     /// Refuses `key`, and whatever stands below it, unless it belongs to a plan like this one. A key that does not is

@@ -44,12 +44,7 @@ pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
 }
 
 /// Like [`read`], with `settings` of a study over the text and under the overrides; a later one wins.
-pub fn read_with(
-    name: &str,
-    text: &str,
-    settings: &[Setting],
-    sets: &[String],
-) -> Result<Plan, Refused> {
+pub fn read_with(name: &str, text: &str, settings: &[Setting], sets: &[String]) -> Result<Plan, Refused> {
     let mut given = Given::parse(name, text, &[])?;
     for setting in settings {
         given.set_at(&setting.key, &setting.value, &setting.place);

@@ -61,7 +61,10 @@ fn every_combination_is_a_configuration_with_its_baseline() {
 
 #[test]
 fn a_baseline_may_be_of_the_same_level_as_each_candidate() {
-    let text = GOOD.replace("[[metric]]\nof = \"throughput\"", "[baseline]\nusers = \"same\"\n[[metric]]\nof = \"goodput\"");
+    let text = GOOD.replace(
+        "[[metric]]\nof = \"throughput\"",
+        "[baseline]\nusers = \"same\"\n[[metric]]\nof = \"goodput\"",
+    );
     let s = study(&text);
     let baselines: Vec<_> = s.configurations.iter().map(|c| s.baseline_of(c)).collect();
     assert_eq!(baselines, [Some(0), Some(0), Some(2), Some(2)]);
@@ -78,7 +81,8 @@ fn a_configuration_sets_the_keys_of_all_and_of_its_levels_with_their_places() {
         [("load.window_s", "5"), ("load.ramp_s", "2"), ("load.users", "40"), ("platform", "\"namespace\"")];
     assert_eq!(keys, expected);
     assert!(settings.iter().all(|s: &Setting| s.place.starts_with("studies/s.toml:")), "{settings:?}");
-    let plan = s.plan_of(&s.configurations[3], "[load]\nstrategy = \"fixed\"\n", &["seed=7".to_owned()]).unwrap();
+    let plan =
+        s.plan_of(&s.configurations[3], "[load]\nstrategy = \"fixed\"\n", &["seed=7".to_owned()]).unwrap();
     assert_eq!((plan.deploy.platform.as_str(), plan.seed), ("namespace", 7));
     assert_eq!(plan.durations.window.as_secs_f64(), 5.0);
 }
@@ -87,7 +91,10 @@ fn a_configuration_sets_the_keys_of_all_and_of_its_levels_with_their_places() {
 fn a_wrong_key_of_a_level_is_refused_where_it_stands() {
     let s = study(&GOOD.replace("load.ramp_s = 2", "load.rampp_s = 2"));
     let refused = s.plan_of(&s.configurations[2], "", &[]).unwrap_err();
-    assert_eq!((refused.0[0].place.as_str(), refused.0[0].key.as_str()), ("studies/s.toml:10", "load.rampp_s"));
+    assert_eq!(
+        (refused.0[0].place.as_str(), refused.0[0].key.as_str()),
+        ("studies/s.toml:10", "load.rampp_s")
+    );
 }
 
 #[test]
@@ -129,17 +136,47 @@ fn what_cannot_be_is_refused_with_file_key_and_what_is_allowed() {
         ("question = \"How much?\"", "", "question", "the question"),
         ("plan = \"../plans/p.toml\"", "", "plan", "the plan"),
         ("of = \"throughput\"", "of = \"speed\"", "metric[0].of", "one of throughput, goodput"),
-        ("of = \"throughput\"", "of = \"throughput\"\noperation = \"Get\"", "metric[0].operation", "only with a metric"),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\noperation = \"Get\"",
+            "metric[0].operation",
+            "only with a metric",
+        ),
         ("operation = \"Get\"\n", "", "metric[1].operation", "a text"),
         ("margin = 0.05", "margin = 5", "metric[1].margin", "a number from 0 to 1"),
         ("limit = 250", "", "crossing[0].limit", "a number above 0"),
-        ("factor = \"users\"", "factor = \"platform\"", "crossing[0].factor", "a factor whose levels all have a number; here: users"),
-        ("metric = \"response_p99 of Get\"", "metric = \"response_p99\"", "crossing[0].metric", "one of throughput"),
+        (
+            "factor = \"users\"",
+            "factor = \"platform\"",
+            "crossing[0].factor",
+            "a factor whose levels all have a number; here: users",
+        ),
+        (
+            "metric = \"response_p99 of Get\"",
+            "metric = \"response_p99\"",
+            "crossing[0].metric",
+            "one of throughput",
+        ),
         ("name = \"many\"", "name = \"10\"", "factor[0].levels", "a name of its own"),
         ("name = \"platform\"", "name = \"users\"", "factor", "a name of its own"),
-        ("[settings]", "configurations = [{ users = \"11\", platform = \"here\" }]\n[settings]", "configurations[0].users", "one of 10, many, the levels of users"),
-        ("[settings]", "configurations = [{ users = \"many\", platform = \"here\" }]\n[settings]", "configurations", "a baseline among"),
-        ("[settings]", "repeats = 20\nwidth = 0.1\nmost_repeats = 10\n[settings]", "most_repeats", "at least repeats = 20"),
+        (
+            "[settings]",
+            "configurations = [{ users = \"11\", platform = \"here\" }]\n[settings]",
+            "configurations[0].users",
+            "one of 10, many, the levels of users",
+        ),
+        (
+            "[settings]",
+            "configurations = [{ users = \"many\", platform = \"here\" }]\n[settings]",
+            "configurations",
+            "a baseline among",
+        ),
+        (
+            "[settings]",
+            "repeats = 20\nwidth = 0.1\nmost_repeats = 10\n[settings]",
+            "most_repeats",
+            "at least repeats = 20",
+        ),
         ("[settings]", "colour = 1\n[settings]", "colour", "only known keys"),
     ];
     for (from, to, key, allowed) in cases {
@@ -150,11 +187,17 @@ fn what_cannot_be_is_refused_with_file_key_and_what_is_allowed() {
     let alone = "question = \"q\"\nplan = \"p\"\ncontrol = false\n[[metric]]\nof = \"throughput\"\n";
     assert_eq!(refused(alone)[0].key, "control");
     let unknown = &refused(&GOOD.replace("question", "questoin"))[1];
-    assert_eq!((unknown.place.as_str(), unknown.remedy.as_str()), ("studies/s.toml:2", "did you mean `question`?"));
+    assert_eq!(
+        (unknown.place.as_str(), unknown.remedy.as_str()),
+        ("studies/s.toml:2", "did you mean `question`?")
+    );
 }
 
 #[test]
 fn a_study_of_nothing_but_its_control_is_an_a_a_study() {
     let s = study("question = \"q\"\nplan = \"p\"\n[[metric]]\nof = \"throughput\"\n");
-    assert_eq!((s.configurations.len(), s.configurations[0].name.as_str(), s.control), (1, "as planned", true));
+    assert_eq!(
+        (s.configurations.len(), s.configurations[0].name.as_str(), s.control),
+        (1, "as planned", true)
+    );
 }

@@ -82,12 +82,7 @@ fn baseline_of(study: &Study, place: usize) -> &str {
 }
 
 /// Every place that is held against another, compared; the control too.
-fn compared(
-    study: &Study,
-    runs: &[RunEnded],
-    metric: &MetricPlan,
-    margin: f64,
-) -> Vec<(usize, Comparison)> {
+fn compared(study: &Study, runs: &[RunEnded], metric: &MetricPlan, margin: f64) -> Vec<(usize, Comparison)> {
     let names = places(study);
     let candidates = names.iter().enumerate().filter(|(at, name)| baseline_of(study, *at) != name.as_str());
     candidates

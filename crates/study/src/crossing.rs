@@ -81,8 +81,7 @@ fn crossing(
 ) -> KeptCrossing {
     let metric = &study.metrics[asked.metric];
     let name = |place: usize| study.configurations[place].name.as_str();
-    let figures: Vec<ByBlock> =
-        row.iter().map(|(_, place)| of(runs, name(*place), &metric.label)).collect();
+    let figures: Vec<ByBlock> = row.iter().map(|(_, place)| of(runs, name(*place), &metric.label)).collect();
     let blocks = blocks_of(&figures);
     let at = |drawn: &[usize]| {
         let points = row.iter().zip(&figures);

@@ -18,9 +18,10 @@ pub(crate) fn answers(conclusions: &Conclusions) -> Vec<String> {
         let rows = metric.rows.iter().filter(|row| row.finding != KeptFinding::Baseline && !row.control);
         rows.map(move |row| comparison(metric, row))
     });
-    let control_alone = conclusions.metrics.iter().filter(|metric| {
-        metric.rows.iter().all(|row| row.control || row.finding == KeptFinding::Baseline)
-    });
+    let control_alone = conclusions
+        .metrics
+        .iter()
+        .filter(|metric| metric.rows.iter().all(|row| row.control || row.finding == KeptFinding::Baseline));
     let control_alone = control_alone
         .flat_map(|metric| metric.rows.iter().filter(|row| row.control).map(move |row| (metric, row)))
         .map(|(metric, row)| comparison(metric, row));
@@ -36,7 +37,9 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     let by = change(row.ratio);
     let pairs_word = if *pairs == 1 { "pair" } else { "pairs" };
     if *pairs == 0 {
-        return format!("{configuration}: nothing can be said about {label}; there is no pair with {baseline}.");
+        return format!(
+            "{configuration}: nothing can be said about {label}; there is no pair with {baseline}."
+        );
     }
     if *pairs < FEWEST_PAIRS {
         return format!(
@@ -55,7 +58,8 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
              {pairs_word}."
         ),
         KeptFinding::Undecided | KeptFinding::Baseline => {
-            let needed = row.pairs_needed.map_or_else(String::new, |n| format!("; about {n} pairs would decide"));
+            let needed =
+                row.pairs_needed.map_or_else(String::new, |n| format!("; about {n} pairs would decide"));
             format!(
                 "{configuration}: no difference shown in {label} against {baseline}: {by}, {interval}, {pairs} \
                  {pairs_word}{needed}."
@@ -91,7 +95,9 @@ fn crossing(crossing: &KeptCrossing) -> String {
     let KeptCrossing { factor, metric, unit, limit, low, high, .. } = crossing;
     let begin = among(&crossing.among);
     let Some(at) = crossing.at else {
-        return format!("{begin}{metric} does not reach {limit} {unit} at the levels of {factor} that were run.");
+        return format!(
+            "{begin}{metric} does not reach {limit} {unit} at the levels of {factor} that were run."
+        );
     };
     if !low.is_finite() {
         return format!(
@@ -176,7 +182,9 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         metric.rows.iter().any(|r| r.finding != KeptFinding::Baseline && r.pairs < FEWEST_PAIRS)
     });
     if few {
-        all.push(format!("Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."));
+        all.push(format!(
+            "Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."
+        ));
     }
     let dropped = conclusions.excluded.len();
     if dropped as f64 > MANY_DROPPED * runs as f64 {

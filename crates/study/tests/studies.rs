@@ -76,7 +76,8 @@ impl Runner for MadeUp {
         self.made.push(wanted.clone());
         let size = [1.0, 2.0, 4.0][wanted.configuration];
         let mood = 1.0 + 0.3 * noise(wanted.block, 7);
-        let own = 1.0 + 0.01 * noise(wanted.block, 100 + wanted.name.len() as u64 * 31 + wanted.configuration as u64);
+        let own = 1.0
+            + 0.01 * noise(wanted.block, 100 + wanted.name.len() as u64 * 31 + wanted.configuration as u64);
         let throughput = 100.0 * size.powf(0.8) * mood * own;
         let spoilt = self.spoilt.is_some_and(|(name, block, times)| {
             wanted.name == name && wanted.block == block && wanted.attempt <= times
@@ -130,7 +131,8 @@ fn every_block_holds_every_configuration_and_the_control_once() {
     }
     let control = runner.made.iter().find(|wanted| wanted.name == CONTROL).unwrap();
     assert_eq!(control.configuration, 0, "the control is the baseline's configuration");
-    let firsts = runner.made.chunks(4).map(|block| block[0].configuration).collect::<std::collections::BTreeSet<_>>();
+    let firsts =
+        runner.made.chunks(4).map(|block| block[0].configuration).collect::<std::collections::BTreeSet<_>>();
     assert!(firsts.len() > 1, "the order differs from block to block");
 }
 
@@ -219,7 +221,11 @@ fn a_planted_effect_is_found_with_its_size_and_the_control_is_the_same() {
     assert_eq!(points.iter().map(|p| p.n).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     assert!((points[2].efficiency - 4f64.powf(-0.2)).abs() < 0.02, "{points:?}");
     assert!(points.iter().all(|p| p.low <= p.x && p.x <= p.high));
-    assert!(said.sentences.iter().any(|s| s.contains("throughput is better than with size 1")), "{:?}", said.sentences);
+    assert!(
+        said.sentences.iter().any(|s| s.contains("throughput is better than with size 1")),
+        "{:?}",
+        said.sentences
+    );
 }
 
 #[test]
@@ -229,7 +235,11 @@ fn what_is_not_shown_is_called_so() {
     let (_, progress) = carry(&few, folder.path(), &mut MadeUp::new());
     let said = concluded(&few, &progress);
     assert!(said.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
-    assert!(said.sentences[0].contains("no difference shown in throughput against size 1"), "{:?}", said.sentences);
+    assert!(
+        said.sentences[0].contains("no difference shown in throughput against size 1"),
+        "{:?}",
+        said.sentences
+    );
     assert!(said.warnings.iter().any(|w| w.starts_with("Fewer than 6 pairs")), "{:?}", said.warnings);
 }
 
@@ -248,7 +258,11 @@ fn a_control_that_differs_from_itself_is_told_and_nothing_is_believed() {
     }
     let said = concluded(&study, &drifting);
     assert!(!conclude::believable(&said));
-    assert!(said.warnings[0].starts_with("The control differs from itself in throughput: +1"), "{:?}", said.warnings);
+    assert!(
+        said.warnings[0].starts_with("The control differs from itself in throughput: +1"),
+        "{:?}",
+        said.warnings
+    );
 }
 
 #[test]
@@ -273,5 +287,9 @@ fn without_factors_the_control_is_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
     let said = concluded(&study, &progress);
-    assert!(said.sentences[0].starts_with("control (A/A): throughput is the same as with as planned"), "{:?}", said.sentences);
+    assert!(
+        said.sentences[0].starts_with("control (A/A): throughput is the same as with as planned"),
+        "{:?}",
+        said.sentences
+    );
 }

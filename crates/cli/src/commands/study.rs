@@ -154,7 +154,7 @@ impl Begun {
         let mut appender = append_to_study(folder).map_err(|why| cannot_write(why.into()))?;
         let mut runner = Runs::new(prepared, &runs_of(folder))?;
         let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| why.0)?;
-        
+
         let about = About {
             id: &header.id,
             started_at: &header.started_at,
@@ -185,7 +185,9 @@ fn lock(folder: &Path) -> Result<File, Failed> {
     let file = File::open(&path).with_context(|| format!("open `{}`", path.display())).map_err(refused)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(_) => Err(refused(anyhow!("go on with the study in `{}`: it is still going on", folder.display()))),
+        Err(_) => {
+            Err(refused(anyhow!("go on with the study in `{}`: it is still going on", folder.display())))
+        }
     }
 }
 

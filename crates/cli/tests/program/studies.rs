@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use barograph_record::{Conclusions, STUDY_FILE, StudyEntry, read_study};
+use barograph_record::{Conclusions, Run, StudyEntry, read_study};
 use rustix::process::Signal;
 
 use crate::going::{Ended, Going, until};
@@ -130,14 +130,37 @@ fn every_shipped_study_runs_in_small_or_says_what_is_missing() {
             continue;
         }
         assert_eq!(dry.code, Some(0), "{dry:?}");
-        assert!(dry.out.contains("order     block 1: ") && dry.out.contains("duration  at most"), "{}", dry.out);
+        assert!(
+            dry.out.contains("order     block 1: ") && dry.out.contains("duration  at most"),
+            "{}",
+            dry.out
+        );
         assert!(!place.runs().exists(), "a dry run creates nothing");
         let ended = Going::start(study(&place, &file, &small(&name))).end();
         let conclusions = whole(&place, &ended);
         assert_eq!(conclusions.blocks, 1, "{ended:?}");
         assert!(ended.out.contains(&conclusions.question), "{}", ended.out);
+        if name == "durability.toml" {
+            says_what_survives(&folder(&place));
+        }
         place.assert_nothing_left();
     }
+}
+
+/// The server itself says in the record what a commit survives.
+fn says_what_survives(folder: &Path) {
+    let mut seen = std::collections::BTreeSet::new();
+    for entry in read_study(folder).unwrap() {
+        let StudyEntry::RunEnded(ended) = entry else { continue };
+        let run = Run::open(&folder.join("runs").join(&ended.started.run)).unwrap();
+        let tier = run.tiers().iter().find(|tier| tier.tier == "relational").unwrap();
+        let off = ended.started.configuration == "durability off";
+        let expected = if off { "a commit may be lost" } else { "a commit survives the end of the server and of" };
+        assert!(tier.durability.starts_with(expected), "{}: {}", ended.started.configuration, tier.durability);
+        assert_eq!(run.plan.unwrap().contains("sql_durability = \"off\""), off);
+        seen.insert(ended.started.configuration);
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
 }
 
 /// All of a shipped study as it is, every platform included, can at least be read and checked here.
@@ -171,8 +194,7 @@ fn a_study_answers_in_every_form() {
         ("markdown", "## Does the load matter?"),
         ("junit", "<?xml version=\"1.0\""),
     ] {
-        let again =
-            Going::start(place.program(&["study", "--resume", &id, "--format", format])).end();
+        let again = Going::start(place.program(&["study", "--resume", &id, "--format", format])).end();
         assert!(again.code == ended.code && again.out.starts_with(begin), "{again:?}");
     }
     assert_eq!(ended_runs(&folder(&place)) as u32, made);
@@ -272,7 +294,8 @@ fn studies_that_cannot_be_are_refused_before_anything_is_created() {
     assert!(err.contains("--only: `users=30`\n  allowed: levels among 10, 20\n"), "{err}");
     let text = fs::read_to_string(&file).unwrap();
     let wrong = place.root().join("w.toml");
-    fs::write(&wrong, text.replace("of = \"throughput\"", "of = \"response_p99\"\noperation = \"Fly\"")).unwrap();
+    fs::write(&wrong, text.replace("of = \"throughput\"", "of = \"response_p99\"\noperation = \"Fly\""))
+        .unwrap();
     let err = refused(&place, &wrong, &[]);
     assert!(err.contains("w.toml: `metric[0].operation` = \"Fly\"\n  allowed: one of HomePage, "), "{err}");
     fs::write(&wrong, text.replace("of = \"throughput\"", "of = \"capacity\"")).unwrap();

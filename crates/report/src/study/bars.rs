@@ -21,7 +21,8 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
     let height = TOP + ROW * metric.rows.len() as f64 + 40.0;
     let bottom = height - 40.0;
     let title = format!("{} over the baseline", metric.label);
-    let about = "A bar for each configuration, its 95 % interval as a whisker; the line at 1 is the baseline.";
+    let about =
+        "A bar for each configuration, its 95 % interval as a whisker; the line at 1 is the baseline.";
     let mut svg = Svg::new(id, (WIDTH, height), &title, about);
     let ends = metric.rows.iter().flat_map(|row| [row.ratio, row.low, row.high]);
     let known: Vec<f64> = ends.filter(|end| end.is_finite()).collect();

@@ -18,7 +18,8 @@ const PIECES: u32 = 60;
 /// The figure of a scaling.
 pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     let title = format!("{} by {}", scaling.metric, scaling.factor);
-    let about = "Points are medians with their 95 % intervals; the dotted line is linear growth from the first.";
+    let about =
+        "Points are medians with their 95 % intervals; the dotted line is linear growth from the first.";
     let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title, about);
     let (Some(first), Some(last)) = (scaling.points.first(), scaling.points.last()) else {
         return svg.finish();

@@ -68,5 +68,6 @@ fn write_case(text: &mut String, row: &KeptRow) {
         Case::Failure => format!("<failure message=\"{message}\"/>"),
         Case::Skipped => format!("<skipped message=\"{message}\"/>"),
     };
-    writeln!(text, "    <testcase name=\"{name}\">{inside}</testcase>").expect("writing to memory cannot fail");
+    writeln!(text, "    <testcase name=\"{name}\">{inside}</testcase>")
+        .expect("writing to memory cannot fail");
 }

@@ -38,9 +38,8 @@ fn rows(grid: &Grid) -> String {
         let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    let rule: Vec<&str> = (0..grid.head.len())
-        .map(|at| if at == 0 || grid.is_words(&at) { "---" } else { "---:" })
-        .collect();
+    let rule: Vec<&str> =
+        (0..grid.head.len()).map(|at| if at == 0 || grid.is_words(&at) { "---" } else { "---:" }).collect();
     let mut text = line(&grid.head);
     writeln!(text, "| {} |", rule.join(" | ")).expect("writing to memory cannot fail");
     grid.rows.iter().for_each(|row| text.push_str(&line(row)));

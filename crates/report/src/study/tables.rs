@@ -24,8 +24,7 @@ pub(super) fn metric(metric: &KeptMetric) -> Grid {
     let head = ["configuration", "median", "range", "ratio", "95 % interval", "p (Holm)", "n", "verdict"];
     let rows = metric.rows.iter().map(|row| {
         let is_baseline = row.finding == KeptFinding::Baseline;
-        let unless_baseline =
-            |text: String| if is_baseline { words::NONE.to_owned() } else { text };
+        let unless_baseline = |text: String| if is_baseline { words::NONE.to_owned() } else { text };
         vec![
             row.configuration.clone(),
             words::figure(row.median),
@@ -93,12 +92,7 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
 /// What was dropped, and why.
 pub(super) fn excluded(study: &Conclusions) -> Option<Grid> {
     let rows = study.excluded.iter().map(|run| {
-        vec![
-            run.configuration.clone(),
-            run.block.to_string(),
-            run.run.clone(),
-            run.reasons.join("; "),
-        ]
+        vec![run.configuration.clone(), run.block.to_string(), run.run.clone(), run.reasons.join("; ")]
     });
     let grid = Grid::new(&["configuration", "block", "run", "why"], rows.collect());
     (!study.excluded.is_empty()).then(|| grid.with_words(METRIC_WORDS))
@@ -138,8 +132,7 @@ pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
             ]
         });
         let head = [scaling.factor.as_str(), &scaling.metric, "95 % interval", "speed-up", "efficiency"];
-        let among =
-            if scaling.among.is_empty() { String::new() } else { format!(", {}", scaling.among) };
+        let among = if scaling.among.is_empty() { String::new() } else { format!(", {}", scaling.among) };
         let title = format!("{} by {}{among}", scaling.metric, scaling.factor);
         (title, Grid::new(&head, rows.collect()))
     });

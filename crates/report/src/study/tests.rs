@@ -124,7 +124,16 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
     let html = page(&conclusions()).unwrap();
     assert!(!html.contains("<b>buses") && html.contains("Do more nodes &#38; &#60;b&#62;buses"), "escaped");
     assert!(!html.contains("=\"http") && !html.contains("url(http") && !html.contains("<script"));
-    for words in ["▲ better", "▼ worse", "= equivalent", "? undecided", "n 10", "class=\"whisker\"", "dotted", "90.0 %"] {
+    for words in [
+        "▲ better",
+        "▼ worse",
+        "= equivalent",
+        "? undecided",
+        "n 10",
+        "class=\"whisker\"",
+        "dotted",
+        "90.0 %",
+    ] {
         assert!(html.contains(words), "{words}");
     }
     assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
@@ -145,7 +154,10 @@ fn nothing_known_is_still_a_page_and_a_text() {
 #[test]
 fn markdown_has_the_answers_first_and_whole_tables() {
     let text = markdown(&conclusions());
-    assert!(text.starts_with("## Do more nodes & \\<b\\>buses\\</b\\> help?\n\n**Answers**\n\n- nodes 4"), "{text}");
+    assert!(
+        text.starts_with("## Do more nodes & \\<b\\>buses\\</b\\> help?\n\n**Answers**\n\n- nodes 4"),
+        "{text}"
+    );
     for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
         let cells: Vec<usize> = table.lines().map(|line| line.matches(" |").count()).collect();
         assert!(cells.len() > 2 && cells.iter().all(|n| *n == cells[0]), "{table}");

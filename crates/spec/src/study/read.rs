@@ -21,6 +21,9 @@ const MOST_METRICS: usize = 20;
 /// Blocks of one study at the most.
 const MOST_BLOCKS: u64 = 10_000;
 
+/// Largest number of a level or a limit: far beyond what anybody counts here, and readable in a refusal.
+const LARGEST: f64 = 1e12;
+
 /// Blocks, unless the study says otherwise: what resolves about 10 % on a busy machine.
 const BLOCKS: u64 = 10;
 
@@ -56,7 +59,11 @@ fn check(name: &str, g: &mut Given) -> Option<Study> {
     let repeats = repeats(g);
     let factors = factors(g);
     let metrics = metrics(g, margin.unwrap_or(0.01));
-    let (factors, metrics) = (factors?, metrics?);
+    let (Some(factors), Some(metrics)) = (factors, metrics) else {
+        // Nothing is refused for the sake of what was refused itself.
+        ["configurations", "baseline", "crossing"].iter().for_each(|key| g.leave(key));
+        return None;
+    };
     let configurations = configurations(g, &factors);
     let baseline = baseline(g, &factors);
     let crossings = crossings(g, &factors, &metrics);
@@ -134,7 +141,7 @@ fn factor(g: &mut Given, at: &str) -> Option<Factor> {
 
 fn level(g: &mut Given, at: &str) -> Option<Level> {
     let name = g.listed_word(&format!("{at}.name"), &[]);
-    let value = g.fraction(&format!("{at}.value"), f64::MIN..=f64::MAX, f64::NAN);
+    let value = g.fraction(&format!("{at}.value"), -LARGEST..=LARGEST, f64::NAN);
     let settings = settings(g, &format!("{at}.set"));
     let name = name?;
     // A name that is a number says how much the level is.
@@ -254,14 +261,18 @@ fn metric(g: &mut Given, at: &str, margin: f64) -> Option<MetricPlan> {
     let key = format!("{at}.operation");
     g.only_with(&key, of_operation, "a metric of response or service times");
     let operation = match metric {
-        Some(metric) if metric.is_of_operation() => Some(g.listed_word(&key, &[])?),
-        _ => None,
+        Some(metric) if metric.is_of_operation() => g.listed_word(&key, &[]).map(Some),
+        Some(_) => Some(None),
+        None => {
+            g.leave(&key);
+            None
+        }
     };
-    let metric = metric?;
-    let usual = if metric.more_is_better() { "higher" } else { "lower" };
-    let better = g.word(&format!("{at}.better"), &["higher", "lower"], usual)?;
-    let margin = g.fraction(&format!("{at}.margin"), 0.0..=1.0, margin)?;
-    let scaling = g.flag(&format!("{at}.scaling"), metric == Metric::Capacity)?;
+    let usual = if metric.is_some_and(Metric::more_is_better) { "higher" } else { "lower" };
+    let better = g.word(&format!("{at}.better"), &["higher", "lower"], usual);
+    let margin = g.fraction(&format!("{at}.margin"), 0.0..=1.0, margin);
+    let scaling = g.flag(&format!("{at}.scaling"), metric == Some(Metric::Capacity));
+    let (metric, operation, better, margin, scaling) = (metric?, operation?, better?, margin?, scaling?);
     let label = match &operation {
         Some(operation) => format!("{} of {operation}", metric.name()),
         None => metric.name().to_owned(),
@@ -277,12 +288,7 @@ fn crossings(g: &mut Given, factors: &[Factor], metrics: &[MetricPlan]) -> Optio
     crossings.into_iter().collect()
 }
 
-fn crossing(
-    g: &mut Given,
-    at: &str,
-    factors: &[Factor],
-    metrics: &[MetricPlan],
-) -> Option<Crossing> {
+fn crossing(g: &mut Given, at: &str, factors: &[Factor], metrics: &[MetricPlan]) -> Option<Crossing> {
     let names: Vec<&str> = factors.iter().filter(|f| f.is_numeric()).map(|f| f.name.as_str()).collect();
     let key = format!("{at}.factor");
     let factor = g.listed_word(&key, &[]);
@@ -294,7 +300,7 @@ fn crossing(
     }
     let labels: Vec<&str> = metrics.iter().map(|metric| metric.label.as_str()).collect();
     let metric = g.listed_word(&format!("{at}.metric"), &labels);
-    let limit = g.listed_fraction(&format!("{at}.limit"), f64::MIN_POSITIVE..=f64::MAX)?;
+    let limit = g.listed_fraction(&format!("{at}.limit"), 0.0..=LARGEST)?;
     if limit == 0.0 {
         g.refuse(&format!("{at}.limit"), "nothing", "a number above 0", "say where the line is");
         return None;

@@ -96,7 +96,8 @@ fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
             key: only.to_owned(),
             value: String::new(),
             allowed,
-            remedy: "name a factor of the study and levels of it, as in --only platform=process,container".to_owned(),
+            remedy: "name a factor of the study and levels of it, as in --only platform=process,container"
+                .to_owned(),
         }]))
     };
     let factors: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
