@@ -74,7 +74,7 @@ impl Runner for MadeUp {
             return Ok(Made::Stopped(None));
         }
         self.made.push(wanted.clone());
-        let size = [1.0, 2.0, 4.0][wanted.configuration];
+        let size = [1.0f64, 2.0, 4.0][wanted.configuration];
         let mood = 1.0 + 0.3 * noise(wanted.block, 7);
         let own = 1.0
             + 0.01 * noise(wanted.block, 100 + wanted.name.len() as u64 * 31 + wanted.configuration as u64);

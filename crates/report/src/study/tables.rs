@@ -67,7 +67,7 @@ pub(super) fn mark(finding: KeptFinding) -> &'static str {
 fn verdict(row: &KeptRow) -> String {
     let name = row.finding.name();
     let needed = match (row.finding, row.pairs_needed) {
-        (KeptFinding::Undecided, Some(pairs)) => format!(", about {pairs} pairs would decide"),
+        (KeptFinding::Undecided, Some(pairs)) => format!(", needs {pairs} pairs"),
         _ => String::new(),
     };
     format!("{} {name}{needed}", mark(row.finding))
