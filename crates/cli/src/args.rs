@@ -3,6 +3,7 @@
 mod drive;
 pub(crate) mod http;
 mod serve;
+mod study;
 mod values;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use drive::DriveArgs;
 pub(crate) use http::HttpArgs;
 pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
+pub(crate) use study::{Format, StudyArgs};
 pub(crate) use values::{ConnectionsArg, Limit, span};
 
 /// Finds how much load a platform holds before users notice, and what gave way first.
@@ -32,13 +34,15 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Say what a plan would do, before anything happens
     Check(RunArgs),
+    /// Answer a question by many runs: factors, random order, intervals, a verdict
+    Study(Box<StudyArgs>),
     /// Load one URL: users or a rate, figures as they come, a verdict at the end
     Http(Box<HttpArgs>),
     /// Change the load of a run that is on, ask how it stands, or end it in order
     Control(ControlArgs),
     /// Write a first scenario from an OpenAPI document, a recording of a browser, or a URL
     New(NewArgs),
-    /// List workloads, platforms, sizes, plans, scenarios, runs or the keys of a plan
+    /// List workloads, platforms, sizes, plans, scenarios, studies, runs or the keys of a plan
     List(ListArgs),
     /// Show a record as a table
     Show(RecordArgs),
@@ -102,6 +106,8 @@ pub(crate) enum Listed {
     Plans,
     /// Scenario files in scenarios/
     Scenarios,
+    /// Study files in studies/
+    Studies,
     /// Records
     Runs,
     /// Every key of a plan with its default

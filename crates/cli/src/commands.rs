@@ -13,6 +13,7 @@ pub(crate) mod new;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod study;
 
 use barograph_harness::HarnessError;
 use barograph_record::{ExitCode, RecordError};

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Run(a) => commands::run::run(&a),
         Command::Check(a) => commands::check::check(&a),
+        Command::Study(a) => commands::study::study(&a),
         Command::Http(a) => commands::http::http(&a),
         Command::Control(a) => commands::control::control(&a),
         Command::New(a) => commands::new::new(&a),

@@ -6,6 +6,7 @@
 mod behaviour;
 mod distribution;
 mod load;
+mod metric;
 mod op;
 mod outcome;
 mod phase;
@@ -20,6 +21,7 @@ pub use distribution::Distribution;
 pub use load::{
     Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, StartOf, Strategy,
 };
+pub use metric::Metric;
 pub use op::{OpId, OpSpec, UserId};
 pub use outcome::Outcome;
 pub use phase::Phase;

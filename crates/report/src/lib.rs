@@ -12,6 +12,7 @@ mod facts;
 mod html;
 mod operations;
 mod series;
+pub mod study;
 mod table;
 mod timelines;
 mod topology;

@@ -13,6 +13,23 @@ const LINES: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .bottom_border(LineStyle::none().fill('─').junction('─'));
 
+/// A plain table in a terminal; columns whose head is one of `words` stand left.
+pub(crate) fn plain(grid: &crate::html::Grid, words: &[&str]) -> String {
+    let mut table = Table::new();
+    table.load_style(LINES);
+    table.set_header(&grid.head);
+    for row in &grid.rows {
+        table.add_row(row);
+    }
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(i == 0), 1));
+        if i > 0 && !words.contains(&grid.head[i].as_str()) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
+}
+
 /// The verdict table of a window. Times in milliseconds; `!` stands before a figure that breaks its rule. Where no share
 /// of the mix is required, the tail of the response times and the service time stand in the place of the mix.
 #[must_use]

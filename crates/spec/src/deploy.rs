@@ -27,6 +27,8 @@ pub struct DeployPlan {
     pub relational: String,
     /// PostgreSQL has a second server that follows synchronously.
     pub standby: bool,
+    /// What a commit survives in PostgreSQL: `full` (the end of the machine) or `off` (nothing is waited for).
+    pub sql_durability: String,
     /// Bids and attendance: `same` (as the relational store), `postgres` (a server of its own) or `ferretdb`.
     pub events: String,
     /// Pictures: `files` or `events` (in the store of the events).
@@ -161,6 +163,7 @@ pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
     let served = relational.as_deref() != Some("embedded");
     let usual = if served { usual } else { EMBEDDED };
     let standby = g.flag("deploy.standby", usual.standby);
+    let sql_durability = g.word("deploy.sql_durability", &["full", "off"], "full");
     let events = g.word("deploy.events", &["same", "postgres", "ferretdb"], usual.events);
     let images = g.word("deploy.images", &["files", "events"], "files");
     let bus = g.word("deploy.bus", &["none", "nats", "rabbitmq"], usual.bus);
@@ -183,6 +186,7 @@ pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
         like: like?,
         relational: relational?,
         standby: standby?,
+        sql_durability: sql_durability?,
         events: events?,
         images: images?,
         bus: bus?,
@@ -251,6 +255,11 @@ fn goes_together(g: &mut Given, plan: &DeployPlan) {
             let allowed = format!("\"nats\" or \"rabbitmq\" for {nodes} nodes");
             g.refuse("deploy.bus", "\"none\"", &allowed, "nodes tell each other of bids over a bus");
         }
+    }
+    if plan.sql_durability == "off" && plan.relational != "postgres" {
+        let allowed = "\"full\", unless deploy.relational = \"postgres\"";
+        let remedy = "leave it out, or choose deploy.relational = \"postgres\"";
+        g.refuse("deploy.sql_durability", "\"off\"", allowed, remedy);
     }
     if plan.standby && plan.relational != "postgres" {
         let remedy = "set deploy.standby = false, or choose deploy.relational = \"postgres\"";

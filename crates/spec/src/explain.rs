@@ -108,6 +108,10 @@ fn deployed(deploy: &DeployPlan) -> Vec<String> {
         "target    the application deployed like \"{}\" on platform {}, {hosts}, services {}",
         deploy.like, deploy.platform, deploy.flavour
     )];
+    if deploy.sql_durability == "off" {
+        let what = "          PostgreSQL is not durable: a commit waits for no disk and may be lost, data may be damaged";
+        lines.push(what.to_owned());
+    }
     let link = deploy.link;
     if link != Link::default() {
         let speed = if link.mbit > 0 { format!("{} Mbit/s", link.mbit) } else { "full speed".to_owned() };

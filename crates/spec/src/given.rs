@@ -25,15 +25,15 @@ struct Found {
 enum Source<'t> {
     /// The plan's text.
     Text(&'t str),
-    /// An override.
-    Set,
+    /// An override, or a value that a study sets, which stands there.
+    At(&'t str),
 }
 
 impl Source<'_> {
     fn place(self, name: &str, at: usize) -> String {
         match self {
             Source::Text(text) => format!("{name}:{}", line_of(text, at)),
-            Source::Set => SET.to_owned(),
+            Source::At(place) => place.to_owned(),
         }
     }
 }
@@ -124,7 +124,8 @@ impl Given {
         }
     }
 
-    fn set(&mut self, set: &str) -> Result<(), Refused> {
+    /// Takes an override of the form `key=value`.
+    pub fn set(&mut self, set: &str) -> Result<(), Refused> {
         let Some((key, text)) = set.split_once('=') else {
             return Err(Refused(vec![Refusal {
                 place: SET.into(),
@@ -134,19 +135,44 @@ impl Given {
                 remedy: "write the key, an equals sign and the value without spaces".into(),
             }]));
         };
-        let (key, text) = (key.trim(), text.trim());
+        self.set_at(key.trim(), text.trim(), SET);
+        Ok(())
+    }
+
+    /// Gives `key` the value that `text` is in TOML, from a place outside of the plan.
+    pub fn set_at(&mut self, key: &str, text: &str, place: &str) {
         let below = |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.starts_with('['));
         self.found.retain(|other, _| !below(other));
         let line = format!("v = {text}");
         match DeTable::parse(&line).ok().as_ref().and_then(|t| t.get_ref().get("v")) {
-            Some(value) => self.insert(Source::Set, key.to_owned(), value.get_ref(), SET.to_owned()),
+            Some(value) => self.insert(Source::At(place), key.to_owned(), value.get_ref(), place.to_owned()),
             // A bare word is a text, so that nobody has to fight the shell for quotes.
             None => {
-                let found = Found { value: Value::String(text.into()), tables: None, place: SET.into() };
+                let found = Found { value: Value::String(text.into()), tables: None, place: place.into() };
                 self.found.insert(key.into(), found);
             }
         }
-        Ok(())
+    }
+
+    /// Takes whatever stands below `prefix`, as keys without it, with values and places. Elements of lists are parts of
+    /// their list.
+    pub fn below(&mut self, prefix: &str) -> Vec<(String, Value, String)> {
+        let begin = format!("{prefix}.");
+        let keys: Vec<String> = self.found.keys().filter(|key| key.starts_with(&begin)).cloned().collect();
+        let mut taken = Vec::new();
+        for key in keys {
+            let rest = key[begin.len()..].to_owned();
+            if let Some(found) = self.found.remove(&key).filter(|_| !rest.contains('[')) {
+                taken.push((rest, found.value, found.place));
+            }
+        }
+        taken
+    }
+
+    /// Leaves `key` and whatever stands below it alone: what it goes with was refused.
+    pub fn leave(&mut self, key: &str) {
+        let below = |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', '.']));
+        self.found.retain(|other, _| other != key && !below(other));
     }
 
     /// Refuses `key`, and whatever stands below it, unless it belongs to a plan like this one. A key that does not is

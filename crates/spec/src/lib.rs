@@ -11,6 +11,7 @@ mod faults;
 mod given;
 mod load;
 pub mod plan;
+pub mod study;
 mod trace;
 
 pub use barograph_model::{Refusal, Refused};
@@ -24,11 +25,33 @@ pub use plan::{
 };
 pub use trace::trace;
 
+/// A value for a key of a plan, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The key, as in `load.users`.
+    pub key: String,
+    /// The value as TOML.
+    pub value: String,
+    /// Where it stands: `file:line`, or what else to call it.
+    pub place: String,
+}
+
 /// Reads a plan from text with overrides of the form `key=value`, checks it and fills in defaults.
 ///
 /// `name` is what refusals call the text: its path.
 pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
-    let mut given = Given::parse(name, text, sets)?;
+    read_with(name, text, &[], sets)
+}
+
+/// Like [`read`], with `settings` of a study over the text and under the overrides; a later one wins.
+pub fn read_with(name: &str, text: &str, settings: &[Setting], sets: &[String]) -> Result<Plan, Refused> {
+    let mut given = Given::parse(name, text, &[])?;
+    for setting in settings {
+        given.set_at(&setting.key, &setting.value, &setting.place);
+    }
+    for set in sets {
+        given.set(set)?;
+    }
     let plan = plan::check(name, &mut given);
     let refusals = given.finish();
     match plan {

@@ -57,12 +57,15 @@ impl Plan {
         self.places.get(key).unwrap_or(&self.name)
     }
 
-    /// Where a file is that `key` names: beside the plan when it stands in the plan, in the working folder when it was set
-    /// from outside.
+    /// Where a file is that `key` names: beside the plan or the study in which the key stands, in the working folder when it
+    /// was set from outside.
     #[must_use]
     pub fn file_of(&self, key: &str, file: &Path) -> PathBuf {
-        let in_plan = self.places.get(key).is_some_and(|place| place.starts_with(&format!("{}:", self.name)));
-        match Path::new(&self.name).parent().filter(|_| in_plan) {
+        let written_in = self.places.get(key).and_then(|place| {
+            let (name, line) = place.rsplit_once(':')?;
+            line.parse::<usize>().is_ok().then_some(name)
+        });
+        match written_in.and_then(|name| Path::new(name).parent()) {
             Some(folder) => folder.join(file),
             None => file.to_owned(),
         }

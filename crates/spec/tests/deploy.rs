@@ -44,6 +44,7 @@ fn a_plan_as_resolved_reads_back_to_itself() {
 fn what_does_not_go_together_is_refused_with_its_key() {
     let wrong = [
         ("deploy.bus = \"nats\"", "deploy.bus"),
+        ("deploy.sql_durability = \"off\"", "deploy.sql_durability"),
         ("deploy.application_nodes = 2", "deploy.application_nodes"),
         ("deploy.relational = \"mariadb\"", "deploy.events"),
         (

@@ -2,9 +2,12 @@
 //!
 //! Pure code. It does not know where samples come from, reads no clock and writes nothing.
 
+pub mod compare;
 pub mod interval;
 pub mod judge;
+mod normal;
 mod part;
+pub mod rank;
 pub mod search;
 pub mod steady;
 mod wire;

@@ -56,6 +56,7 @@ const CRATES: &[Crate] = &[
         floor: 4,
         may_use: &["model", "stats", "spec", "record", "engine", "platform", "cgroup", "services", "probe"],
     },
+    Crate { name: "study", floor: 5, may_use: &["model", "stats", "spec", "record"] },
     Crate { name: "report", floor: 3, may_use: &["model", "stats", "record"] },
     Crate {
         name: "workload-auction",
@@ -100,6 +101,7 @@ const CRATES: &[Crate] = &[
             "platform",
             "probe",
             "harness",
+            "study",
             "report",
             // For exchanges outside of a run: is the data right, does the target answer?
             "reactor",

@@ -170,6 +170,7 @@ impl Making<'_> {
         let relational = self.relational();
         let events = match self.deploy.events.as_str() {
             "same" => relational.clone(),
+            "postgres" => self.add("events", 1, "postgres", self.durability()),
             name => self.add("events", 1, name, vec![]),
         };
         let mut urls = vec![("relational", relational), ("events", events.clone())];
@@ -200,15 +201,27 @@ impl Making<'_> {
         stores
     }
 
+    /// What every PostgreSQL is told of durability.
+    fn durability(&self) -> Vec<(&'static str, Value)> {
+        match self.deploy.sql_durability.as_str() {
+            "off" => vec![("not_durable", Value::Text("yes".to_owned()))],
+            _ => vec![],
+        }
+    }
+
     /// The relational store, with its standby where the plan asks for one. Gives the name of the first server.
     fn relational(&mut self) -> String {
         let kind = self.deploy.relational.as_str();
         if !self.deploy.standby {
-            return self.add("relational", 1, kind, vec![]);
+            return self.add("relational", 1, kind, self.durability());
         }
         let standby = "relational-2".to_owned();
-        let first = self.add("relational", 1, kind, vec![("standby", Value::Text(standby))]);
-        self.add("relational", 2, kind, vec![("primary", of_one(&first, "{address}:{port}"))]);
+        let mut values = self.durability();
+        values.push(("standby", Value::Text(standby)));
+        let first = self.add("relational", 1, kind, values);
+        let mut values = self.durability();
+        values.push(("primary", of_one(&first, "{address}:{port}")));
+        self.add("relational", 2, kind, values);
         let second = self.parts.last_mut().expect("it was added just now");
         second.needs = vec![first.clone()];
         second.uses = vec![first.clone()];

@@ -6,6 +6,7 @@ use anyhow::Context;
 use barograph_harness::{Checked, HarnessError, Target};
 use barograph_platform::Missing;
 use barograph_record::ExitCode;
+use barograph_spec::Plan;
 
 use super::{Done, Failed};
 use crate::args::RunArgs;
@@ -24,18 +25,22 @@ pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Found), Failed> {
         Some(path) => (path.display().to_string(), read(path)?),
         None => (DEFAULT_NAME.to_owned(), DEFAULT_PLAN.to_owned()),
     };
-    let plan = barograph_spec::read(&name, &text, &args.sets).map_err(HarnessError::Refused)?;
-    let found = catalog::workload(&plan).map_err(HarnessError::Refused)?;
+    of_plan(&barograph_spec::read(&name, &text, &args.sets).map_err(HarnessError::Refused)?)
+}
+
+/// Checks a plan against its workload and this machine.
+pub(crate) fn of_plan(plan: &Plan) -> Result<(Checked, Found), Failed> {
+    let found = catalog::workload(plan).map_err(HarnessError::Refused)?;
     let machine = machine::facts(&plan.data.dir);
     let checked =
-        barograph_harness::check(&plan, found.kind.as_ref(), machine).map_err(HarnessError::Refused)?;
+        barograph_harness::check(plan, found.kind.as_ref(), machine).map_err(HarnessError::Refused)?;
     if let Some(scenario) = &found.scenario {
         catalog::allows(scenario.scenario(), &checked).map_err(HarnessError::Refused)?;
     }
     Ok((checked, found))
 }
 
-fn read(path: &Path) -> Result<String, Failed> {
+pub(super) fn read(path: &Path) -> Result<String, Failed> {
     let text = std::fs::read_to_string(path);
     let text = text.with_context(|| {
         format!("read plan `{}`; `barograph list plans` shows those that exist", path.display())

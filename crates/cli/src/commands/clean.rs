@@ -1,6 +1,6 @@
 //! `barograph clean`: removes whatever interrupted runs left, by their ledgers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -32,31 +32,66 @@ fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
     within.unwrap_or_else(|_| Ledger::open(path))
 }
 
+/// Where the ledgers of all runs may be, those of studies too, with the names of the runs.
+fn ledgers(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
+    let of = |root: &Path| -> Result<Vec<(String, PathBuf)>, Failed> {
+        let ids = barograph_record::list(root)?.into_iter();
+        Ok(ids.map(|id| (id.to_string(), root.join(id.as_str()).join("ledger.jsonl"))).collect())
+    };
+    let mut all = of(runs)?;
+    for study in barograph_record::list_studies(runs)? {
+        all.extend(of(&super::study::runs_of(&runs.join(study)))?);
+    }
+    Ok(all)
+}
+
 /// Sweeps every ledger in the folder of records. Safe to repeat.
 pub(crate) fn clean(args: &CleanArgs) -> Done {
+    let swept = sweep(ledgers(&args.runs)?, terminal::result)?;
+    if swept.found + swept.left + swept.running == 0 {
+        terminal::result("nothing was left behind");
+    }
+    Ok(if swept.left == 0 { ExitCode::Fine } else { ExitCode::PlatformFault })
+}
+
+/// What was found in ledgers.
+#[derive(Default)]
+struct All {
+    /// Things that are gone now.
+    found: usize,
+    /// Things that could not be removed, and ledgers that cannot be read.
+    left: usize,
+    /// Ledgers of runs that go on.
+    running: usize,
+}
+
+/// Removes what the runs of a study left, before it goes on.
+pub(super) fn of_study(runs: &Path) -> Result<(), Failed> {
+    sweep(ledgers(runs)?, terminal::say).map(|_| ())
+}
+
+/// Sweeps these ledgers, and tells what became of each thing.
+fn sweep(ledgers: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("start a runtime")
         .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
-    let mut left = 0;
-    let mut running = 0;
-    let mut found = 0;
-    for id in barograph_record::list(&args.runs)? {
-        let path = args.runs.join(id.as_str()).join("ledger.jsonl");
+    let mut all = All::default();
+    for (id, path) in ledgers {
         if !path.exists() {
             continue;
         }
         let ledger = match open(&path, &runtime) {
             Ok(ledger) => ledger,
             Err(LedgerError::InUse { .. }) => {
-                running += 1;
-                terminal::result(&format!("{id}: still running, left alone"));
+                all.running += 1;
+                tell(&format!("{id}: still running, left alone"));
                 continue;
             }
             Err(why) => {
                 // The other runs are swept all the same.
-                left += 1;
+                all.left += 1;
                 terminal::complain(&why.into());
                 continue;
             }
@@ -64,17 +99,17 @@ pub(crate) fn clean(args: &CleanArgs) -> Done {
         let swept = match runtime.block_on(barograph_harness::sweep(catalog::platforms(), &ledger)) {
             Ok(swept) => swept,
             Err(why) => {
-                left += 1;
+                all.left += 1;
                 terminal::complain(&why.into());
                 continue;
             }
         };
-        found += swept.removed.len() + swept.already_gone.len();
-        left += swept.failed.len();
-        swept.removed.iter().for_each(|t| terminal::result(&format!("{id}: removed {t}")));
-        swept.already_gone.iter().for_each(|t| terminal::result(&format!("{id}: was gone already: {t}")));
+        all.found += swept.removed.len() + swept.already_gone.len();
+        all.left += swept.failed.len();
+        swept.removed.iter().for_each(|t| tell(&format!("{id}: removed {t}")));
+        swept.already_gone.iter().for_each(|t| tell(&format!("{id}: was gone already: {t}")));
         for (thing, why) in &swept.failed {
-            terminal::result(&format!("{id}: could not remove {thing}: {why}"));
+            tell(&format!("{id}: could not remove {thing}: {why}"));
         }
         if ledger.left().is_empty() {
             std::fs::remove_file(&path)
@@ -82,8 +117,5 @@ pub(crate) fn clean(args: &CleanArgs) -> Done {
                 .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
         }
     }
-    if found + left + running == 0 {
-        terminal::result("nothing was left behind");
-    }
-    Ok(if left == 0 { ExitCode::Fine } else { ExitCode::PlatformFault })
+    Ok(all)
 }

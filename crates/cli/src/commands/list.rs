@@ -1,6 +1,6 @@
 //! `barograph list`: the catalogue.
 
-use barograph_record::{ExitCode, Run};
+use barograph_record::{ExitCode, Run, StudyEntry};
 
 use super::{Done, Failed};
 use crate::args::{ListArgs, Listed};
@@ -15,6 +15,7 @@ pub(crate) fn list(args: &ListArgs) -> Done {
         Listed::Sizes => sizes(),
         Listed::Plans => plans(),
         Listed::Scenarios => scenarios(),
+        Listed::Studies => studies(),
         Listed::Runs => runs(args)?,
         Listed::Keys => keys(),
     }
@@ -87,6 +88,12 @@ fn scenarios() {
     }
 }
 
+fn studies() {
+    if !files("studies") {
+        terminal::say("no folder `studies` here; docs/studies.md says how one is written");
+    }
+}
+
 fn runs(args: &ListArgs) -> Result<(), Failed> {
     for id in barograph_record::list(&args.runs)? {
         let line = match Run::open(&args.runs.join(id.as_str())) {
@@ -96,6 +103,15 @@ fn runs(args: &ListArgs) -> Result<(), Failed> {
             Err(why) => format!("cannot be read: {why}"),
         };
         terminal::result(&format!("{id}  {line}"));
+    }
+    for name in barograph_record::list_studies(&args.runs)? {
+        let complete = barograph_record::read_study(&args.runs.join(&name));
+        let line = match complete.as_deref() {
+            Ok([.., StudyEntry::Finished {}]) => "complete".to_owned(),
+            Ok(_) => format!("not complete: `barograph study --resume {name}` goes on"),
+            Err(why) => format!("cannot be read: {why}"),
+        };
+        terminal::result(&format!("{name}  {line}"));
     }
     Ok(())
 }

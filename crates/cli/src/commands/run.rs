@@ -60,10 +60,14 @@ pub(crate) struct Start {
 
 impl Start {
     pub(crate) fn now() -> Self {
+        Self::another(0, Stop::new())
+    }
+
+    /// One of several runs of this process, which are stopped together.
+    pub(crate) fn another(number: u32, (stop, heard): (StopHandle, Stop)) -> Self {
         let now = jiff::Timestamp::now();
-        let (stop, heard) = Stop::new();
-        // Two runs of the same second differ by the process that made them.
-        let id = RunId::new(now, (std::process::id() & 0xffff) as u16);
+        // Two runs of the same second differ by the process that made them, or by their number in it.
+        let id = RunId::new(now, (std::process::id().wrapping_add(number) & 0xffff) as u16);
         Start { id, stop, heard, at: format!("{now:.0}") }
     }
 
@@ -74,32 +78,53 @@ impl Start {
         found: &Found,
         screen: &mut dyn Screen,
     ) -> Result<Finished, Failed> {
-        let command = std::env::args().collect::<Vec<_>>().join(" ");
-        let world = World {
+        let runtime = runtime()?;
+        let stop = self.stop.clone();
+        let world = self.world(&checked, found);
+        let finished = runtime.block_on(async {
+            tokio::spawn(listen_for_signals(stop));
+            barograph_harness::run(checked, &world, screen).await
+        });
+        Ok(finished?)
+    }
+
+    /// What the run is given from outside.
+    pub(crate) fn world(self, checked: &Checked, found: &Found) -> World<'static> {
+        let command = command();
+        World {
             kind: Arc::clone(&found.kind),
             platforms: catalog::platforms(),
             stop: self.heard,
             id: self.id,
             started_at: self.at,
             tool: super::drive::tool(),
-            disclosure: disclosure::disclosure(&checked, found, &command),
+            disclosure: disclosure::disclosure(checked, found, &command),
             command,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("start the runtime of the harness")
-            .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
-        let finished = runtime.block_on(async {
-            tokio::spawn(listen_for_signals(self.stop));
-            barograph_harness::run(checked, &world, screen).await
-        });
-        Ok(finished?)
+        }
+    }
+
+    /// When it begins, as RFC 3339 in UTC.
+    pub(crate) fn at(&self) -> &str {
+        &self.at
     }
 }
 
+/// The command as typed.
+pub(crate) fn command() -> String {
+    std::env::args().collect::<Vec<_>>().join(" ")
+}
+
+/// What the harness runs on.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("start the runtime of the harness")
+        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))
+}
+
 /// Ctrl-C and a polite kill both stop the run in order.
-async fn listen_for_signals(stop: StopHandle) {
+pub(crate) async fn listen_for_signals(stop: StopHandle) {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
     loop {

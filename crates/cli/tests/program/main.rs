@@ -25,5 +25,6 @@ mod push;
 mod report;
 mod scenarios;
 mod screen;
+mod studies;
 mod tls;
 mod truth;

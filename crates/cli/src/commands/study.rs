@@ -1,0 +1,217 @@
+//! `barograph study`: many runs in random order, and what follows from them.
+
+mod dry_run;
+mod prepare;
+mod runs;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use barograph_harness::HarnessError;
+use barograph_record::{
+    Conclusions, ExitCode, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, read_study,
+};
+use barograph_study::{About, Progress, carry_out, conclude};
+
+use self::prepare::{Asked, Prepared, prepare};
+use self::runs::Runs;
+use super::run::{Start, command, warn_of_debug_builds};
+use super::{Done, Failed, clean};
+use crate::args::{Format, StudyArgs};
+use crate::terminal;
+
+/// The folder of a study's runs.
+pub(super) fn runs_of(study: &Path) -> PathBuf {
+    study.join("runs")
+}
+
+/// Carries a study out, or goes on with one, or says what would be done.
+pub(crate) fn study(args: &StudyArgs) -> Done {
+    let (asked, folder) = match &args.resume {
+        Some(id) => of_folder(args, id)?,
+        None => (Asked::typed(args)?, None),
+    };
+    let prepared = prepare(&asked)?;
+    let missing = prepared.missing()?;
+    if args.dry_run {
+        terminal::result(dry_run::explain(&prepared, &missing, &args.runs).trim_end());
+        return Ok(if missing.is_empty() { ExitCode::Fine } else { ExitCode::Refused });
+    }
+    if let Some((configuration, missing)) = missing.into_iter().next() {
+        let why = anyhow::Error::new(HarnessError::Missing(missing)).context(format!(
+            "run configuration `{configuration}`; `--only` leaves levels out, `--dry-run` shows all that is missing"
+        ));
+        return Err(Failed { code: ExitCode::Refused, why });
+    }
+    warn_of_debug_builds();
+    let begun = match folder {
+        Some(folder) => Begun::again(folder, &prepared)?,
+        None => Begun::now(&args.runs, &asked, &prepared)?,
+    };
+    begun.to_the_end(&prepared, args.format)
+}
+
+/// What was asked for when a study was begun, from its folder.
+fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Failed> {
+    let folder = match Path::new(id) {
+        path if path.join(barograph_record::STUDY_FILE).is_file() => path.to_owned(),
+        _ => args.runs.join(id),
+    };
+    let entries = read_study(&folder)?;
+    let Some(StudyEntry::Header(header)) = entries.first() else {
+        return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
+    };
+    let here = std::env::current_dir().unwrap_or_default();
+    if here != Path::new(&header.folder) {
+        let cd = &header.folder;
+        return Err(refused(anyhow!("go on with `{id}` here; it was begun in another folder: cd {cd}")));
+    }
+    Ok((Asked::of_header(header), Some(folder)))
+}
+
+fn refused(why: anyhow::Error) -> Failed {
+    Failed { code: ExitCode::Refused, why }
+}
+
+fn cannot_write(why: anyhow::Error) -> Failed {
+    Failed { code: ExitCode::CannotWrite, why }
+}
+
+/// A study with a folder of its own.
+struct Begun {
+    folder: PathBuf,
+    header: StudyHeader,
+    entries: Vec<StudyEntry>,
+    /// Held as long as this process is at work on the study.
+    _lock: File,
+}
+
+impl Begun {
+    /// A new one.
+    fn now(runs: &Path, asked: &Asked, prepared: &Prepared) -> Result<Self, Failed> {
+        let start = Start::now();
+        let id = format!("{STUDY_PREFIX}{}", start.id);
+        let folder = runs.join(&id);
+        std::fs::create_dir_all(runs_of(&folder))
+            .with_context(|| format!("create folder `{}`", folder.display()))
+            .map_err(cannot_write)?;
+        write(&folder, "study.toml", &prepared.study.resolved())?;
+        let header = StudyHeader {
+            v: STUDY_VERSION,
+            id,
+            tool: super::drive::tool(),
+            started_at: start.at().to_owned(),
+            command: command(),
+            file: asked.file.display().to_string(),
+            folder: std::env::current_dir().unwrap_or_default().display().to_string(),
+            sets: asked.sets.clone(),
+            repeats: asked.repeats,
+            only: asked.only.clone(),
+            study: prepared.study.resolved(),
+            plans: prepared.plans(),
+        };
+        let lock = lock(&folder)?;
+        let mut entries = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
+        let first = StudyEntry::Header(Box::new(header.clone()));
+        entries.json(&first).map_err(|why| cannot_write(why.into()))?;
+        Ok(Begun { folder, header, entries: vec![first], _lock: lock })
+    }
+
+    /// One that was stopped or killed.
+    fn again(folder: PathBuf, prepared: &Prepared) -> Result<Self, Failed> {
+        let lock = lock(&folder)?;
+        let entries = read_study(&folder)?;
+        let Some(StudyEntry::Header(header)) = entries.first() else {
+            return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
+        };
+        let header = (**header).clone();
+        if header.study != prepared.study.resolved() || header.plans != prepared.plans() {
+            return Err(refused(anyhow!(
+                "go on with `{}`: its study, its plan or this program changed what is run since it was begun; `{}` begins a \
+                 new one",
+                header.id,
+                header.command
+            )));
+        }
+        // What a killed run left would disturb those that follow.
+        clean::of_study(&runs_of(&folder))?;
+        let at = Start::now().at().to_owned();
+        let mut appender = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
+        appender.json(&StudyEntry::Resumed { at }).map_err(|why| cannot_write(why.into()))?;
+        Ok(Begun { folder, header, entries, _lock: lock })
+    }
+
+    /// Makes the runs that are left, and says what follows from all of them.
+    fn to_the_end(self, prepared: &Prepared, format: Format) -> Done {
+        let Begun { folder, header, entries, .. } = &self;
+        let study = &prepared.study;
+        let mut progress = Progress::new(study, entries);
+        let resumed = progress.ended().len();
+        if resumed > 0 {
+            terminal::say(&format!("{} goes on after {resumed} runs", header.id));
+        }
+        let mut appender = append_to_study(folder).map_err(|why| cannot_write(why.into()))?;
+        let mut runner = Runs::new(prepared, &runs_of(folder))?;
+        let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| why.0)?;
+
+        let about = About {
+            id: &header.id,
+            started_at: &header.started_at,
+            tool: &header.tool,
+            repeat: &header.command,
+            complete,
+        };
+        let conclusions = conclude(study, &progress, &about);
+        print(&conclusions, format)?;
+        let page = barograph_report::study::page(&conclusions);
+        let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
+        write(folder, "study.html", &page)?;
+        write(folder, "study.json", &json(&conclusions)?)?;
+        terminal::say(&format!("report  {}", folder.join("study.html").display()));
+        terminal::say(&format!("record  {}", folder.display()));
+        if !complete {
+            terminal::say(&format!("again   barograph study --resume {} goes on", header.id));
+            return Ok(ExitCode::Interrupted);
+        }
+        let believable = conclude::believable(&conclusions);
+        Ok(if believable { ExitCode::Fine } else { ExitCode::NotValid })
+    }
+}
+
+/// Nobody else may be at work on the same study.
+fn lock(folder: &Path) -> Result<File, Failed> {
+    let path = folder.join("study.toml");
+    let file = File::open(&path).with_context(|| format!("open `{}`", path.display())).map_err(refused)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(_) => {
+            Err(refused(anyhow!("go on with the study in `{}`: it is still going on", folder.display())))
+        }
+    }
+}
+
+fn json(conclusions: &Conclusions) -> Result<String, Failed> {
+    let text = serde_json::to_string_pretty(conclusions).context("write the conclusions as JSON");
+    text.map(|text| text + "\n").map_err(|why| Failed { code: ExitCode::Bug, why })
+}
+
+fn print(conclusions: &Conclusions, format: Format) -> Result<(), Failed> {
+    let text = match format {
+        Format::Text => barograph_report::study::text(conclusions),
+        Format::Json => json(conclusions)?,
+        Format::Markdown => barograph_report::study::markdown(conclusions),
+        Format::Junit => barograph_report::study::junit(conclusions),
+    };
+    terminal::result(text.trim_end());
+    Ok(())
+}
+
+/// Writes a file into the study's folder, whole or not at all.
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failed> {
+    let (path, part) = (folder.join(name), folder.join(format!(".{name}.part")));
+    std::fs::write(&part, text)
+        .and_then(|()| std::fs::rename(&part, &path))
+        .with_context(|| format!("write `{}`", path.display()))
+        .map_err(cannot_write)
+}

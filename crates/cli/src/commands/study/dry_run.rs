@@ -1,0 +1,110 @@
+//! What a study would do, in words.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use barograph_model::Nanos;
+use barograph_model::words::span;
+use barograph_platform::Missing;
+use barograph_spec::study::Study;
+use barograph_study::{Progress, Schedule, places};
+
+use super::prepare::Prepared;
+
+/// Blocks whose order is shown.
+const SHOWN: u32 = 5;
+
+/// Says it.
+pub(super) fn explain(prepared: &Prepared, missing: &[(String, Missing)], runs: &Path) -> String {
+    let study = &prepared.study;
+    let mut text = String::new();
+    let mut line = |begin: &str, rest: &str| writeln!(text, "{begin:<10}{rest}").expect("memory takes it");
+    line("study", &study.name);
+    line("question", &study.question);
+    line("plan", &study.plan.display().to_string());
+    for setting in &study.settings {
+        line("", &format!("{} = {}", setting.key, setting.value));
+    }
+    for set in &prepared.sets {
+        line("", &format!("{set} (--set)"));
+    }
+    factors(study, &mut line);
+    let names = places(study);
+    for (at, configuration) in study.configurations.iter().enumerate() {
+        let baseline = study.baseline_of(configuration).unwrap_or(at);
+        let against = match baseline == at {
+            true => "the baseline".to_owned(),
+            false => format!("against {}", study.configurations[baseline].name),
+        };
+        line(if at == 0 { "runs of" } else { "" }, &format!("{} ({against})", configuration.name));
+    }
+    if study.control {
+        let controlled = &study.configurations[study.controlled()].name;
+        line("", &format!("{} ({controlled} once more)", barograph_study::CONTROL));
+    }
+    blocks(study, names.len(), &mut line);
+    let schedule = Schedule::new(study.seed, names.len());
+    let shown = study.repeats.blocks.min(SHOWN);
+    for block in 1..=shown {
+        let order: Vec<&str> = schedule.block(block).iter().map(|at| names[*at].as_str()).collect();
+        line(if block == 1 { "order" } else { "" }, &format!("block {block}: {}", order.join(" | ")));
+    }
+    if study.repeats.blocks > shown {
+        line("", "and so on, each block in an order of its own");
+    }
+    compared(study, &mut line);
+    let seconds = Progress::new(study, &[]).seconds_left(&prepared.expected());
+    let time = span(Nanos::from_secs_f64(seconds));
+    line("duration", &format!("at most {time} of load; fill, start and end of every run come on top"));
+    line("record", &format!("a new folder in {}", runs.display()));
+    for (configuration, Missing { what, hint }) in missing {
+        line("missing", &format!("{configuration}: {what}"));
+        line("  to do:", hint);
+    }
+    if !missing.is_empty() {
+        line("", "`--only FACTOR=LEVEL,LEVEL` runs the levels that are possible here");
+    }
+    text
+}
+
+fn factors(study: &Study, line: &mut impl FnMut(&str, &str)) {
+    for factor in &study.factors {
+        let names: Vec<&str> = factor.levels.iter().map(|level| level.name.as_str()).collect();
+        line("factor", &format!("{}: {}", factor.name, names.join(", ")));
+    }
+}
+
+fn blocks(study: &Study, places: usize, line: &mut impl FnMut(&str, &str)) {
+    let repeats = study.repeats;
+    let runs = repeats.blocks as usize * places;
+    let order = format!("in random order within each block, by seed {}", study.seed);
+    line("blocks", &format!("{} of {places} runs: {runs} runs, {order}", repeats.blocks));
+    if let Some(width) = repeats.width {
+        let until = format!("until the 95 % intervals of {} are", study.metrics[0].label);
+        line("", &format!("then more {until} {:.1} % wide, {} at most", width * 100.0, repeats.most));
+    }
+    let again = match study.again {
+        0 => "a run that cannot be used is left out".to_owned(),
+        1 => "a run that cannot be used is tried once more in its block".to_owned(),
+        times => format!("a run that cannot be used is tried up to {times} more times in its block"),
+    };
+    line("", &again);
+}
+
+fn compared(study: &Study, line: &mut impl FnMut(&str, &str)) {
+    for (at, metric) in study.metrics.iter().enumerate() {
+        let better = if metric.more_is_better { "more" } else { "less" };
+        let margin = metric.margin * 100.0;
+        let about = format!(
+            "{} in {}, {better} is better; within ±{margin:.1} %, or the noise floor, counts as the same",
+            metric.label,
+            metric.metric.unit()
+        );
+        line(if at == 0 { "compared" } else { "" }, &about);
+    }
+    for crossing in &study.crossings {
+        let (factor, metric) = (&study.factors[crossing.factor].name, &study.metrics[crossing.metric]);
+        let (label, unit) = (&metric.label, metric.metric.unit());
+        line("sought", &format!("{factor} at which {label} reaches {} {unit}", crossing.limit));
+    }
+}

@@ -1,0 +1,214 @@
+//! A study against this machine: every configuration's plan read and checked before anything is run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use barograph_harness::{Checked, HarnessError};
+use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
+use barograph_platform::Missing;
+use barograph_record::{ExitCode, StudyHeader};
+use barograph_spec::study::Study;
+
+use super::refused;
+use crate::args::StudyArgs;
+use crate::catalog::Found;
+use crate::commands::{Failed, check};
+
+/// What was typed.
+pub(super) struct Asked {
+    pub(super) file: PathBuf,
+    pub(super) sets: Vec<String>,
+    pub(super) repeats: Option<u32>,
+    pub(super) only: Vec<String>,
+}
+
+impl Asked {
+    pub(super) fn typed(args: &StudyArgs) -> Result<Self, Failed> {
+        let file = args.study.clone().context("name a study; `barograph list studies` shows them");
+        Ok(Asked {
+            file: file.map_err(refused)?,
+            sets: args.sets.clone(),
+            repeats: args.repeats,
+            only: args.only.clone(),
+        })
+    }
+
+    pub(super) fn of_header(header: &StudyHeader) -> Self {
+        Asked {
+            file: PathBuf::from(&header.file),
+            sets: header.sets.clone(),
+            repeats: header.repeats,
+            only: header.only.clone(),
+        }
+    }
+}
+
+/// A study that is possible here, but for what is missing.
+pub(super) struct Prepared {
+    pub(super) study: Study,
+    /// The text of its plan.
+    pub(super) text: String,
+    pub(super) sets: Vec<String>,
+    /// By place of the configuration.
+    pub(super) checked: Vec<(Checked, Found)>,
+}
+
+/// Reads a study and checks the plans of all its configurations.
+pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
+    let name = asked.file.display().to_string();
+    let text = std::fs::read_to_string(&asked.file);
+    let text = text
+        .with_context(|| format!("read study `{name}`; `barograph list studies` shows those that exist"))
+        .map_err(refused)?;
+    let mut study = barograph_spec::study::read(&name, &text).map_err(of_study)?;
+    if let Some(blocks) = asked.repeats {
+        study.repeats.blocks = blocks;
+        study.repeats.most = match study.repeats.width {
+            Some(_) => study.repeats.most.max(blocks),
+            None => blocks,
+        };
+    }
+    for only in &asked.only {
+        study = leave_only(study, only)?;
+    }
+    if let Some(refusal) = asked.sets.iter().find_map(|set| varied(&study, set)) {
+        return Err(of_study(Refused(vec![refusal])));
+    }
+    let text = check::read(&study.plan)?;
+    let mut prepared = Prepared { study, text, sets: asked.sets.clone(), checked: Vec::new() };
+    for at in 0..prepared.study.configurations.len() {
+        let (checked, found) = prepared.check(at, &[])?;
+        measurable(&prepared.study, &checked, &found)?;
+        prepared.checked.push((checked, found));
+    }
+    Ok(prepared)
+}
+
+fn of_study(why: Refused) -> Failed {
+    refused(anyhow!("the study cannot be carried out\n{why}"))
+}
+
+/// Leaves the levels that `--only` names.
+fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
+    let refuse = |allowed: String| {
+        of_study(Refused(vec![Refusal {
+            place: "--only".to_owned(),
+            key: only.to_owned(),
+            value: String::new(),
+            allowed,
+            remedy: "name a factor of the study and levels of it, as in --only platform=process,container"
+                .to_owned(),
+        }]))
+    };
+    let factors: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let (name, levels) = only.split_once('=').unwrap_or((only, ""));
+    let Some(factor) = factors.iter().position(|known| *known == name) else {
+        return Err(refuse(format!("FACTOR=LEVEL,LEVEL with one of {}", factors.join(", "))));
+    };
+    let known = &study.factors[factor].levels;
+    let places: Option<Vec<usize>> =
+        levels.split(',').map(|level| known.iter().position(|other| other.name == level)).collect();
+    let Some(places) = places else {
+        let names: Vec<&str> = known.iter().map(|level| level.name.as_str()).collect();
+        return Err(refuse(format!("levels among {}", names.join(", "))));
+    };
+    let study = study.only(factor, &places);
+    let no_baseline = study.configurations.iter().any(|c| study.baseline_of(c).is_none());
+    if study.configurations.is_empty() || no_baseline {
+        return Err(refuse("levels of which some are listed, with their baseline".to_owned()));
+    }
+    Ok(study)
+}
+
+/// Why an override cannot be: a factor varies its key.
+fn varied(study: &Study, set: &str) -> Option<Refusal> {
+    let (key, value) = set.split_once('=')?;
+    let varies = |factor: &&barograph_spec::study::Factor| {
+        factor.levels.iter().any(|level| level.settings.iter().any(|setting| setting.key == key.trim()))
+    };
+    let factor = study.factors.iter().find(varies)?;
+    Some(Refusal {
+        place: "--set".to_owned(),
+        key: key.trim().to_owned(),
+        value: value.trim().to_owned(),
+        allowed: format!("keys that no factor varies; this one is varied by `{}`", factor.name),
+        remedy: format!("leave it out, or run some levels only: --only {}=LEVEL", factor.name),
+    })
+}
+
+/// Refuses metrics that a run of this plan does not have.
+fn measurable(study: &Study, checked: &Checked, found: &Found) -> Result<(), Failed> {
+    let refusal = |at: usize, key: &str, value: &str, allowed: String| {
+        of_study(Refused(vec![Refusal {
+            place: study.name.clone(),
+            key: format!("metric[{at}].{key}"),
+            value: format!("{value:?}"),
+            allowed,
+            remedy: "compare something that such a run measures".to_owned(),
+        }]))
+    };
+    let ops: Vec<&str> = found.kind.ops().iter().map(|op| op.name).collect();
+    for (at, metric) in study.metrics.iter().enumerate() {
+        if let Some(operation) = metric.operation.as_deref().filter(|op| !ops.contains(op)) {
+            return Err(refusal(at, "operation", operation, format!("one of {}", ops.join(", "))));
+        }
+        let searches = matches!(checked.plan.strategy, Strategy::Search(_));
+        if metric.metric == Metric::Capacity && !searches {
+            let allowed = "capacity with load.strategy = \"search\" only".to_owned();
+            return Err(refusal(at, "of", "capacity", allowed));
+        }
+        if metric.metric == Metric::UsersPerApplicationCore && checked.plan.unit != LoadUnit::Users {
+            let allowed = "users per core with load.unit = \"users\" only".to_owned();
+            return Err(refusal(at, "of", metric.metric.name(), allowed));
+        }
+    }
+    Ok(())
+}
+
+impl Prepared {
+    /// The plan of a configuration, checked here and now, with further overrides.
+    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<(Checked, Found), Failed> {
+        let configuration = &self.study.configurations[at];
+        let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
+        let plan = self.study.plan_of(configuration, &self.text, &all).map_err(HarnessError::Refused);
+        let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan));
+        checked.map_err(|failed| Failed {
+            why: failed.why.context(format!("check configuration `{}` of the study", configuration.name)),
+            ..failed
+        })
+    }
+
+    /// The plans as resolved, by the configuration's name.
+    pub(super) fn plans(&self) -> Vec<(String, String)> {
+        let names = self.study.configurations.iter().map(|configuration| configuration.name.clone());
+        names.zip(self.checked.iter().map(|(checked, _)| checked.plan.resolved.clone())).collect()
+    }
+
+    /// What this machine lacks, each with the configuration.
+    pub(super) fn missing(&self) -> Result<Vec<(String, Missing)>, Failed> {
+        let mut all: Vec<(String, Missing)> = Vec::new();
+        for (configuration, (checked, found)) in self.study.configurations.iter().zip(&self.checked) {
+            for missing in check::missing(checked, found)? {
+                all.push((configuration.name.clone(), missing));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Seconds of load of a run, by place; the control's last.
+    pub(super) fn expected(&self) -> Vec<f64> {
+        let seconds = |at: usize| barograph_spec::estimate(&self.checked[at].0.plan).as_secs_f64();
+        let all = (0..self.checked.len()).map(seconds);
+        all.chain(self.study.control.then(|| seconds(self.study.controlled()))).collect()
+    }
+}
+
+/// Where the records of a study's runs go, as an override.
+pub(super) fn into(runs: &Path) -> String {
+    format!("runs={}", toml::Value::String(runs.display().to_string()))
+}
+
+/// A failure that means that the study cannot go on either, and not only that this run was none.
+pub(super) fn ends_the_study(code: ExitCode) -> bool {
+    matches!(code, ExitCode::Refused | ExitCode::CannotWrite | ExitCode::Bug)
+}

@@ -1,0 +1,168 @@
+//! Makes the runs of a study: ordinary runs with ordinary records, one after the other.
+
+use std::path::{Path, PathBuf};
+
+use barograph_harness::{Finished, Stop, StopHandle};
+use barograph_model::Nanos;
+use barograph_model::words::span;
+use barograph_record::{ExitCode, Figure, RecordError, Run, RunEnded, RunStarted};
+use barograph_study::{Made, Progress, Runner, Wanted};
+use tokio::runtime::Runtime;
+
+use super::prepare::{Prepared, ends_the_study, into};
+use crate::commands::run::{Start, listen_for_signals, runtime};
+use crate::commands::{Failed, show};
+use crate::terminal::{self, Terminal};
+
+/// Why a study cannot go on.
+pub(super) struct StudyFailed(pub(super) Failed);
+
+impl From<RecordError> for StudyFailed {
+    fn from(why: RecordError) -> Self {
+        StudyFailed(Failed::new(ExitCode::CannotWrite, why))
+    }
+}
+
+impl From<Failed> for StudyFailed {
+    fn from(why: Failed) -> Self {
+        StudyFailed(why)
+    }
+}
+
+/// The runs of a study.
+pub(super) struct Runs<'p> {
+    prepared: &'p Prepared,
+    folder: PathBuf,
+    expected: Vec<f64>,
+    runtime: Runtime,
+    stop: StopHandle,
+    heard: Stop,
+    /// Runs this process has begun.
+    begun: u32,
+    next: Option<Start>,
+}
+
+impl<'p> Runs<'p> {
+    /// Into this folder. From here on an interrupt stops the study in order.
+    pub(super) fn new(prepared: &'p Prepared, folder: &Path) -> Result<Self, Failed> {
+        let (stop, heard) = Stop::new();
+        let runtime = runtime()?;
+        runtime.spawn(listen_for_signals(stop.clone()));
+        let (folder, expected) = (folder.to_owned(), prepared.expected());
+        Ok(Runs { prepared, folder, expected, runtime, stop, heard, begun: 0, next: None })
+    }
+
+    /// Has somebody said stop since the last run?
+    fn is_stopped(&self) -> bool {
+        let heard = self.heard.or(tokio::task::yield_now());
+        self.runtime.block_on(heard).is_err()
+    }
+
+    /// Says what comes and how long all of it still takes.
+    fn announce(&self, wanted: &Wanted, left: &Progress) {
+        let repeats = self.prepared.study.repeats;
+        let again = if wanted.attempt > 1 { ", once more because it could not be used" } else { "" };
+        let blocks = match repeats.width {
+            Some(_) => format!("{} to {}", repeats.blocks, repeats.most),
+            None => repeats.blocks.to_string(),
+        };
+        let time = span(Nanos::from_secs_f64(left.seconds_left(&self.expected)));
+        terminal::say(&format!(
+            "run {}: block {} of {blocks}, {}{again}; about {time} left",
+            left.ended().len() + 1,
+            wanted.block,
+            wanted.name
+        ));
+    }
+}
+
+impl Runner for Runs<'_> {
+    type Error = StudyFailed;
+
+    fn name(&mut self) -> String {
+        let start = Start::another(self.begun, (self.stop.clone(), self.heard.clone()));
+        self.begun += 1;
+        let name = start.id.to_string();
+        self.next = Some(start);
+        name
+    }
+
+    fn run(&mut self, wanted: &Wanted, started: RunStarted, left: &Progress) -> Result<Made, StudyFailed> {
+        let start = self.next.take();
+        let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(Made::Stopped(None)) };
+        self.announce(wanted, left);
+        let (checked, found) = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
+        let mut screen = Terminal::new();
+        let world = start.world(&checked, &found);
+        let finished = self.runtime.block_on(barograph_harness::run(checked, &world, &mut screen));
+        screen.finish();
+        let finished = finished.map_err(Failed::from)?;
+        let ended = Box::new(self.ended(&finished, started));
+        match finished.error {
+            Some(_) if ended.interrupted => Ok(Made::Stopped(Some(ended))),
+            Some(why) if ends_the_study(finished.exit) => Err(Failed::new(finished.exit, why).into()),
+            _ => Ok(Made::Ended(ended)),
+        }
+    }
+}
+
+impl Runs<'_> {
+    /// What a run came to, from its record.
+    fn ended(&self, finished: &Finished, started: RunStarted) -> RunEnded {
+        let mut ended = RunEnded {
+            started,
+            seconds: f64::NAN,
+            valid: false,
+            passed: false,
+            interrupted: finished.exit == ExitCode::Interrupted,
+            reasons: Vec::new(),
+            figures: Vec::new(),
+        };
+        if let Some(why) = &finished.error {
+            let causes = std::iter::successors(Some(why as &dyn std::error::Error), |why| why.source());
+            ended.reasons.push(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "));
+        }
+        let run = match Run::open(&finished.dir) {
+            Ok(run) => run,
+            Err(why) => {
+                ended.reasons.push(why.in_one_line());
+                return ended;
+            }
+        };
+        // The study goes on without the page; `barograph report` makes it later.
+        if let Err(failed) = show::write_report(&run) {
+            terminal::complain(&failed.why);
+        }
+        ended.seconds = run.phases().iter().filter_map(|phase| phase.to_s).fold(0.0, f64::max);
+        if let Some(verdict) = run.verdict() {
+            ended.valid = verdict.valid && finished.error.is_none();
+            ended.passed = verdict.passed;
+            if !verdict.valid {
+                ended.reasons.extend(verdict.reasons.iter().cloned());
+            }
+        }
+        let metrics = self.prepared.study.metrics.iter();
+        let figures = metrics.filter_map(|metric| {
+            let value = run.metric(metric.metric, metric.operation.as_deref())?;
+            Some(Figure::new(&metric.label, value))
+        });
+        ended.figures = figures.collect();
+        terminal::say(&told(&ended));
+        ended
+    }
+}
+
+/// A run in a line.
+fn told(ended: &RunEnded) -> String {
+    let word = match (ended.valid, ended.passed) {
+        (false, _) => "not used",
+        (true, true) => "valid, passed",
+        (true, false) => "valid, not passed",
+    };
+    let figures = ended.figures.iter().map(|figure| format!("{} {:.4}", figure.name, figure.value));
+    let rest: Vec<String> = match ended.valid {
+        true => figures.collect(),
+        false => ended.reasons.iter().take(2).cloned().collect(),
+    };
+    format!("    {}: {word}; {}", ended.started.configuration, rest.join("; "))
+}

@@ -1,0 +1,309 @@
+//! Studies through the program: every file in `studies/` in small, what a dry run says, an interrupt and a kill in the
+//! middle and the going on after, and what is refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use barograph_record::{Conclusions, Run, StudyEntry, read_study};
+use rustix::process::Signal;
+
+use crate::going::{Ended, Going, until};
+use crate::place::{Place, SIZE, fixed};
+
+/// The folder of the shipped studies.
+fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").canonicalize().unwrap()
+}
+
+/// `barograph study` on the data and in the records of this place, in small.
+fn study(place: &Place, file: &Path, args: &[&str]) -> Command {
+    let mut command = place.program(&["study"]);
+    command.arg(file).args(args);
+    command.arg("--set").arg(format!("data.dir={}", place.data().display()));
+    for set in SIZE {
+        command.args(["--set", set]);
+    }
+    command
+}
+
+/// A study of three short runs a block: two sizes of the load and the control.
+fn short(place: &Place, repeats: u32) -> PathBuf {
+    let plan = place.root().join("p.toml");
+    fs::write(&plan, "workload = \"auction\"\n").unwrap();
+    let settings: Vec<String> = fixed(10, 2)
+        .iter()
+        .filter(|set| !set.starts_with("load.users"))
+        .map(|set| {
+            let (key, value) = set.split_once('=').unwrap();
+            let value = if value == "fixed" { "\"fixed\"" } else { value };
+            format!("{key} = {value}\n")
+        })
+        .collect();
+    let file = place.root().join("s.toml");
+    let text = format!(
+        "question = \"Does the load matter?\"\nplan = \"p.toml\"\nrepeats = {repeats}\n[settings]\n{}\n[[factor]]\nname = \
+         \"users\"\nlevels = [{{ name = \"10\", set = {{ load.users = 10 }} }}, {{ name = \"20\", set = {{ load.users = 20 \
+         }} }}]\n[[metric]]\nof = \"throughput\"\n",
+        settings.concat()
+    );
+    fs::write(&file, text).unwrap();
+    file
+}
+
+/// The only study's folder.
+fn folder(place: &Place) -> PathBuf {
+    let names = barograph_record::list_studies(&place.runs()).unwrap();
+    assert_eq!(names.len(), 1, "{names:?}");
+    place.runs().join(&names[0])
+}
+
+/// A study that came to its end: seconds are too short for much to be valid, so 9 is as good as 0.
+fn whole(place: &Place, ended: &Ended) -> Conclusions {
+    assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
+    let folder = folder(place);
+    let entries = read_study(&folder).unwrap();
+    assert!(matches!(entries.last(), Some(StudyEntry::Finished {})), "{:?}", entries.last());
+    let json = fs::read_to_string(folder.join("study.json")).unwrap();
+    let conclusions: Conclusions = serde_json::from_str(&json).unwrap();
+    assert!(conclusions.complete);
+    let html = fs::read_to_string(folder.join("study.html")).unwrap();
+    assert!(html.contains(&conclusions.id) && !html.contains("=\"http"));
+    for entry in &entries {
+        let StudyEntry::RunEnded(run) = entry else { continue };
+        let record = folder.join("runs").join(&run.started.run);
+        assert!(record.join("report.html").is_file(), "every run is an ordinary run: {}", record.display());
+        assert!(!record.join("ledger.jsonl").exists() && !record.join("site").exists());
+    }
+    conclusions
+}
+
+fn ended_runs(folder: &Path) -> usize {
+    let entries = read_study(folder).unwrap_or_default();
+    entries.iter().filter(|entry| matches!(entry, StudyEntry::RunEnded(run) if !run.interrupted)).count()
+}
+
+/// What takes its time in the shipped studies is set shorter. Platforms that emulate a machine take minutes a run, so of
+/// the four two are run here; tests of deployments run the same plan on the others.
+fn small(name: &str) -> Vec<&'static str> {
+    let mut args = vec!["--repeats", "1"];
+    let fixed = [
+        "load.users=20",
+        "load.ramp_s=2",
+        "load.warm_up_s=1",
+        "load.window_s=4",
+        "load.drain_s=1",
+        "driver.interval_ms=500",
+    ];
+    let search = [
+        "load.min_users=5",
+        "load.max_users=20",
+        "load.max_trials=2",
+        "load.step_s=1",
+        "load.settle_s=1",
+        "load.confirm_s=4",
+    ];
+    fixed.iter().for_each(|set| args.extend(["--set", *set]));
+    if name == "auction-nodes.toml" {
+        search.iter().for_each(|set| args.extend(["--set", *set]));
+        args.extend(["--only", "nodes=1,2"]);
+    }
+    if name == "scenarios.toml" {
+        args.extend(["--only", "platform=process,container"]);
+    }
+    args
+}
+
+#[test]
+fn every_shipped_study_runs_in_small_or_says_what_is_missing() {
+    let mut files: Vec<PathBuf> = fs::read_dir(shipped()).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 5, "{files:?}");
+    for file in files {
+        let place = Place::new();
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut args = small(&name);
+        args.push("--dry-run");
+        let dry = Going::start(study(&place, &file, &args)).end();
+        if dry.code == Some(2) && dry.out.contains("missing   ") {
+            barograph_testkit::services::skip(&format!("{name}: {}", dry.out));
+            continue;
+        }
+        assert_eq!(dry.code, Some(0), "{dry:?}");
+        assert!(
+            dry.out.contains("order     block 1: ") && dry.out.contains("duration  at most"),
+            "{}",
+            dry.out
+        );
+        assert!(!place.runs().exists(), "a dry run creates nothing");
+        let ended = Going::start(study(&place, &file, &small(&name))).end();
+        let conclusions = whole(&place, &ended);
+        assert_eq!(conclusions.blocks, 1, "{ended:?}");
+        assert!(ended.out.contains(&conclusions.question), "{}", ended.out);
+        if name == "durability.toml" {
+            says_what_survives(&folder(&place));
+        }
+        place.assert_nothing_left();
+    }
+}
+
+/// The server itself says in the record what a commit survives.
+fn says_what_survives(folder: &Path) {
+    let mut seen = std::collections::BTreeSet::new();
+    for entry in read_study(folder).unwrap() {
+        let StudyEntry::RunEnded(ended) = entry else { continue };
+        let run = Run::open(&folder.join("runs").join(&ended.started.run)).unwrap();
+        let tier = run.tiers().iter().find(|tier| tier.tier == "relational").unwrap();
+        let off = ended.started.configuration == "durability off";
+        let expected = if off { "a commit may be lost" } else { "a commit survives the end of the server and of" };
+        assert!(tier.durability.starts_with(expected), "{}: {}", ended.started.configuration, tier.durability);
+        assert_eq!(run.plan.unwrap().contains("sql_durability = \"off\""), off);
+        seen.insert(ended.started.configuration);
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
+}
+
+/// All of a shipped study as it is, every platform included, can at least be read and checked here.
+#[test]
+fn every_shipped_study_is_possible_as_it_is_or_says_what_is_missing() {
+    for file in fs::read_dir(shipped()).unwrap().map(|f| f.unwrap().path()) {
+        let place = Place::without_data();
+        let mut command = place.program(&["study"]);
+        command.arg(&file).arg("--dry-run");
+        let dry = Going::start(command).end();
+        let told = dry.code == Some(0) || (dry.code == Some(2) && dry.out.contains("missing   "));
+        assert!(told && dry.out.contains("compared  "), "{}: {dry:?}", file.display());
+    }
+}
+
+#[test]
+fn a_study_answers_in_every_form() {
+    let place = Place::new();
+    let file = short(&place, 1);
+    let ended = Going::start(study(&place, &file, &[])).end();
+    let conclusions = whole(&place, &ended);
+    assert!(ended.out.starts_with("Does the load matter?\n"), "{}", ended.out);
+    assert!(ended.err.contains("run 1: block 1 of 1, "), "{}", ended.err);
+    assert_eq!(conclusions.configurations.len(), 3);
+    let made: u32 = conclusions.configurations.iter().map(|c| c.valid + c.dropped).sum();
+    assert!((3..=6).contains(&made), "one of each, and once more where it was not valid: {made}");
+    // A study that has ended is said again from its entries, without a run.
+    let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
+    for (format, begin) in [
+        ("json", "{\n  \"v\": 1,"),
+        ("markdown", "## Does the load matter?"),
+        ("junit", "<?xml version=\"1.0\""),
+    ] {
+        let again = Going::start(place.program(&["study", "--resume", &id, "--format", format])).end();
+        assert!(again.code == ended.code && again.out.starts_with(begin), "{again:?}");
+    }
+    assert_eq!(ended_runs(&folder(&place)) as u32, made);
+    let listed = Going::start(place.program(&["list", "runs"])).end();
+    assert!(listed.out.ends_with(&format!("{id}  complete\n")), "{}", listed.out);
+    place.assert_nothing_left();
+}
+
+/// Goes on with the study of this place, and it ends with what is not there yet.
+fn goes_on(place: &Place, before: usize) {
+    let folder = folder(place);
+    let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
+    let ended = Going::start(place.program(&["study", "--resume", &id])).end();
+    let conclusions = whole(place, &ended);
+    assert_eq!(conclusions.blocks, 2);
+    assert!(ended.err.contains(&format!("{id} goes on after {before} runs")), "{}", ended.err);
+    // Every place of every block was run to its end once, or was tried again because it was not valid.
+    let entries = read_study(&folder).unwrap();
+    let mut slots = std::collections::BTreeMap::new();
+    for entry in &entries {
+        let StudyEntry::RunEnded(run) = entry else { continue };
+        if !run.interrupted {
+            *slots.entry((run.started.block, run.started.configuration.clone())).or_insert(0) += 1;
+        }
+    }
+    assert!(slots.len() == 6 && slots.values().all(|n| (1..=2).contains(n)), "{slots:?}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupted_study_goes_on_where_it_was() {
+    let place = Place::new();
+    let file = short(&place, 2);
+    let going = Going::start(study(&place, &file, &[]));
+    going.says("run 2: ");
+    until("the second run", || (ended_runs(&folder(&place)) >= 1).then_some(()));
+    going.signal(Signal::INT);
+    let ended = going.end();
+    assert_eq!(ended.code, Some(7), "{ended:?}");
+    assert!(ended.err.contains("again   barograph study --resume study-"), "{}", ended.err);
+    let before = ended_runs(&folder(&place));
+    assert!((1..6).contains(&before), "{before}");
+    goes_on(&place, before);
+}
+
+#[test]
+fn a_killed_study_goes_on_where_it_was() {
+    let place = Place::new();
+    let file = short(&place, 2);
+    let going = Going::start(study(&place, &file, &[]));
+    going.says("run 2: ");
+    going.application();
+    let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
+    let twice = Going::start(place.program(&["study", "--resume", &id])).end();
+    assert!(twice.code == Some(2) && twice.err.contains("it is still going on"), "{twice:?}");
+    going.signal(Signal::KILL);
+    assert_eq!(going.end().code, None);
+    until("the end of the application", || place.processes().is_empty().then_some(()));
+    let cleaned = Going::start(place.program(&["clean"])).end();
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    goes_on(&place, ended_runs(&folder(&place)));
+}
+
+#[test]
+fn what_changed_since_a_study_was_begun_is_refused() {
+    let place = Place::new();
+    let file = short(&place, 1);
+    let ended = Going::start(study(&place, &file, &[])).end();
+    whole(&place, &ended);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("load.users = 20", "load.users = 21")).unwrap();
+    let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
+    let again = Going::start(place.program(&["study", "--resume", &id])).end();
+    assert_eq!(again.code, Some(2), "{again:?}");
+    assert!(again.err.contains("changed what is run since it was begun"), "{}", again.err);
+}
+
+/// Refused with this, and nothing is created.
+fn refused(place: &Place, file: &Path, args: &[&str]) -> String {
+    let mut command = place.program(&["study"]);
+    command.arg(file).args(args);
+    let ended = Going::start(command).end();
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
+    assert!(!place.runs().exists());
+    ended.err
+}
+
+#[test]
+fn studies_that_cannot_be_are_refused_before_anything_is_created() {
+    let place = Place::without_data();
+    let file = short(&place, 1);
+    let err = refused(&place, &file, &["--set", "load.users=5"]);
+    let expected = "barograph: the study cannot be carried out\n--set: `load.users` = 5\n  allowed: keys that no factor \
+                    varies; this one is varied by `users`\n";
+    assert!(err.starts_with(expected), "{err}");
+    let err = refused(&place, &file, &["--only", "users=30"]);
+    assert!(err.contains("--only: `users=30`\n  allowed: levels among 10, 20\n"), "{err}");
+    let text = fs::read_to_string(&file).unwrap();
+    let wrong = place.root().join("w.toml");
+    fs::write(&wrong, text.replace("of = \"throughput\"", "of = \"response_p99\"\noperation = \"Fly\""))
+        .unwrap();
+    let err = refused(&place, &wrong, &[]);
+    assert!(err.contains("w.toml: `metric[0].operation` = \"Fly\"\n  allowed: one of HomePage, "), "{err}");
+    fs::write(&wrong, text.replace("of = \"throughput\"", "of = \"capacity\"")).unwrap();
+    assert!(refused(&place, &wrong, &[]).contains("capacity with load.strategy = \"search\" only"));
+    fs::write(&wrong, text.replace("load.users = 20", "load.usres = 20")).unwrap();
+    let err = refused(&place, &wrong, &[]);
+    assert!(err.starts_with("barograph: check configuration `users 20` of the study\n"), "{err}");
+    assert!(err.contains("w.toml:") && err.contains("did you mean `load.users`?"), "{err}");
+    let err = refused(&place, Path::new("none.toml"), &[]);
+    assert!(err.starts_with("barograph: read study `none.toml`; `barograph list studies` shows"), "{err}");
+}

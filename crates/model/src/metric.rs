@@ -1,0 +1,149 @@
+//! What runs are compared by: figures with a name, a unit, and the direction that is better.
+
+/// A figure of a run. All are of the window that the run's answer rests on, and positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Operations per second that ended well.
+    Throughput,
+    /// Operations per second that ended well and within their limit.
+    Goodput,
+    /// Requests per second.
+    Requests,
+    /// The highest load that passed, in the unit of the run's load.
+    Capacity,
+    /// Response time of an operation at the quantile it is judged by.
+    ResponseJudged,
+    /// Response time of an operation, median.
+    ResponseP50,
+    /// Response time of an operation, 90 % quantile.
+    ResponseP90,
+    /// Response time of an operation, 99 % quantile.
+    ResponseP99,
+    /// Response time of an operation, 99.9 % quantile.
+    ResponseP999,
+    /// Service time of an operation, median.
+    ServiceP50,
+    /// Service time of an operation, 99 % quantile.
+    ServiceP99,
+    /// Cores that the nodes of the application used.
+    ApplicationCores,
+    /// CPU time of the application's nodes per operation that ended well.
+    CpuPerOperation,
+    /// CPU time of the whole host, driver and stores included, per operation that ended well.
+    HostCpuPerOperation,
+    /// Users per core that the application's nodes used.
+    UsersPerApplicationCore,
+    /// CPU time of the driver per request.
+    DriverCpuPerRequest,
+    /// Memory of the application's nodes at the end of the window.
+    ApplicationMemory,
+    /// Time until the application answered, from the wish for its hosts.
+    ReadyTime,
+}
+
+use Metric::{
+    ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpuPerRequest, Goodput,
+    HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseP50, ResponseP90, ResponseP99,
+    ResponseP999, ServiceP50, ServiceP99, Throughput, UsersPerApplicationCore,
+};
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Metric; 18] = [
+        Throughput,
+        Goodput,
+        Requests,
+        Capacity,
+        ResponseJudged,
+        ResponseP50,
+        ResponseP90,
+        ResponseP99,
+        ResponseP999,
+        ServiceP50,
+        ServiceP99,
+        ApplicationCores,
+        CpuPerOperation,
+        HostCpuPerOperation,
+        UsersPerApplicationCore,
+        DriverCpuPerRequest,
+        ApplicationMemory,
+        ReadyTime,
+    ];
+
+    /// The name in study files and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Throughput => "throughput",
+            Goodput => "goodput",
+            Requests => "requests",
+            Capacity => "capacity",
+            ResponseJudged => "response_judged",
+            ResponseP50 => "response_p50",
+            ResponseP90 => "response_p90",
+            ResponseP99 => "response_p99",
+            ResponseP999 => "response_p999",
+            ServiceP50 => "service_p50",
+            ServiceP99 => "service_p99",
+            ApplicationCores => "application_cores",
+            CpuPerOperation => "cpu_per_operation",
+            HostCpuPerOperation => "host_cpu_per_operation",
+            UsersPerApplicationCore => "users_per_application_core",
+            DriverCpuPerRequest => "driver_cpu_per_request",
+            ApplicationMemory => "application_memory",
+            ReadyTime => "ready_time",
+        }
+    }
+
+    /// The metric of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// The unit beside its figures.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Throughput | Goodput => "operations/s",
+            Requests => "requests/s",
+            Capacity => "of load",
+            ResponseJudged | ResponseP50 | ResponseP90 | ResponseP99 | ResponseP999 | ServiceP50
+            | ServiceP99 => "ms",
+            ApplicationCores => "cores",
+            CpuPerOperation | HostCpuPerOperation | DriverCpuPerRequest => "µs",
+            UsersPerApplicationCore => "users/core",
+            ApplicationMemory => "MiB",
+            ReadyTime => "s",
+        }
+    }
+
+    /// Is more of it better, unless somebody says otherwise?
+    #[must_use]
+    pub const fn more_is_better(self) -> bool {
+        matches!(self, Throughput | Goodput | Requests | Capacity | UsersPerApplicationCore)
+    }
+
+    /// Is it a figure of one operation, which must be named then?
+    #[must_use]
+    pub const fn is_of_operation(self) -> bool {
+        matches!(
+            self,
+            ResponseJudged | ResponseP50 | ResponseP90 | ResponseP99 | ResponseP999 | ServiceP50 | ServiceP99
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Metric;
+
+    #[test]
+    fn every_metric_is_found_by_its_name_and_names_differ() {
+        for metric in Metric::ALL {
+            assert_eq!(Metric::of_name(metric.name()), Some(metric));
+            assert!(!metric.unit().is_empty());
+        }
+        assert_eq!(Metric::of_name("speed"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! The figures by which runs are compared, from their records.
+
+use barograph_model::Metric;
+
+use crate::{KeptOp, Run, Trial};
+
+const MIB: f64 = (1u64 << 20) as f64;
+
+impl Run {
+    /// What `metric` was in this run, in the window that its answer rests on; `operation` for metrics of one. `None` where
+    /// it was not measured, or is not a positive number.
+    #[must_use]
+    pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
+        let trial = self.deciding_trial();
+        let value = match metric {
+            Metric::Capacity => self.verdict()?.capacity.map(f64::from),
+            Metric::ReadyTime => self.topology().map(|topology| topology.ready_s),
+            Metric::Throughput => Some(trial?.window.throughput),
+            Metric::Goodput => Some(trial?.window.goodput),
+            Metric::Requests => Some(trial?.window.requests_s),
+            _ if metric.is_of_operation() => of_operation(metric, trial?, operation?),
+            _ => of_resources(metric, trial?),
+        };
+        value.filter(|value| value.is_finite() && *value > 0.0)
+    }
+}
+
+fn of_operation(metric: Metric, trial: &Trial, operation: &str) -> Option<f64> {
+    let op: &KeptOp = trial.window.ops.iter().find(|op| op.op == operation && op.count > 0)?;
+    match metric {
+        Metric::ResponseJudged => Some(op.judged_ms),
+        Metric::ResponseP50 => Some(op.p50_ms),
+        Metric::ResponseP90 => Some(op.p90_ms),
+        Metric::ResponseP99 => Some(op.p99_ms),
+        Metric::ResponseP999 => Some(op.p999_ms),
+        Metric::ServiceP50 => Some(op.service_p50_ms),
+        Metric::ServiceP99 => Some(op.service_p99_ms),
+        _ => None,
+    }
+}
+
+fn of_resources(metric: Metric, trial: &Trial) -> Option<f64> {
+    let used = &trial.resources;
+    let per_operation = |cores: f64| cores / trial.window.throughput * 1e6;
+    match metric {
+        Metric::ApplicationCores => used.app_cores,
+        Metric::CpuPerOperation => used.app_cores.map(per_operation),
+        Metric::HostCpuPerOperation => used.host_busy_cores.map(per_operation),
+        Metric::UsersPerApplicationCore => used.users_per_app_core,
+        Metric::DriverCpuPerRequest => used.driver_cpu_us_per_request,
+        Metric::ApplicationMemory => used.app_rss_bytes.map(|bytes| bytes as f64 / MIB),
+        _ => None,
+    }
+}

@@ -1,0 +1,248 @@
+//! What a study says, as data: everything a table, a figure or another program needs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::entry::nan;
+
+/// Version of the conclusions written by this program.
+pub const CONCLUSIONS_VERSION: u32 = 1;
+
+/// The conclusions of a study.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conclusions {
+    /// Version; [`CONCLUSIONS_VERSION`] when written here.
+    pub v: u32,
+    /// Name of the study.
+    pub id: String,
+    /// Its file.
+    pub file: String,
+    /// The question.
+    pub question: String,
+    /// When it began, as RFC 3339 in UTC.
+    pub started_at: String,
+    /// Version of the program.
+    pub tool: String,
+    /// Start of the order of runs and of resampling.
+    pub seed: u64,
+    /// Blocks in which every configuration was run.
+    pub blocks: u32,
+    /// Every run that was wanted has been made.
+    pub complete: bool,
+    /// The answers, one sentence each.
+    pub sentences: Vec<String>,
+    /// What makes them weaker than they look, one sentence each.
+    pub warnings: Vec<String>,
+    /// What was run.
+    pub configurations: Vec<KeptConfiguration>,
+    /// What was compared.
+    pub metrics: Vec<KeptMetric>,
+    /// "How many at limit L".
+    pub crossings: Vec<KeptCrossing>,
+    /// Speed by size.
+    pub scaling: Vec<KeptScaling>,
+    /// Runs whose figures were not used.
+    pub excluded: Vec<Excluded>,
+    /// The command that does it again.
+    pub repeat: String,
+}
+
+/// One configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptConfiguration {
+    /// Its name.
+    pub name: String,
+    /// Factor and level.
+    pub levels: Vec<(String, String)>,
+    /// The name of the one it is held against; its own when it is a baseline.
+    pub baseline: String,
+    /// It is a baseline under another name: whatever differs is noise.
+    pub control: bool,
+    /// Runs whose figures are used.
+    pub valid: u32,
+    /// Those among them that broke a rule.
+    pub missed: u32,
+    /// Runs that were dropped.
+    pub dropped: u32,
+}
+
+/// One metric over all configurations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptMetric {
+    /// What it is called.
+    pub label: String,
+    /// The unit of its figures.
+    pub unit: String,
+    /// Is more of it better?
+    pub more_is_better: bool,
+    /// What the control differs by from itself, relative; unknown without enough pairs of it.
+    pub noise_floor: Option<f64>,
+    /// Difference that counts as none, relative.
+    pub margin: f64,
+    /// One row per configuration.
+    pub rows: Vec<KeptRow>,
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptFinding {
+    /// It is what the others are held against.
+    #[default]
+    Baseline,
+    /// Better than the baseline.
+    Better,
+    /// Worse than the baseline.
+    Worse,
+    /// No difference of practical interest.
+    Equivalent,
+    /// Nothing is shown either way.
+    Undecided,
+}
+
+impl KeptFinding {
+    /// The name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeptFinding::Baseline => "baseline",
+            KeptFinding::Better => "better",
+            KeptFinding::Worse => "worse",
+            KeptFinding::Equivalent => "equivalent",
+            KeptFinding::Undecided => "undecided",
+        }
+    }
+}
+
+/// One metric of one configuration. Numbers that are not known are not numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptRow {
+    /// The configuration.
+    pub configuration: String,
+    /// What it is held against.
+    pub baseline: String,
+    /// It is the control.
+    pub control: bool,
+    /// Runs with a figure.
+    pub runs: u32,
+    /// Their median.
+    #[serde(deserialize_with = "nan")]
+    pub median: f64,
+    /// Their lowest.
+    #[serde(deserialize_with = "nan")]
+    pub lowest: f64,
+    /// Their highest.
+    #[serde(deserialize_with = "nan")]
+    pub highest: f64,
+    /// Pairs with the baseline.
+    pub pairs: u32,
+    /// Over the baseline.
+    #[serde(deserialize_with = "nan")]
+    pub ratio: f64,
+    /// Lower end of its 95 % interval.
+    #[serde(deserialize_with = "nan")]
+    pub low: f64,
+    /// Upper end of its 95 % interval.
+    #[serde(deserialize_with = "nan")]
+    pub high: f64,
+    /// How likely such a difference is by chance alone.
+    #[serde(deserialize_with = "nan")]
+    pub p: f64,
+    /// The same after Holm's correction for all comparisons of the study.
+    #[serde(deserialize_with = "nan")]
+    pub p_holm: f64,
+    /// What that means.
+    pub finding: KeptFinding,
+    /// Pairs that would decide, about.
+    pub pairs_needed: Option<u32>,
+}
+
+/// At which number of a factor a metric reaches a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptCrossing {
+    /// The factor.
+    pub factor: String,
+    /// Levels of all other factors, in words; empty where there are none.
+    pub among: String,
+    /// The metric.
+    pub metric: String,
+    /// The unit of the limit.
+    pub unit: String,
+    /// The limit.
+    #[serde(deserialize_with = "nan")]
+    pub limit: f64,
+    /// The number; none when it is not reached between the levels that were run.
+    pub at: Option<f64>,
+    /// Lower end of the 95 % interval, by resampling blocks.
+    #[serde(deserialize_with = "nan")]
+    pub low: f64,
+    /// Upper end of it.
+    #[serde(deserialize_with = "nan")]
+    pub high: f64,
+    /// Share of resamplings that reached the limit.
+    #[serde(deserialize_with = "nan")]
+    pub reached: f64,
+}
+
+/// The speed of a system by its size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptScaling {
+    /// The factor that is the size.
+    pub factor: String,
+    /// Levels of all other factors, in words; empty where there are none.
+    pub among: String,
+    /// The metric that is the speed.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// From the smallest size to the largest.
+    pub points: Vec<KeptPoint>,
+    /// The universal scalability law through them, where there are enough.
+    pub fit: Option<KeptFit>,
+}
+
+/// One size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptPoint {
+    /// The size.
+    pub n: f64,
+    /// Median speed.
+    pub x: f64,
+    /// Lower end of its 95 % interval, by resampling blocks.
+    #[serde(deserialize_with = "nan")]
+    pub low: f64,
+    /// Upper end of it.
+    #[serde(deserialize_with = "nan")]
+    pub high: f64,
+    /// Speed over that of the smallest size.
+    #[serde(deserialize_with = "nan")]
+    pub speedup: f64,
+    /// Speed-up over what linear growth would give.
+    #[serde(deserialize_with = "nan")]
+    pub efficiency: f64,
+}
+
+/// The universal scalability law: `X(N) = gamma N / (1 + contention (N - 1) + coherency N (N - 1))`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptFit {
+    /// Share of work that is done one at a time.
+    pub contention: f64,
+    /// Cost of keeping each with each in agreement.
+    pub coherency: f64,
+    /// Speed of one.
+    pub gamma: f64,
+    /// The size beyond which it gets slower.
+    pub peak_n: Option<f64>,
+}
+
+/// A run whose figures were not used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excluded {
+    /// Name of the run.
+    pub run: String,
+    /// The configuration.
+    pub configuration: String,
+    /// Number of the block, from 1.
+    pub block: u32,
+    /// Why.
+    pub reasons: Vec<String>,
+}

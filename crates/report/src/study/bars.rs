@@ -1,0 +1,90 @@
+//! Normalised bars: each configuration over its baseline, with the 95 % interval as whiskers.
+
+use barograph_record::{KeptFinding, KeptMetric, KeptRow};
+
+use super::tables::mark;
+use crate::chart::{Anchor, Scale, Svg};
+use crate::words;
+
+const WIDTH: f64 = 860.0;
+const LEFT: f64 = 230.0;
+const RIGHT: f64 = 640.0;
+const TOP: f64 = 34.0;
+const ROW: f64 = 30.0;
+const BAR: f64 = 14.0;
+
+/// Letters of a name that fit beside a bar.
+const LONGEST_NAME: usize = 34;
+
+/// The figure of a metric.
+pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
+    let height = TOP + ROW * metric.rows.len() as f64 + 40.0;
+    let bottom = height - 40.0;
+    let title = format!("{} over the baseline", metric.label);
+    let about =
+        "A bar for each configuration, its 95 % interval as a whisker; the line at 1 is the baseline.";
+    let mut svg = Svg::new(id, (WIDTH, height), &title, about);
+    let ends = metric.rows.iter().flat_map(|row| [row.ratio, row.low, row.high]);
+    let known: Vec<f64> = ends.filter(|end| end.is_finite()).collect();
+    let high = known.iter().copied().fold(1.0 + metric.margin, f64::max);
+    let x = Scale::linear((0.0, high * 1.06), (LEFT, RIGHT));
+    for tick in x.ticks(6) {
+        let Some(at) = x.at(tick) else { continue };
+        svg.line("grid", (at, TOP), (at, bottom));
+        svg.text("tick", (at, bottom + 17.0), Anchor::Middle, &words::figure(tick));
+    }
+    if let (Some(from), Some(to)) = (x.at(1.0 / (1.0 + metric.margin)), x.at(1.0 + metric.margin)) {
+        svg.begin_group("so little counts as the same");
+        svg.rect("same", (from, TOP), (to - from, bottom - TOP));
+        svg.end_group();
+    }
+    for (at, row) in metric.rows.iter().enumerate() {
+        bar(&mut svg, &x, row, TOP + ROW * (at as f64 + 0.5));
+    }
+    if let Some(one) = x.at(1.0) {
+        svg.line("axis", (one, TOP - 6.0), (one, bottom));
+    }
+    let better = if metric.more_is_better { "better →" } else { "← better" };
+    svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), TOP - 14.0), Anchor::Middle, better);
+    let axis = format!("{} over its baseline", metric.label);
+    svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), height - 6.0), Anchor::Middle, &axis);
+    svg.finish()
+}
+
+/// How a bar looks, besides the mark and the word at its end.
+fn class(finding: KeptFinding) -> &'static str {
+    match finding {
+        KeptFinding::Baseline => "bar baseline",
+        KeptFinding::Better => "bar better",
+        KeptFinding::Worse => "bar worse",
+        KeptFinding::Equivalent => "bar equivalent",
+        KeptFinding::Undecided => "bar undecided",
+    }
+}
+
+fn bar(svg: &mut Svg, x: &Scale, row: &KeptRow, middle: f64) {
+    let is_baseline = row.finding == KeptFinding::Baseline;
+    let runs = if is_baseline { row.runs } else { row.pairs };
+    svg.text("bar-name", (LEFT - 10.0, middle + 4.0), Anchor::End, &shortened(&row.configuration));
+    svg.begin_group(&format!("{}: {} against {}", row.configuration, row.finding.name(), row.baseline));
+    if let Some(to) = x.at(row.ratio) {
+        svg.rect(class(row.finding), (LEFT, middle - BAR / 2.0), (to - LEFT, BAR));
+    }
+    if let (false, Some(from), Some(to)) = (is_baseline, x.at(row.low), x.at(row.high)) {
+        svg.line("whisker", (from, middle), (to, middle));
+        for end in [from, to] {
+            svg.line("whisker", (end, middle - 5.0), (end, middle + 5.0));
+        }
+    }
+    svg.end_group();
+    let ratio = if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 2) };
+    let words = format!("{ratio}  {} {}  n {runs}", mark(row.finding), row.finding.name());
+    svg.text("bar-word", (RIGHT + 14.0, middle + 4.0), Anchor::Start, &words);
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+}

@@ -1,0 +1,69 @@
+//! Speed by size: measured points with their intervals, and the dotted line of linear growth.
+
+use barograph_record::{KeptFit, KeptScaling};
+
+use crate::chart::{Anchor, Scale, Svg};
+use crate::words;
+
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 340.0;
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = WIDTH - 30.0;
+const TOP: f64 = 24.0;
+const BOTTOM: f64 = HEIGHT - 52.0;
+
+/// Pieces of the fitted curve.
+const PIECES: u32 = 60;
+
+/// The figure of a scaling.
+pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
+    let title = format!("{} by {}", scaling.metric, scaling.factor);
+    let about =
+        "Points are medians with their 95 % intervals; the dotted line is linear growth from the first.";
+    let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title, about);
+    let (Some(first), Some(last)) = (scaling.points.first(), scaling.points.last()) else {
+        return svg.finish();
+    };
+    let linear = |n: f64| first.x * n / first.n;
+    let ends = scaling.points.iter().flat_map(|p| [p.x, p.high, linear(p.n)]);
+    let high = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
+    let x = Scale::linear((0.0, last.n * 1.08), (LEFT, RIGHT));
+    let y = Scale::linear((0.0, high * 1.06), (BOTTOM, TOP));
+    for tick in y.ticks(5) {
+        let Some(at) = y.at(tick) else { continue };
+        svg.line("grid", (LEFT, at), (RIGHT, at));
+        svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &words::figure(tick));
+    }
+    svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
+    let place = |n: f64, v: f64| Some((x.at(n)?, y.at(v)?));
+    svg.path("series c4 dotted", [place(0.0, 0.0), place(last.n, linear(last.n))]);
+    if let Some(fit) = &scaling.fit {
+        let along = (0..=PIECES).map(|piece| last.n * 1.08 * f64::from(piece) / f64::from(PIECES));
+        svg.path("series c2 dashed", along.map(|n| place(n, fitted(fit, n))));
+    }
+    svg.path("series c1", scaling.points.iter().map(|point| place(point.n, point.x)));
+    for point in &scaling.points {
+        let Some((at, up)) = place(point.n, point.x) else { continue };
+        svg.begin_group(&format!("{} {}: {}", scaling.factor, point.n, words::figure(point.x)));
+        if let (Some(low), Some(high)) = (y.at(point.low), y.at(point.high)) {
+            svg.line("whisker", (at, low), (at, high));
+            for end in [low, high] {
+                svg.line("whisker", (at - 5.0, end), (at + 5.0, end));
+            }
+        }
+        svg.circle("point pass", (at, up), 5.0);
+        svg.end_group();
+        svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
+        svg.text("tick", (at, BOTTOM + 18.0), Anchor::Middle, &words::figure(point.n));
+        svg.text("point-name", (at + 9.0, up + 16.0), Anchor::Start, &words::percent(point.efficiency));
+    }
+    svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), HEIGHT - 8.0), Anchor::Middle, &scaling.factor);
+    let speed = format!("{}, {}; beside the points: efficiency", scaling.metric, scaling.unit);
+    svg.text("axis-name", (LEFT, TOP - 8.0), Anchor::Start, &speed);
+    svg.finish()
+}
+
+/// The universal scalability law.
+fn fitted(fit: &KeptFit, n: f64) -> f64 {
+    fit.gamma * n / (1.0 + fit.contention * (n - 1.0) + fit.coherency * n * (n - 1.0))
+}

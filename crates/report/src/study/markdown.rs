@@ -1,0 +1,60 @@
+//! A study as Markdown, for a pull request.
+
+use std::fmt::Write as _;
+
+use barograph_record::Conclusions;
+
+use super::tables::{self, about, crossings, excluded, growths, runs};
+use crate::html::Grid;
+
+/// The study as Markdown.
+#[must_use]
+pub fn markdown(study: &Conclusions) -> String {
+    let mut text = format!("## {}\n", plain(&study.question));
+    let mut list = |title: &str, lines: &[String]| {
+        if !lines.is_empty() {
+            let lines: Vec<String> = lines.iter().map(|line| format!("- {}", plain(line))).collect();
+            write!(text, "\n{title}\n\n{}\n", lines.join("\n")).expect("writing to memory cannot fail");
+        }
+    };
+    list("**Answers**", &study.sentences);
+    list("**Take note**", &study.warnings);
+    let mut table = |title: &str, grid: &Grid| {
+        write!(text, "\n**{}**\n\n{}", plain(title), rows(grid)).expect("writing to memory cannot fail");
+    };
+    for metric in &study.metrics {
+        table(&about(metric), &tables::metric(metric));
+    }
+    crossings(study).iter().for_each(|grid| table("How many at the limit", grid));
+    growths(study).iter().for_each(|(title, grid)| table(title, grid));
+    table("Runs", &runs(study));
+    excluded(study).iter().for_each(|grid| table("Runs that were dropped", grid));
+    write!(text, "\nAgain: `{}`\n", study.repeat).expect("writing to memory cannot fail");
+    text
+}
+
+fn rows(grid: &Grid) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rule: Vec<&str> =
+        (0..grid.head.len()).map(|at| if at == 0 || grid.is_words(&at) { "---" } else { "---:" }).collect();
+    let mut text = line(&grid.head);
+    writeln!(text, "| {} |", rule.join(" | ")).expect("writing to memory cannot fail");
+    grid.rows.iter().for_each(|row| text.push_str(&line(row)));
+    text
+}
+
+/// Names from outside become neither tables nor markup.
+fn plain(words: &str) -> String {
+    let mut safe = String::with_capacity(words.len());
+    for letter in words.chars() {
+        match letter {
+            '\n' | '\r' => safe.push(' '),
+            '|' | '<' | '>' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' => safe.extend(['\\', letter]),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}

@@ -1,0 +1,51 @@
+//! The page of a study: one file that opens offline.
+
+use askama::Template;
+use barograph_record::Conclusions;
+
+use super::tables::{self, about, crossings, excluded, growths, runs};
+use super::{bars, growth};
+use crate::ReportError;
+use crate::html::Grid;
+
+/// A figure with its table.
+struct Shown {
+    id: String,
+    title: String,
+    svg: String,
+    table: Grid,
+}
+
+#[derive(Template)]
+#[template(path = "study.html")]
+struct Page<'a> {
+    study: &'a Conclusions,
+    metrics: Vec<Shown>,
+    growths: Vec<Shown>,
+    crossings: Option<Grid>,
+    runs: Grid,
+    excluded: Option<Grid>,
+}
+
+/// Renders the page of a study: no script, no request to anywhere.
+pub fn page(study: &Conclusions) -> Result<String, ReportError> {
+    let metrics = study.metrics.iter().enumerate().map(|(at, metric)| {
+        let id = format!("m{at}");
+        let svg = bars::draw(&id, metric);
+        Shown { svg, id, title: about(metric), table: tables::metric(metric) }
+    });
+    let drawn = study.scaling.iter().zip(growths(study)).enumerate();
+    let drawn = drawn.map(|(at, (scaling, (title, table)))| {
+        let id = format!("g{at}");
+        Shown { svg: growth::draw(&id, scaling), id, title, table }
+    });
+    let page = Page {
+        metrics: metrics.collect(),
+        growths: drawn.collect(),
+        crossings: crossings(study),
+        runs: runs(study),
+        excluded: excluded(study),
+        study,
+    };
+    page.render().map_err(|why| ReportError::Render { run: study.id.clone(), why })
+}

@@ -1,0 +1,140 @@
+//! The tables of a study, the same in every form.
+
+use barograph_record::{Conclusions, KeptFinding, KeptMetric, KeptRow};
+
+use crate::html::Grid;
+use crate::words;
+
+/// Heads of columns that hold words.
+pub(super) const METRIC_WORDS: &[&str] = &["verdict", "against", "why", "run", "metric", "among"];
+
+/// What a metric is, in a line.
+pub(super) fn about(metric: &KeptMetric) -> String {
+    let better = if metric.more_is_better { "more is better" } else { "less is better" };
+    let floor = match metric.noise_floor {
+        Some(floor) => format!("noise floor ±{}", words::percent(floor)),
+        None => "noise floor unknown".to_owned(),
+    };
+    let margin = words::percent(metric.margin);
+    format!("{}, {} ({better}; {floor}; within ±{margin} counts as the same)", metric.label, metric.unit)
+}
+
+/// One row per configuration.
+pub(super) fn metric(metric: &KeptMetric) -> Grid {
+    let head = ["configuration", "median", "range", "ratio", "95 % interval", "p (Holm)", "n", "verdict"];
+    let rows = metric.rows.iter().map(|row| {
+        let is_baseline = row.finding == KeptFinding::Baseline;
+        let unless_baseline = |text: String| if is_baseline { words::NONE.to_owned() } else { text };
+        vec![
+            row.configuration.clone(),
+            words::figure(row.median),
+            range(row),
+            if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 3) },
+            unless_baseline(interval(row.low, row.high, 3)),
+            unless_baseline(words::fixed(row.p_holm, 3)),
+            if is_baseline { row.runs } else { row.pairs }.to_string(),
+            verdict(row),
+        ]
+    });
+    Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
+}
+
+fn range(row: &KeptRow) -> String {
+    if row.runs < 2 {
+        return words::NONE.to_owned();
+    }
+    format!("{} – {}", words::figure(row.lowest), words::figure(row.highest))
+}
+
+fn interval(low: f64, high: f64, digits: usize) -> String {
+    if !(low.is_finite() && high.is_finite()) {
+        return words::NONE.to_owned();
+    }
+    format!("{} – {}", words::fixed(low, digits), words::fixed(high, digits))
+}
+
+/// The mark that stands for a finding beside its word, so that colour is never needed.
+pub(super) fn mark(finding: KeptFinding) -> &'static str {
+    match finding {
+        KeptFinding::Baseline => "◆",
+        KeptFinding::Better => "▲",
+        KeptFinding::Worse => "▼",
+        KeptFinding::Equivalent => "=",
+        KeptFinding::Undecided => "?",
+    }
+}
+
+fn verdict(row: &KeptRow) -> String {
+    let name = row.finding.name();
+    let needed = match (row.finding, row.pairs_needed) {
+        (KeptFinding::Undecided, Some(pairs)) => format!(", needs {pairs} pairs"),
+        _ => String::new(),
+    };
+    format!("{} {name}{needed}", mark(row.finding))
+}
+
+/// How many runs there were of each configuration.
+pub(super) fn runs(study: &Conclusions) -> Grid {
+    let rows = study.configurations.iter().map(|c| {
+        let against = if c.baseline == c.name { words::NONE } else { &c.baseline };
+        vec![
+            c.name.clone(),
+            c.valid.to_string(),
+            c.missed.to_string(),
+            c.dropped.to_string(),
+            against.to_owned(),
+        ]
+    });
+    let head = ["configuration", "valid runs", "broke a rule", "dropped", "against"];
+    Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
+}
+
+/// What was dropped, and why.
+pub(super) fn excluded(study: &Conclusions) -> Option<Grid> {
+    let rows = study.excluded.iter().map(|run| {
+        vec![run.configuration.clone(), run.block.to_string(), run.run.clone(), run.reasons.join("; ")]
+    });
+    let grid = Grid::new(&["configuration", "block", "run", "why"], rows.collect());
+    (!study.excluded.is_empty()).then(|| grid.with_words(METRIC_WORDS))
+}
+
+/// Where limits are reached.
+pub(super) fn crossings(study: &Conclusions) -> Option<Grid> {
+    let rows = study.crossings.iter().map(|crossing| {
+        vec![
+            crossing.factor.clone(),
+            crossing.metric.clone(),
+            crossing.among.clone(),
+            format!("{} {}", words::figure(crossing.limit), crossing.unit),
+            words::maybe(crossing.at),
+            match crossing.low.is_finite() {
+                true => format!("{} – {}", words::figure(crossing.low), words::figure(crossing.high)),
+                false => words::NONE.to_owned(),
+            },
+            words::percent(crossing.reached),
+        ]
+    });
+    let head = ["factor", "metric", "among", "limit", "reached at", "95 % interval", "of resamplings"];
+    let grid = Grid::new(&head, rows.collect());
+    (!study.crossings.is_empty()).then(|| grid.with_words(METRIC_WORDS))
+}
+
+/// Speed by size, a table per row of configurations.
+pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
+    let tables = study.scaling.iter().map(|scaling| {
+        let rows = scaling.points.iter().map(|point| {
+            vec![
+                words::figure(point.n),
+                words::figure(point.x),
+                interval(point.low, point.high, 0),
+                words::fixed(point.speedup, 2),
+                words::percent(point.efficiency),
+            ]
+        });
+        let head = [scaling.factor.as_str(), &scaling.metric, "95 % interval", "speed-up", "efficiency"];
+        let among = if scaling.among.is_empty() { String::new() } else { format!(", {}", scaling.among) };
+        let title = format!("{} by {}{among}", scaling.metric, scaling.factor);
+        (title, Grid::new(&head, rows.collect()))
+    });
+    tables.collect()
+}

@@ -1,0 +1,176 @@
+//! A made-up study in every form: whole, harmless, and readable without colour.
+
+use barograph_record::{
+    Conclusions, Excluded, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit, KeptMetric, KeptPoint,
+    KeptRow, KeptScaling,
+};
+
+use super::{junit, markdown, page, text};
+
+fn row(configuration: &str, ratio: f64, finding: KeptFinding) -> KeptRow {
+    let baseline = finding == KeptFinding::Baseline;
+    KeptRow {
+        configuration: configuration.to_owned(),
+        baseline: "nodes 1".to_owned(),
+        control: configuration.starts_with("control"),
+        runs: 10,
+        median: 1_234.5 * ratio,
+        lowest: 1_200.0 * ratio,
+        highest: 1_300.0 * ratio,
+        pairs: 10,
+        ratio,
+        low: ratio * 0.97,
+        high: ratio * 1.03,
+        p: if baseline { f64::NAN } else { 0.002 },
+        p_holm: if baseline { f64::NAN } else { 0.004 },
+        finding,
+        pairs_needed: (finding == KeptFinding::Undecided).then_some(31),
+    }
+}
+
+fn conclusions() -> Conclusions {
+    let configuration = |name: &str| KeptConfiguration {
+        name: name.to_owned(),
+        baseline: "nodes 1".to_owned(),
+        valid: 10,
+        ..KeptConfiguration::default()
+    };
+    let point = |n: f64, x: f64| KeptPoint {
+        n,
+        x,
+        low: x * 0.98,
+        high: x * 1.02,
+        speedup: x / 1_000.0,
+        efficiency: x / 1_000.0 / n,
+    };
+    Conclusions {
+        v: 1,
+        id: "study-20301120-184500-04f2".to_owned(),
+        file: "studies/<x>.toml".to_owned(),
+        question: "Do more nodes & <b>buses</b> help?".to_owned(),
+        seed: 1,
+        blocks: 10,
+        complete: true,
+        sentences: vec!["nodes 4: capacity is better than with nodes 1.".to_owned()],
+        warnings: vec!["3 of 40 runs were dropped.".to_owned()],
+        configurations: ["nodes 1", "nodes 2", "nodes 4"].map(configuration).to_vec(),
+        metrics: vec![KeptMetric {
+            label: "capacity".to_owned(),
+            unit: "of load".to_owned(),
+            more_is_better: true,
+            noise_floor: Some(0.023),
+            margin: 0.023,
+            rows: vec![
+                row("nodes 1", 1.0, KeptFinding::Baseline),
+                row("nodes 2", 1.8, KeptFinding::Better),
+                row("nodes 4", 0.7, KeptFinding::Worse),
+                row("nodes 8", 1.02, KeptFinding::Undecided),
+                row("control (A/A)", 1.0, KeptFinding::Equivalent),
+            ],
+        }],
+        crossings: vec![KeptCrossing {
+            factor: "users".to_owned(),
+            among: String::new(),
+            metric: "response_p99 of Get".to_owned(),
+            unit: "ms".to_owned(),
+            limit: 250.0,
+            at: Some(1_234.0),
+            low: 1_200.0,
+            high: 1_300.0,
+            reached: 1.0,
+        }],
+        scaling: vec![KeptScaling {
+            factor: "nodes".to_owned(),
+            among: String::new(),
+            metric: "capacity".to_owned(),
+            unit: "of load".to_owned(),
+            points: vec![point(1.0, 1_000.0), point(2.0, 1_800.0), point(4.0, 2_900.0)],
+            fit: Some(KeptFit { contention: 0.1, coherency: 0.001, gamma: 1_000.0, peak_n: Some(30.0) }),
+        }],
+        excluded: vec![Excluded {
+            run: "20301120-184501-04f3".to_owned(),
+            configuration: "nodes 2".to_owned(),
+            block: 3,
+            reasons: vec!["not valid: start lag".to_owned()],
+        }],
+        repeat: "barograph study studies/x.toml".to_owned(),
+        ..Conclusions::default()
+    }
+}
+
+#[test]
+fn a_text_stands_on_its_own_and_fits_a_terminal() {
+    let text = text(&conclusions());
+    for words in [
+        "Do more nodes & <b>buses</b> help?",
+        "noise floor ±2.30 %",
+        "1.746 – 1.854",
+        "▲ better",
+        "▼ worse",
+        "? undecided, needs 31 pairs",
+        "1,234.0",
+        "not valid: start lag",
+        "Take note:\n  3 of 40 runs were dropped.",
+        "Answers:\n  nodes 4: capacity is better than with nodes 1.",
+        "again   barograph study studies/x.toml",
+    ] {
+        let words = words.replace("1,234.0", "1,234");
+        assert!(text.contains(&words), "{words:?} is not in\n{text}");
+    }
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 110, "{widest} columns:\n{text}");
+}
+
+#[test]
+fn the_page_is_whole_harmless_and_says_everything_without_colour() {
+    let html = page(&conclusions()).unwrap();
+    assert!(!html.contains("<b>buses") && html.contains("Do more nodes &#38; &#60;b&#62;buses"), "escaped");
+    assert!(!html.contains("=\"http") && !html.contains("url(http") && !html.contains("<script"));
+    for words in [
+        "▲ better",
+        "▼ worse",
+        "= equivalent",
+        "? undecided",
+        "n 10",
+        "class=\"whisker\"",
+        "dotted",
+        "90.0 %",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+}
+
+#[test]
+fn nothing_known_is_still_a_page_and_a_text() {
+    let mut study = conclusions();
+    for row in &mut study.metrics[0].rows {
+        (row.median, row.ratio, row.low, row.high) = (f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+    }
+    study.scaling[0].points.iter_mut().for_each(|p| (p.low, p.high) = (f64::NAN, f64::NAN));
+    assert!(!page(&study).unwrap().contains("NaN") && !text(&study).contains("NaN"));
+    assert!(!markdown(&Conclusions::default()).is_empty() && !junit(&Conclusions::default()).is_empty());
+    page(&Conclusions::default()).unwrap();
+}
+
+#[test]
+fn markdown_has_the_answers_first_and_whole_tables() {
+    let text = markdown(&conclusions());
+    assert!(
+        text.starts_with("## Do more nodes & \\<b\\>buses\\</b\\> help?\n\n**Answers**\n\n- nodes 4"),
+        "{text}"
+    );
+    for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
+        let cells: Vec<usize> = table.lines().map(|line| line.matches(" |").count()).collect();
+        assert!(cells.len() > 2 && cells.iter().all(|n| *n == cells[0]), "{table}");
+    }
+}
+
+#[test]
+fn junit_fails_what_is_worse_and_skips_what_is_not_decided() {
+    let xml = junit(&conclusions());
+    assert!(xml.contains("<testsuite name=\"capacity\" tests=\"4\" failures=\"1\" skipped=\"1\">"), "{xml}");
+    assert!(xml.contains("<testcase name=\"nodes 4\"><failure message=\"worse: ratio 0.700"), "{xml}");
+    assert!(xml.contains("<testcase name=\"nodes 2\"><system-out>better"), "{xml}");
+    assert_eq!(xml.matches("<testcase").count(), xml.matches("</testcase>").count());
+}

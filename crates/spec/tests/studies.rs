@@ -1,0 +1,203 @@
+//! Studies as people write them, right and wrong.
+
+use barograph_model::Metric;
+use barograph_spec::study::{Study, read};
+use barograph_spec::{Refusal, Setting};
+
+const GOOD: &str = r#"
+question = "How much?"
+plan = "../plans/p.toml"
+[settings]
+load.window_s = 5
+[[factor]]
+name = "users"
+levels = [
+    { name = "10", set = { load.users = 10 } },
+    { name = "many", value = 40, set = { "load.users" = 40, load.ramp_s = 2 } },
+]
+[[factor]]
+name = "platform"
+levels = [{ name = "here", set = {} }, { name = "apart", set = { platform = "namespace" } }]
+[[metric]]
+of = "throughput"
+[[metric]]
+of = "response_p99"
+operation = "Get"
+margin = 0.05
+[[crossing]]
+factor = "users"
+metric = "response_p99 of Get"
+limit = 250
+"#;
+
+fn study(text: &str) -> Study {
+    read("studies/s.toml", text).unwrap_or_else(|refused| panic!("{refused}"))
+}
+
+fn refused(text: &str) -> Vec<Refusal> {
+    read("studies/s.toml", text).expect_err("this study must be refused").0
+}
+
+#[test]
+fn every_combination_is_a_configuration_with_its_baseline() {
+    let s = study(GOOD);
+    let names: Vec<&str> = s.configurations.iter().map(|c| c.name.as_str()).collect();
+    let expected = [
+        "users 10, platform here",
+        "users 10, platform apart",
+        "users many, platform here",
+        "users many, platform apart",
+    ];
+    assert_eq!(names, expected);
+    assert!(s.configurations.iter().all(|c| s.baseline_of(c) == Some(0)) && s.controlled() == 0);
+    assert_eq!(s.plan.to_str(), Some("studies/../plans/p.toml"));
+    assert!(s.factors[0].is_numeric() && !s.factors[1].is_numeric());
+    assert_eq!((s.repeats.blocks, s.repeats.most, s.control, s.again), (10, 10, true, 1));
+    assert_eq!((s.metrics[0].margin, s.metrics[1].margin), (0.01, 0.05));
+    assert_eq!(s.metrics[1].metric, Metric::ResponseP99);
+    assert!(s.metrics[0].more_is_better && !s.metrics[1].more_is_better);
+    assert_eq!((s.crossings[0].factor, s.crossings[0].metric, s.crossings[0].limit), (0, 1, 250.0));
+}
+
+#[test]
+fn a_baseline_may_be_of_the_same_level_as_each_candidate() {
+    let text = GOOD.replace(
+        "[[metric]]\nof = \"throughput\"",
+        "[baseline]\nusers = \"same\"\n[[metric]]\nof = \"goodput\"",
+    );
+    let s = study(&text);
+    let baselines: Vec<_> = s.configurations.iter().map(|c| s.baseline_of(c)).collect();
+    assert_eq!(baselines, [Some(0), Some(0), Some(2), Some(2)]);
+    let s = study(&text.replace("users = \"same\"", "users = \"same\"\nplatform = \"apart\""));
+    assert_eq!(s.controlled(), 1);
+}
+
+#[test]
+fn a_configuration_sets_the_keys_of_all_and_of_its_levels_with_their_places() {
+    let s = study(GOOD);
+    let settings = s.settings_of(&s.configurations[3]);
+    let keys: Vec<(&str, &str)> = settings.iter().map(|s| (s.key.as_str(), s.value.as_str())).collect();
+    let expected =
+        [("load.window_s", "5"), ("load.ramp_s", "2"), ("load.users", "40"), ("platform", "\"namespace\"")];
+    assert_eq!(keys, expected);
+    assert!(settings.iter().all(|s: &Setting| s.place.starts_with("studies/s.toml:")), "{settings:?}");
+    let plan =
+        s.plan_of(&s.configurations[3], "[load]\nstrategy = \"fixed\"\n", &["seed=7".to_owned()]).unwrap();
+    assert_eq!((plan.deploy.platform.as_str(), plan.seed), ("namespace", 7));
+    assert_eq!(plan.durations.window.as_secs_f64(), 5.0);
+}
+
+#[test]
+fn a_wrong_key_of_a_level_is_refused_where_it_stands() {
+    let s = study(&GOOD.replace("load.ramp_s = 2", "load.rampp_s = 2"));
+    let refused = s.plan_of(&s.configurations[2], "", &[]).unwrap_err();
+    assert_eq!(
+        (refused.0[0].place.as_str(), refused.0[0].key.as_str()),
+        ("studies/s.toml:10", "load.rampp_s")
+    );
+}
+
+#[test]
+fn a_file_named_by_a_study_is_beside_it() {
+    let text = GOOD.replace("load.window_s = 5", "workload = \"scenario\"\nscenario = \"../x.toml\"");
+    let s = study(&text.replace("{ platform = \"namespace\" }", "{ seed = 4 }"));
+    let plan = s.plan_of(&s.configurations[0], "", &[]).unwrap();
+    let file = plan.file_of("scenario", plan.scenario.as_ref().unwrap());
+    assert_eq!(file.to_str(), Some("studies/../x.toml"));
+}
+
+#[test]
+fn a_resolved_study_reads_back_to_the_same() {
+    let text = GOOD.replace("[settings]", "width = 0.1\nmost_repeats = 40\nagain = 3\nseed = 9\n[settings]");
+    let first = study(&text);
+    assert_eq!((first.repeats.width, first.repeats.most), (Some(0.1), 40));
+    // The paths in it count from where the study stands.
+    let again = read("s.toml", &first.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!(again.resolved(), first.resolved());
+    assert_eq!((again.configurations, again.metrics), (first.configurations, first.metrics));
+}
+
+#[test]
+fn only_some_levels_can_be_left() {
+    let s = study(GOOD).only(0, &[1]);
+    let names: Vec<&str> = s.configurations.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["users many, platform here", "users many, platform apart"]);
+    assert_eq!((s.baseline.as_slice(), s.controlled()), (&[Some(1), Some(0)][..], 0));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_file_key_and_what_is_allowed() {
+    let of = |from: &str, to: &str| {
+        assert!(GOOD.contains(from), "{from}");
+        let all = refused(&GOOD.replacen(from, to, 1));
+        (all[0].key.clone(), all[0].allowed.clone())
+    };
+    let cases = [
+        ("question = \"How much?\"", "", "question", "the question"),
+        ("plan = \"../plans/p.toml\"", "", "plan", "the plan"),
+        ("of = \"throughput\"", "of = \"speed\"", "metric[0].of", "one of throughput, goodput"),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\noperation = \"Get\"",
+            "metric[0].operation",
+            "only with a metric",
+        ),
+        ("operation = \"Get\"\n", "", "metric[1].operation", "a text"),
+        ("margin = 0.05", "margin = 5", "metric[1].margin", "a number from 0 to 1"),
+        ("limit = 250", "", "crossing[0].limit", "a number above 0"),
+        (
+            "factor = \"users\"",
+            "factor = \"platform\"",
+            "crossing[0].factor",
+            "a factor whose levels all have a number; here: users",
+        ),
+        (
+            "metric = \"response_p99 of Get\"",
+            "metric = \"response_p99\"",
+            "crossing[0].metric",
+            "one of throughput",
+        ),
+        ("name = \"many\"", "name = \"10\"", "factor[0].levels", "a name of its own"),
+        ("name = \"platform\"", "name = \"users\"", "factor", "a name of its own"),
+        (
+            "[settings]",
+            "configurations = [{ users = \"11\", platform = \"here\" }]\n[settings]",
+            "configurations[0].users",
+            "one of 10, many, the levels of users",
+        ),
+        (
+            "[settings]",
+            "configurations = [{ users = \"many\", platform = \"here\" }]\n[settings]",
+            "configurations",
+            "a baseline among",
+        ),
+        (
+            "[settings]",
+            "repeats = 20\nwidth = 0.1\nmost_repeats = 10\n[settings]",
+            "most_repeats",
+            "at least repeats = 20",
+        ),
+        ("[settings]", "colour = 1\n[settings]", "colour", "only known keys"),
+    ];
+    for (from, to, key, allowed) in cases {
+        let (found, told) = of(from, to);
+        assert_eq!(found, key, "{from} -> {to}");
+        assert!(told.starts_with(allowed), "{key}: {told}");
+    }
+    let alone = "question = \"q\"\nplan = \"p\"\ncontrol = false\n[[metric]]\nof = \"throughput\"\n";
+    assert_eq!(refused(alone)[0].key, "control");
+    let unknown = &refused(&GOOD.replace("question", "questoin"))[1];
+    assert_eq!(
+        (unknown.place.as_str(), unknown.remedy.as_str()),
+        ("studies/s.toml:2", "did you mean `question`?")
+    );
+}
+
+#[test]
+fn a_study_of_nothing_but_its_control_is_an_a_a_study() {
+    let s = study("question = \"q\"\nplan = \"p\"\n[[metric]]\nof = \"throughput\"\n");
+    assert_eq!(
+        (s.configurations.len(), s.configurations[0].name.as_str(), s.control),
+        (1, "as planned", true)
+    );
+}

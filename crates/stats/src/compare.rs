@@ -1,0 +1,241 @@
+//! Is the candidate better than the baseline, by how much, and how sure is that?
+//!
+//! The unit is the *pair*: both figures come from one block, in which baseline and candidate ran one shortly after the
+//! other. What a machine's neighbours did to both cancels in their ratio; figures taken far apart in time differ even when
+//! a thing is compared with itself. How often that is, and what pairs make of it, is in `docs/reference/comparison.md`.
+//!
+//! Four findings: better, worse, equivalent within a margin that is stated before, and undecided. "No significant
+//! difference" is not among them: it says nothing about whether there is one.
+
+mod bootstrap;
+mod family;
+
+pub use bootstrap::{Resampled, resample};
+pub use family::{GeometricMean, geometric_mean};
+
+use crate::rank::{self, Confidence};
+
+/// Fewest pairs that can give a 95 % interval.
+pub const FEWEST_PAIRS: usize = 6;
+/// The smallest margin that is worth stating, as a share: differences below it do not matter to anybody.
+pub const SMALLEST_MARGIN: f64 = 0.01;
+/// Largest p-value, after Holm, that goes with "better" or "worse".
+const SIGNIFICANCE: f64 = 0.05;
+/// From so many pairs on their scatter says something about how many are needed.
+const FEWEST_TO_PLAN: usize = 5;
+/// Power of four in five at 5 %: (1.96 + 0.84) squared.
+const PLANNING: f64 = 7.84;
+/// Half a 95 % interval in standard errors.
+const HALF_WIDTH: f64 = 1.96;
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// More is better: throughput, capacity.
+    Higher,
+    /// Less is better: response times, CPU per operation.
+    Lower,
+}
+
+/// What a comparison found. "Better" and "worse" are the candidate's, by the direction of the metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Finding {
+    /// By more than the margin, and not by chance.
+    Better,
+    /// By more than the margin, and not by chance.
+    Worse,
+    /// Different by less than the margin, surely.
+    Equivalent,
+    /// Nothing of these can be said yet.
+    Undecided,
+}
+
+impl Finding {
+    /// All four, worst first.
+    pub const ALL: [Finding; 4] = [Finding::Worse, Finding::Undecided, Finding::Equivalent, Finding::Better];
+
+    /// As people and files read it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Finding::Better => "better",
+            Finding::Worse => "worse",
+            Finding::Equivalent => "equivalent",
+            Finding::Undecided => "undecided",
+        }
+    }
+
+    /// The same finding with baseline and candidate exchanged.
+    #[must_use]
+    pub const fn turned(self) -> Self {
+        match self {
+            Finding::Better => Finding::Worse,
+            Finding::Worse => Finding::Better,
+            same => same,
+        }
+    }
+}
+
+/// The two figures of one block, in the same unit. Only pairs of positive, finite figures are used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Of the baseline.
+    pub baseline: f64,
+    /// Of the candidate.
+    pub candidate: f64,
+}
+
+impl Pair {
+    /// `candidate` beside `baseline`.
+    #[must_use]
+    pub const fn new(baseline: f64, candidate: f64) -> Self {
+        Pair { baseline, candidate }
+    }
+
+    /// ln(candidate / baseline), when both figures can be used.
+    fn log_ratio(&self) -> Option<f64> {
+        let usable = |figure: f64| figure.is_finite() && figure > 0.0;
+        // A difference of logarithms changes exactly its sign when the two are exchanged; that of a ratio does not.
+        (usable(self.baseline) && usable(self.candidate)).then(|| self.candidate.ln() - self.baseline.ln())
+    }
+}
+
+/// One metric of candidate and baseline, compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Pairs used.
+    pub pairs: usize,
+    /// Pairs left out because a figure was missing, zero or negative.
+    pub excluded: usize,
+    /// Candidate over baseline: the Hodges-Lehmann estimate of the log ratios, as a ratio. Not a number without pairs.
+    pub ratio: f64,
+    /// The plain median of the ratios.
+    pub median_ratio: f64,
+    /// Lower end of the 95 % interval of the ratio; not a number below [`FEWEST_PAIRS`].
+    pub low: f64,
+    /// Upper end of the 95 % interval of the ratio; not a number below [`FEWEST_PAIRS`].
+    pub high: f64,
+    /// Lower end of the 90 % interval, by which equivalence is judged; not a number below 5 pairs.
+    pub low_90: f64,
+    /// Upper end of the 90 % interval.
+    pub high_90: f64,
+    /// Wilcoxon's signed-rank test, two-sided; 1 without pairs.
+    pub p: f64,
+    /// The same after [`judge`] corrected it for the number of metrics; equal to `p` before.
+    pub p_holm: f64,
+    /// Ratios from 1 / (1 + margin) to 1 + margin count as no practical difference.
+    pub margin: f64,
+    /// What was found.
+    pub finding: Finding,
+    /// When undecided, with 5 or more pairs: roughly how many pairs would decide.
+    pub pairs_needed: Option<u32>,
+}
+
+/// Compares one metric. `margin` is a share: 0.01 is 1 %. A margin that is negative or no number counts as zero, with
+/// which nothing can be equivalent.
+#[must_use]
+pub fn compare(pairs: &[Pair], direction: Direction, margin: f64) -> Comparison {
+    let logs: Vec<f64> = pairs.iter().filter_map(Pair::log_ratio).collect();
+    let walsh = rank::walsh_averages(&logs);
+    let ends = |confidence| {
+        rank::interval(&walsh, logs.len(), confidence)
+            .map_or((f64::NAN, f64::NAN), |(low, high)| (low.exp(), high.exp()))
+    };
+    let ((low, high), (low_90, high_90)) = (ends(Confidence::P95), ends(Confidence::P90));
+    let p = rank::signed_rank(&logs).p;
+    let mut compared = Comparison {
+        pairs: logs.len(),
+        excluded: pairs.len() - logs.len(),
+        ratio: rank::median_of_sorted(&walsh).exp(),
+        median_ratio: rank::median(&logs).exp(),
+        low,
+        high,
+        low_90,
+        high_90,
+        p,
+        p_holm: p,
+        margin: if margin > 0.0 { margin } else { 0.0 },
+        finding: Finding::Undecided,
+        pairs_needed: None,
+    };
+    conclude(&mut compared, direction);
+    if compared.finding == Finding::Undecided {
+        compared.pairs_needed = needed(&compared, deviation(&logs));
+    }
+    compared
+}
+
+/// Corrects the p-values of metrics that are reported together, by Holm, and finds again. Without this one of twenty
+/// metrics that did not change would be found better or worse. Equivalence is not corrected: each such claim rests on
+/// its own interval. Metrics without any pair are no part of the family.
+pub fn judge(family: &mut [(Direction, Comparison)]) {
+    let mut order: Vec<usize> = (0..family.len()).filter(|at| family[*at].1.pairs > 0).collect();
+    order.sort_by(|a, b| family[*a].1.p.total_cmp(&family[*b].1.p));
+    let mut largest = 0.0f64;
+    for (done, at) in order.iter().enumerate() {
+        let left = (order.len() - done) as f64;
+        let compared = &mut family[*at].1;
+        largest = largest.max((compared.p * left).min(1.0));
+        compared.p_holm = largest;
+    }
+    for (direction, compared) in family {
+        let before = compared.finding;
+        conclude(compared, *direction);
+        if compared.finding == Finding::Undecided && before != Finding::Undecided {
+            // Only the interval is left to say how far the ratios scatter.
+            let half = (compared.high.ln() - compared.low.ln()) / 2.0;
+            compared.pairs_needed = needed(compared, half * (compared.pairs as f64).sqrt() / HALF_WIDTH);
+        }
+    }
+}
+
+/// How finely this place can tell anything: half of the 95 % interval of the ratio of a thing to itself, as a share.
+/// The margin of a comparison is the larger of this and [`SMALLEST_MARGIN`]. Not a number below [`FEWEST_PAIRS`].
+#[must_use]
+pub fn noise_floor(aa: &[Pair]) -> f64 {
+    let control = compare(aa, Direction::Higher, 0.0);
+    ((control.high.ln() - control.low.ln()) / 2.0).exp() - 1.0
+}
+
+/// Finds by intervals, margin and corrected p-value. Comparisons with not-a-number are false, so that too few pairs
+/// are undecided by themselves.
+fn conclude(compared: &mut Comparison, direction: Direction) {
+    let (least, most) = (1.0 / (1.0 + compared.margin), 1.0 + compared.margin);
+    let sure = compared.p_holm < SIGNIFICANCE;
+    let (more, less) = match direction {
+        Direction::Higher => (Finding::Better, Finding::Worse),
+        Direction::Lower => (Finding::Worse, Finding::Better),
+    };
+    compared.finding = if sure && compared.low > most {
+        more
+    } else if sure && compared.high < least {
+        less
+    } else if compared.low_90 > least && compared.high_90 < most {
+        Finding::Equivalent
+    } else {
+        Finding::Undecided
+    };
+}
+
+/// Standard deviation; not a number below two values.
+fn deviation(logs: &[f64]) -> f64 {
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)).sqrt()
+}
+
+/// How many pairs would place the ratio on one side of the margin four times in five, if ratio and `scatter` of the
+/// logarithms stay as they are: from the distance of the ratio to the margin, or the margin itself where that is larger.
+fn needed(compared: &Comparison, scatter: f64) -> Option<u32> {
+    let margin = compared.margin.ln_1p();
+    let distance = (compared.ratio.ln().abs() - margin).abs().max(margin);
+    if compared.pairs < FEWEST_TO_PLAN || !scatter.is_finite() || distance == 0.0 {
+        return None;
+    }
+    let wanted = (PLANNING * (scatter / distance).powi(2)).ceil();
+    // As many as there are did not decide, whatever their scatter says.
+    let least = (compared.pairs + 1).max(FEWEST_PAIRS);
+    Some((wanted as u32).max(u32::try_from(least).unwrap_or(u32::MAX)))
+}
+
+#[cfg(test)]
+mod tests;

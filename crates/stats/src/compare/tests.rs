@@ -1,0 +1,175 @@
+//! Planted truths, and properties.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Pairs with these ratios, around a figure that wanders.
+fn pairs(ratios: &[f64]) -> Vec<Pair> {
+    ratios
+        .iter()
+        .enumerate()
+        .map(|(i, ratio)| (100.0 + (i * 31 % 17) as f64, *ratio))
+        .map(|(b, r)| Pair::new(b, b * r))
+        .collect()
+}
+
+/// `n` ratios that scatter symmetrically by up to `part` around `ratio`, none equal to another.
+fn scattered(n: u32, ratio: f64, part: f64) -> Vec<Pair> {
+    let at = |i: u32| (f64::from(2 * i) - f64::from(n - 1)) / f64::from(n);
+    pairs(&(0..n).map(|i| ratio * (at(i) * part).exp()).collect::<Vec<_>>())
+}
+
+#[test]
+fn four_findings() {
+    let found = |ratio, part, direction| compare(&scattered(10, ratio, part), direction, 0.02).finding;
+    assert_eq!(found(1.10, 0.03, Direction::Higher), Finding::Better);
+    assert_eq!(found(1.10, 0.03, Direction::Lower), Finding::Worse);
+    assert_eq!(found(0.90, 0.03, Direction::Higher), Finding::Worse);
+    assert_eq!(found(0.90, 0.03, Direction::Lower), Finding::Better);
+    assert_eq!(found(1.001, 0.01, Direction::Higher), Finding::Equivalent);
+    assert_eq!(found(1.03, 0.20, Direction::Higher), Finding::Undecided);
+    // Surely different, and not surely by more than the margin.
+    let close = compare(&scattered(10, 1.025, 0.02), Direction::Higher, 0.02);
+    assert!(close.p < 0.01 && close.finding == Finding::Undecided, "{close:?}");
+}
+
+#[test]
+fn a_planted_ratio_is_read() {
+    let found = compare(&scattered(20, 1.07, 0.1), Direction::Higher, 0.01);
+    assert!((found.ratio - 1.07).abs() < 1e-9 && (found.median_ratio - 1.07).abs() < 1e-9, "{found:?}");
+    assert!(found.low < 1.07 && 1.07 < found.high && found.low < found.low_90 && found.high_90 < found.high);
+    assert_eq!((found.pairs, found.excluded, found.p_holm), (20, 0, found.p));
+}
+
+#[test]
+fn too_few_pairs_say_so() {
+    let none = compare(&[], Direction::Higher, 0.01);
+    assert!(none.ratio.is_nan() && none.low.is_nan() && none.p == 1.0);
+    assert_eq!((none.finding, none.pairs_needed), (Finding::Undecided, None));
+    let five = compare(&scattered(5, 2.0, 0.01), Direction::Higher, 0.01);
+    assert!(five.low.is_nan() && five.low_90 > 1.9 && five.pairs_needed == Some(6), "{five:?}");
+    assert_eq!(five.finding, Finding::Undecided);
+    assert_eq!(compare(&scattered(6, 2.0, 0.01), Direction::Higher, 0.01).finding, Finding::Better);
+}
+
+#[test]
+fn figures_that_cannot_be_used_are_counted() {
+    let mut all = scattered(8, 1.5, 0.1);
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        all.push(Pair::new(bad, 1.0));
+        all.push(Pair::new(1.0, bad));
+    }
+    let found = compare(&all, Direction::Higher, 0.01);
+    assert_eq!((found.pairs, found.excluded), (8, 8));
+    assert_eq!(found.ratio, compare(&scattered(8, 1.5, 0.1), Direction::Higher, 0.01).ratio);
+}
+
+/// Holm by hand: 0.01, 0.02, 0.03, 0.5 become 0.04, 0.06, 0.06, 0.5.
+#[test]
+fn holm_as_in_the_book() {
+    let with = |p| {
+        (
+            Direction::Higher,
+            Comparison { p, p_holm: p, ..compare(&scattered(10, 1.1, 0.03), Direction::Higher, 0.01) },
+        )
+    };
+    let mut family = [with(0.03), with(0.5), with(0.01), with(0.02)];
+    judge(&mut family);
+    let corrected: Vec<f64> = family.iter().map(|(_, c)| (c.p_holm * 1e6).round() / 1e6).collect();
+    assert_eq!(corrected, [0.06, 0.5, 0.04, 0.06]);
+    let found: Vec<Finding> = family.iter().map(|(_, c)| c.finding).collect();
+    assert_eq!(found, [Finding::Undecided, Finding::Undecided, Finding::Better, Finding::Undecided]);
+    // What the correction took back says how many pairs would bring it home.
+    assert!(family[0].1.pairs_needed.is_some() && family[2].1.pairs_needed.is_none());
+}
+
+#[test]
+fn metrics_without_pairs_do_not_weigh_on_the_others() {
+    let one = compare(&scattered(10, 1.1, 0.03), Direction::Higher, 0.01);
+    let mut family = [(Direction::Higher, one), (Direction::Higher, compare(&[], Direction::Higher, 0.01))];
+    judge(&mut family);
+    assert_eq!(family[0].1.p_holm, one.p);
+}
+
+/// 7.84 s^2 / d^2: scatter 0.1, a ratio of one and a margin of 5 % need about 33 pairs.
+#[test]
+fn pairs_that_would_decide() {
+    let flat = scattered(12, 1.0, 0.1 * 12.0 / (143.0f64 / 3.0).sqrt() * (11.0f64 / 12.0).sqrt());
+    let found = compare(&flat, Direction::Higher, 0.05);
+    let expected = (7.84 * 0.01 / 1.05f64.ln().powi(2)).ceil() as u32;
+    assert_eq!((found.finding, found.pairs_needed), (Finding::Undecided, Some(expected)), "{found:?}");
+}
+
+#[test]
+fn the_noise_floor_is_half_an_interval() {
+    let control = scattered(10, 1.02, 0.1);
+    let found = compare(&control, Direction::Higher, 0.0);
+    let floor = noise_floor(&control);
+    assert!(((1.0 + floor).powi(2) - found.high / found.low).abs() < 1e-9, "{floor} {found:?}");
+    assert!(noise_floor(&control[..5]).is_nan());
+    // The larger of the two is the margin; without a control it is the smallest one.
+    assert_eq!(SMALLEST_MARGIN.max(noise_floor(&[])), SMALLEST_MARGIN);
+}
+
+fn any_pairs() -> impl Strategy<Value = Vec<Pair>> {
+    let figure = 0.5f64..2.0;
+    prop::collection::vec((figure.clone(), figure).prop_map(|(b, c)| Pair::new(b, c)), 0..45)
+}
+
+fn near(a: f64, b: f64) -> bool {
+    a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-9 * b.abs()
+}
+
+proptest! {
+    #[test]
+    fn exchanging_the_sides_inverts_the_ratio(pairs in any_pairs(), margin in 0.0f64..0.2) {
+        let turned: Vec<Pair> = pairs.iter().map(|p| Pair::new(p.candidate, p.baseline)).collect();
+        let here = compare(&pairs, Direction::Lower, margin);
+        let there = compare(&turned, Direction::Lower, margin);
+        prop_assert!(near(here.ratio, 1.0 / there.ratio));
+        prop_assert!(near(here.low, 1.0 / there.high) && near(here.high_90, 1.0 / there.low_90));
+        prop_assert_eq!(here.p, there.p);
+        prop_assert_eq!(here.finding, there.finding.turned());
+    }
+
+    #[test]
+    fn units_and_order_do_not_matter(pairs in any_pairs(), unit in 1e-6f64..1e6, turn in 0usize..45) {
+        let mut other: Vec<Pair> = pairs.iter().map(|p| Pair::new(p.baseline * unit, p.candidate * unit)).collect();
+        let turn = turn % other.len().max(1);
+        other.rotate_left(turn);
+        let (here, there) = (compare(&pairs, Direction::Higher, 0.01), compare(&other, Direction::Higher, 0.01));
+        prop_assert!(near(here.ratio, there.ratio) && near(here.low, there.low) && near(here.high, there.high));
+        prop_assert!(near(here.p, there.p));
+        prop_assert_eq!(here.finding, there.finding);
+    }
+
+    #[test]
+    fn a_candidate_with_larger_figures_has_a_larger_ratio(pairs in any_pairs(), factor in 1.0f64..2.0) {
+        let more: Vec<Pair> = pairs.iter().map(|p| Pair::new(p.baseline, p.candidate * factor)).collect();
+        let (here, there) = (compare(&pairs, Direction::Higher, 0.01), compare(&more, Direction::Higher, 0.01));
+        prop_assert!(pairs.is_empty() || near(there.ratio, here.ratio * factor));
+        prop_assert!(here.low.is_nan() || near(there.low, here.low * factor));
+    }
+
+    #[test]
+    fn one_wild_pair_does_not_carry_the_ratio(wild in 1e-6f64..1e6) {
+        let mut pairs = scattered(20, 1.05, 0.02);
+        pairs[7].candidate *= wild;
+        let found = compare(&pairs, Direction::Higher, 0.01);
+        prop_assert!((found.ratio - 1.05).abs() < 0.01 && found.low > 1.03 && found.high < 1.07, "{:?}", found);
+    }
+
+    #[test]
+    fn holm_never_helps_and_keeps_the_order(ps in prop::collection::vec(0.0f64..1.0, 1..12)) {
+        let one = compare(&scattered(10, 1.1, 0.03), Direction::Higher, 0.01);
+        let mut family: Vec<_> = ps.iter().map(|p| (Direction::Higher, Comparison { p: *p, ..one })).collect();
+        judge(&mut family);
+        for (_, c) in &family {
+            prop_assert!(c.p_holm >= c.p && c.p_holm <= 1.0);
+            for (_, d) in &family {
+                prop_assert!(c.p >= d.p || c.p_holm <= d.p_holm);
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Wilcoxon's signed ranks: a test, an estimate and an interval for paired differences that need no normal noise.
+//!
+//! What is asked for is only that differences scatter symmetrically around their centre. The three belong together: the
+//! interval holds exactly the centres that the test does not reject at its level, and the estimate is the centre that
+//! it finds least wrong (Hodges and Lehmann: the median of the means of all pairs of differences, Walsh averages).
+//!
+//! Up to [`EXACT_UP_TO`] differences the null distribution is counted out; above, it is taken as normal with a
+//! correction for continuity. *Ties*: differences of equal size share their mean rank, and the distribution is counted
+//! out for the ranks as they are, so the test stays exact. *Zeros*: a difference of nothing says nothing about the sign
+//! and is left out of the test, as Wilcoxon did; estimate and interval keep it. With ties or zeros the interval, whose
+//! bounds are those without ties, is a little wider than the test.
+
+use crate::normal;
+
+/// Up to so many differences the null distribution is counted out.
+pub const EXACT_UP_TO: usize = 25;
+
+/// Differences of logarithms that are closer than this are equal: ratios like 11/10 and 22/20 differ in last digits.
+const SAME: f64 = 1e-12;
+
+/// How sure an interval is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Confidence {
+    /// 90 %: its ends are two one-sided tests at 5 %, what a claim of equivalence needs.
+    P90,
+    /// 95 %.
+    P95,
+}
+
+impl Confidence {
+    /// Probability left out at each end.
+    #[must_use]
+    pub const fn tail(self) -> f64 {
+        match self {
+            Confidence::P90 => 0.05,
+            Confidence::P95 => 0.025,
+        }
+    }
+
+    /// The standard normal value with that much above it.
+    const fn z(self) -> f64 {
+        match self {
+            Confidence::P90 => 1.644_853_626_951_472_2,
+            Confidence::P95 => 1.959_963_984_540_054,
+        }
+    }
+}
+
+/// What the signed-rank test says about differences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SignedRank {
+    /// Differences that are not zero.
+    pub used: usize,
+    /// Sum of the ranks of the positive ones.
+    pub positive: f64,
+    /// Sum of the ranks of the negative ones.
+    pub negative: f64,
+    /// Probability of ranks at least as one-sided if nothing is different, two-sided; 1 when nothing is left to test.
+    pub p: f64,
+}
+
+/// The test. Values that are not finite make no sense here and must have been left out.
+#[must_use]
+pub fn signed_rank(differences: &[f64]) -> SignedRank {
+    let mut sizes: Vec<(f64, bool)> =
+        differences.iter().filter(|d| d.abs() > SAME).map(|d| (d.abs(), *d > 0.0)).collect();
+    sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let doubled = doubled_ranks(&sizes);
+    let total: usize = doubled.iter().sum();
+    let positive: usize = doubled.iter().zip(&sizes).filter(|(_, size)| size.1).map(|(rank, _)| rank).sum();
+    let smaller = positive.min(total - positive);
+    let tail = if sizes.len() <= EXACT_UP_TO {
+        let ways = ways_to_sum(&doubled, smaller);
+        ways.iter().sum::<f64>() / 2f64.powi(i32::try_from(sizes.len()).unwrap_or(i32::MAX))
+    } else {
+        // Half of a rank, in doubled ranks one, for continuity. The variance from the ranks as they are holds ties.
+        let variance = doubled.iter().map(|rank| (*rank as f64).powi(2)).sum::<f64>() / 4.0;
+        normal::above((total as f64 / 2.0 - smaller as f64 - 1.0) / variance.sqrt())
+    };
+    SignedRank {
+        used: sizes.len(),
+        positive: positive as f64 / 2.0,
+        negative: (total - positive) as f64 / 2.0,
+        p: (2.0 * tail).min(1.0),
+    }
+}
+
+/// Ranks of sorted sizes, times two, so that the mean rank of a tie is a whole number.
+fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
+    let mut ranks = Vec::with_capacity(sorted.len());
+    while ranks.len() < sorted.len() {
+        let first = ranks.len();
+        let tied = sorted[first..].iter().take_while(|size| size.0 - sorted[first].0 <= SAME).count();
+        // Ranks first + 1 to first + tied have twice this mean.
+        ranks.extend(std::iter::repeat_n(2 * first + tied + 1, tied));
+    }
+    ranks
+}
+
+/// In how many of the ways to give signs the positive `ranks` sum to 0, 1, ... `most`.
+fn ways_to_sum(ranks: &[usize], most: usize) -> Vec<f64> {
+    let mut ways = vec![0.0; most + 1];
+    ways[0] = 1.0;
+    for rank in ranks {
+        for sum in (*rank..=most).rev() {
+            ways[sum] += ways[sum - rank];
+        }
+    }
+    ways
+}
+
+/// Walsh averages: the means of all pairs of differences, each with itself too, in rising order. Their number is
+/// n (n + 1) / 2, so a thousand differences make half a million.
+#[must_use]
+pub fn walsh_averages(differences: &[f64]) -> Vec<f64> {
+    let mut averages = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
+    for (i, one) in differences.iter().enumerate() {
+        averages.extend(differences[i..].iter().map(|other| (one + other) / 2.0));
+    }
+    averages.sort_by(f64::total_cmp);
+    averages
+}
+
+/// The median of values in rising order; not a number when there are none. Of the Walsh averages it is the estimate
+/// of Hodges and Lehmann.
+#[must_use]
+pub fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        length if length % 2 == 1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+/// The median of values in any order; not a number when there are none.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    median_of_sorted(&sorted)
+}
+
+/// The interval for the centre of `n` differences from their Walsh averages in rising order: the k-th from either end.
+/// `None` when so few cannot be that sure: below 5 for 90 %, below 6 for 95 %.
+#[must_use]
+pub fn interval(walsh: &[f64], n: usize, confidence: Confidence) -> Option<(f64, f64)> {
+    let k = place(n, confidence)?;
+    Some((*walsh.get(k - 1)?, *walsh.get(walsh.len().checked_sub(k)?)?))
+}
+
+/// Which Walsh average from either end bounds the interval, counted from one: the largest k with a probability of at
+/// most the tail for a rank sum of k - 1 or less.
+fn place(n: usize, confidence: Confidence) -> Option<usize> {
+    if n <= EXACT_UP_TO {
+        let ranks: Vec<usize> = (1..=n).collect();
+        let ways = ways_to_sum(&ranks, n * (n + 1) / 4);
+        let allowed = confidence.tail() * 2f64.powi(i32::try_from(n).ok()?);
+        let mut sum = 0.0;
+        let k = ways.iter().take_while(|way| {
+            sum += **way;
+            sum <= allowed
+        });
+        return Some(k.count()).filter(|k| *k > 0);
+    }
+    let (mean, variance) = moments(n as f64);
+    let k = (mean + 0.5 - confidence.z() * variance.sqrt()).floor();
+    Some(k as usize).filter(|k| *k > 0)
+}
+
+/// Mean and variance of the rank sum of `n` differences when nothing is different.
+fn moments(n: f64) -> (f64, f64) {
+    (n * (n + 1.0) / 4.0, n * (n + 1.0) * (2.0 * n + 1.0) / 24.0)
+}
+
+#[cfg(test)]
+mod tests;

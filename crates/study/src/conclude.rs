@@ -1,0 +1,202 @@
+//! From figures to statements: comparisons with the baseline, the noise floor, and what was left out.
+
+use barograph_record::{
+    CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptFinding, KeptMetric, KeptRow, RunEnded,
+};
+use barograph_spec::study::{MetricPlan, Study};
+use barograph_stats::compare::{Comparison, Direction, Finding, compare, judge, noise_floor};
+use barograph_stats::rank::median;
+
+use crate::crossing::crossings;
+use crate::figures::{of, pairs};
+use crate::scaling::scalings;
+use crate::{CONTROL, Progress, places, sentences};
+
+/// What the conclusions say of the study besides its figures.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About<'a> {
+    /// Name of the study.
+    pub id: &'a str,
+    /// When it began, as RFC 3339 in UTC.
+    pub started_at: &'a str,
+    /// Version of the program.
+    pub tool: &'a str,
+    /// The command that does it again.
+    pub repeat: &'a str,
+    /// Every run that was wanted has been made.
+    pub complete: bool,
+}
+
+/// What follows from the runs so far.
+#[must_use]
+pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclusions {
+    let runs = progress.ended();
+    let mut conclusions = Conclusions {
+        v: CONCLUSIONS_VERSION,
+        id: about.id.to_owned(),
+        file: study.name.clone(),
+        question: study.question.clone(),
+        started_at: about.started_at.to_owned(),
+        tool: about.tool.to_owned(),
+        seed: study.seed,
+        blocks: progress.whole_blocks(),
+        complete: about.complete,
+        sentences: Vec::new(),
+        warnings: Vec::new(),
+        configurations: configurations(study, runs),
+        metrics: metrics(study, runs),
+        crossings: crossings(study, runs),
+        scaling: scalings(study, runs),
+        excluded: excluded(runs),
+        repeat: about.repeat.to_owned(),
+    };
+    conclusions.sentences = sentences::answers(&conclusions);
+    conclusions.warnings = sentences::warnings(&conclusions, runs.len());
+    conclusions
+}
+
+/// Can the conclusions be believed: was everything run, and does the control not differ from itself?
+#[must_use]
+pub fn believable(conclusions: &Conclusions) -> bool {
+    conclusions.configurations.iter().all(|c| c.valid > 0)
+        && sentences::control_differs(conclusions).is_none()
+}
+
+/// Width of the widest 95 % interval of the first metric's ratios, relative; `None` while one of them is not known.
+pub(crate) fn widest(study: &Study, runs: &[RunEnded]) -> Option<f64> {
+    let metric = study.metrics.first()?;
+    let compared = compared(study, runs, metric, metric.margin);
+    let widths = compared.iter().filter(|(place, _)| *place < study.configurations.len());
+    let widths: Vec<f64> = widths.map(|(_, comparison)| comparison.high / comparison.low - 1.0).collect();
+    let known = !widths.is_empty() && widths.iter().all(|width| width.is_finite());
+    known.then(|| widths.into_iter().fold(0.0, f64::max))
+}
+
+/// Name of the configuration that a place is held against.
+fn baseline_of(study: &Study, place: usize) -> &str {
+    let at = match study.configurations.get(place) {
+        Some(configuration) => study.baseline_of(configuration).unwrap_or(place),
+        None => study.controlled(),
+    };
+    &study.configurations[at].name
+}
+
+/// Every place that is held against another, compared; the control too.
+fn compared(study: &Study, runs: &[RunEnded], metric: &MetricPlan, margin: f64) -> Vec<(usize, Comparison)> {
+    let names = places(study);
+    let candidates = names.iter().enumerate().filter(|(at, name)| baseline_of(study, *at) != name.as_str());
+    candidates
+        .map(|(at, name)| {
+            let pairs = pairs(runs, baseline_of(study, at), name, &metric.label);
+            (at, compare(&pairs, direction(metric), margin))
+        })
+        .collect()
+}
+
+fn direction(metric: &MetricPlan) -> Direction {
+    if metric.more_is_better { Direction::Higher } else { Direction::Lower }
+}
+
+/// All metrics, judged as one family; the control is a family of its own, since what it claims is that nothing differs.
+fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
+    let floors: Vec<Option<f64>> = study.metrics.iter().map(|metric| floor(study, runs, metric)).collect();
+    let (mut family, mut control) = (Vec::new(), Vec::new());
+    for (at, metric) in study.metrics.iter().enumerate() {
+        let margin = metric.margin.max(floors[at].unwrap_or(0.0));
+        for (place, comparison) in compared(study, runs, metric, margin) {
+            let is_control = place == study.configurations.len();
+            let of = if is_control { &mut control } else { &mut family };
+            of.push(((at, place), (direction(metric), comparison)));
+        }
+    }
+    let mut judged = Vec::new();
+    for family in [family, control] {
+        let (keys, mut compared): (Vec<_>, Vec<_>) = family.into_iter().unzip();
+        judge(&mut compared);
+        judged.extend(keys.into_iter().zip(compared.into_iter().map(|(_, comparison)| comparison)));
+    }
+    let all = study.metrics.iter().enumerate();
+    all.map(|(at, metric)| KeptMetric {
+        label: metric.label.clone(),
+        unit: metric.metric.unit().to_owned(),
+        more_is_better: metric.more_is_better,
+        noise_floor: floors[at],
+        margin: metric.margin.max(floors[at].unwrap_or(0.0)),
+        rows: places(study)
+            .iter()
+            .enumerate()
+            .map(|(place, name)| {
+                let comparison = judged.iter().find(|(key, _)| *key == (at, place)).map(|(_, c)| c);
+                row(name, baseline_of(study, place), &of_all(runs, name, metric), comparison)
+            })
+            .collect(),
+    })
+    .collect()
+}
+
+fn floor(study: &Study, runs: &[RunEnded], metric: &MetricPlan) -> Option<f64> {
+    let name = &study.configurations[study.controlled()].name;
+    let floor = noise_floor(&pairs(runs, name, CONTROL, &metric.label));
+    floor.is_finite().then_some(floor)
+}
+
+fn of_all(runs: &[RunEnded], name: &str, metric: &MetricPlan) -> Vec<f64> {
+    of(runs, name, &metric.label).into_values().collect()
+}
+
+fn row(name: &str, baseline: &str, figures: &[f64], compared: Option<&Comparison>) -> KeptRow {
+    KeptRow {
+        configuration: name.to_owned(),
+        baseline: baseline.to_owned(),
+        control: name == CONTROL,
+        runs: figures.len() as u32,
+        median: median(figures),
+        lowest: figures.iter().copied().fold(f64::NAN, f64::min),
+        highest: figures.iter().copied().fold(f64::NAN, f64::max),
+        pairs: compared.map_or(figures.len(), |c| c.pairs) as u32,
+        ratio: compared.map_or(1.0, |c| c.ratio),
+        low: compared.map_or(1.0, |c| c.low),
+        high: compared.map_or(1.0, |c| c.high),
+        p: compared.map_or(f64::NAN, |c| c.p),
+        p_holm: compared.map_or(f64::NAN, |c| c.p_holm),
+        finding: match compared.map(|c| c.finding) {
+            None => KeptFinding::Baseline,
+            Some(Finding::Better) => KeptFinding::Better,
+            Some(Finding::Worse) => KeptFinding::Worse,
+            Some(Finding::Equivalent) => KeptFinding::Equivalent,
+            Some(Finding::Undecided) => KeptFinding::Undecided,
+        },
+        pairs_needed: compared.and_then(|c| c.pairs_needed),
+    }
+}
+
+fn configurations(study: &Study, runs: &[RunEnded]) -> Vec<KeptConfiguration> {
+    let kept = |(place, name): (usize, String)| {
+        let at = if place < study.configurations.len() { place } else { study.controlled() };
+        let levels = study.factors.iter().zip(&study.configurations[at].levels);
+        let of_it: Vec<&RunEnded> = runs.iter().filter(|r| r.started.configuration == name).collect();
+        let count = |pick: fn(&RunEnded) -> bool| of_it.iter().filter(|run| pick(run)).count() as u32;
+        KeptConfiguration {
+            levels: levels.map(|(f, level)| (f.name.clone(), f.levels[*level].name.clone())).collect(),
+            baseline: baseline_of(study, place).to_owned(),
+            control: place == study.configurations.len(),
+            valid: count(|run| run.valid),
+            missed: count(|run| run.valid && !run.passed),
+            dropped: count(|run| !run.valid),
+            name,
+        }
+    };
+    places(study).into_iter().enumerate().map(kept).collect()
+}
+
+fn excluded(runs: &[RunEnded]) -> Vec<Excluded> {
+    let dropped = runs.iter().filter(|run| !run.valid);
+    dropped
+        .map(|run| Excluded {
+            run: run.started.run.clone(),
+            configuration: run.started.configuration.clone(),
+            block: run.started.block,
+            reasons: run.reasons.clone(),
+        })
+        .collect()
+}

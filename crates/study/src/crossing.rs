@@ -1,0 +1,129 @@
+//! "How many at limit L": between which levels of a numeric factor a metric passes a limit, and where.
+
+use barograph_record::{KeptCrossing, RunEnded};
+use barograph_spec::study::{Crossing, Study};
+use barograph_stats::compare::resample;
+use barograph_stats::rank::median;
+
+use crate::figures::{ByBlock, of};
+
+/// The line through `points` (number, figure), which rise in number, first meets `limit` here. `None` when it does not.
+#[must_use]
+pub(crate) fn meets(points: &[(f64, f64)], limit: f64) -> Option<f64> {
+    if let Some((n, _)) = points.iter().find(|(_, figure)| *figure == limit) {
+        let before = points.windows(2).find_map(|pair| between(pair, limit));
+        return Some(before.map_or(*n, |before| before.min(*n)));
+    }
+    points.windows(2).find_map(|pair| between(pair, limit))
+}
+
+fn between(pair: &[(f64, f64)], limit: f64) -> Option<f64> {
+    let [(from, low), (to, high)] = pair else { return None };
+    let passes = (low < &limit) != (high < &limit) && low.is_finite() && high.is_finite();
+    passes.then(|| from + (limit - low) / (high - low) * (to - from))
+}
+
+/// Configurations that differ in one numeric factor only, from its lowest level to its highest: their numbers and places;
+/// and what the others are set to.
+pub(crate) fn rows_of(study: &Study, factor: usize) -> Vec<(String, Vec<(f64, usize)>)> {
+    let mut rows: Vec<(Vec<usize>, String, Vec<(f64, usize)>)> = Vec::new();
+    for (place, configuration) in study.configurations.iter().enumerate() {
+        let level = &study.factors[factor].levels[configuration.levels[factor]];
+        let Some(value) = level.value else { continue };
+        let mut others = configuration.levels.clone();
+        others.remove(factor);
+        if let Some(row) = rows.iter_mut().find(|row| row.0 == others) {
+            row.2.push((value, place));
+            continue;
+        }
+        let names = study.factors.iter().zip(&configuration.levels).enumerate();
+        let names = names.filter(|(at, _)| *at != factor);
+        let names = names.map(|(_, (f, level))| format!("{} {}", f.name, f.levels[*level].name));
+        rows.push((others, names.collect::<Vec<_>>().join(", "), vec![(value, place)]));
+    }
+    rows.retain(|row| row.2.len() > 1);
+    rows.into_iter()
+        .map(|(_, among, mut row)| {
+            row.sort_by(|a, b| a.0.total_cmp(&b.0));
+            (among, row)
+        })
+        .collect()
+}
+
+/// The median of the figures in drawn blocks; those without a figure are left out.
+pub(crate) fn median_of(figures: &ByBlock, blocks: &[u32], drawn: &[usize]) -> Option<f64> {
+    let drawn: Vec<f64> = drawn.iter().filter_map(|at| figures.get(&blocks[*at]).copied()).collect();
+    (!drawn.is_empty()).then(|| median(&drawn))
+}
+
+/// Blocks with at least one figure.
+pub(crate) fn blocks_of(all: &[ByBlock]) -> Vec<u32> {
+    let mut blocks: Vec<u32> = all.iter().flat_map(|figures| figures.keys().copied()).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks
+}
+
+/// Where a metric reaches the limit, for each combination of the other factors.
+pub(crate) fn crossings(study: &Study, runs: &[RunEnded]) -> Vec<KeptCrossing> {
+    let all = study.crossings.iter();
+    all.flat_map(|asked| rows_of(study, asked.factor).into_iter().map(move |row| (asked, row)))
+        .map(|(asked, (among, row))| crossing(study, runs, asked, among, &row))
+        .collect()
+}
+
+fn crossing(
+    study: &Study,
+    runs: &[RunEnded],
+    asked: &Crossing,
+    among: String,
+    row: &[(f64, usize)],
+) -> KeptCrossing {
+    let metric = &study.metrics[asked.metric];
+    let name = |place: usize| study.configurations[place].name.as_str();
+    let figures: Vec<ByBlock> = row.iter().map(|(_, place)| of(runs, name(*place), &metric.label)).collect();
+    let blocks = blocks_of(&figures);
+    let at = |drawn: &[usize]| {
+        let points = row.iter().zip(&figures);
+        let points = points.filter_map(|((n, _), f)| Some((*n, median_of(f, &blocks, drawn)?)));
+        meets(&points.collect::<Vec<_>>(), asked.limit)
+    };
+    let all: Vec<usize> = (0..blocks.len()).collect();
+    let (mut tried, mut reached) = (0u32, 0u32);
+    let interval = resample(blocks.len(), |drawn| {
+        let found = at(drawn);
+        tried += 1;
+        reached += u32::from(found.is_some());
+        found
+    });
+    KeptCrossing {
+        factor: study.factors[asked.factor].name.clone(),
+        among,
+        metric: metric.label.clone(),
+        unit: metric.metric.unit().to_owned(),
+        limit: asked.limit,
+        at: at(&all),
+        low: interval.map_or(f64::NAN, |interval| interval.low),
+        high: interval.map_or(f64::NAN, |interval| interval.high),
+        reached: f64::from(reached) / f64::from(tried),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meets;
+
+    #[test]
+    fn a_limit_is_met_between_two_levels_or_not_at_all() {
+        let points = [(100.0, 20.0), (200.0, 40.0), (400.0, 240.0)];
+        assert_eq!(meets(&points, 30.0), Some(150.0));
+        assert_eq!(meets(&points, 140.0), Some(300.0));
+        assert_eq!(meets(&points, 40.0), Some(200.0));
+        assert_eq!(meets(&points, 20.0), Some(100.0));
+        assert_eq!(meets(&points, 240.0), Some(400.0));
+        assert_eq!((meets(&points, 10.0), meets(&points, 300.0), meets(&[], 1.0)), (None, None, None));
+        // It counts where the line is met first, also from above.
+        assert_eq!(meets(&[(1.0, 10.0), (2.0, 0.0), (3.0, 10.0)], 5.0), Some(1.5));
+        assert_eq!(meets(&[(1.0, f64::NAN), (2.0, 4.0)], 2.0), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! What is done, and what comes next: both follow from the entries of a study and nothing else.
+
+use std::collections::BTreeMap;
+
+use barograph_record::{RunEnded, StudyEntry};
+use barograph_spec::study::{Repeats, Study};
+
+use crate::{Schedule, places};
+
+/// How far a study is.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    schedule: Schedule,
+    places: Vec<String>,
+    repeats: Repeats,
+    again: u32,
+    ended: Vec<RunEnded>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A run.
+    Run {
+        /// Number of the block, from 1.
+        block: u32,
+        /// Place of the configuration in [`places`].
+        place: usize,
+        /// How often it was tried in this block, from 1.
+        attempt: u32,
+    },
+    /// All blocks that were asked for are whole, and a width is sought: are the intervals narrow enough?
+    Width {
+        /// Whole blocks.
+        blocks: u32,
+    },
+    /// Nothing.
+    Done,
+}
+
+impl Progress {
+    /// Of a study with these entries.
+    #[must_use]
+    pub fn new(study: &Study, entries: &[StudyEntry]) -> Self {
+        let places = places(study);
+        let mut progress = Progress {
+            schedule: Schedule::new(study.seed, places.len()),
+            places,
+            repeats: study.repeats,
+            again: study.again,
+            ended: Vec::new(),
+        };
+        for entry in entries {
+            if let StudyEntry::RunEnded(ended) = entry {
+                progress.add((**ended).clone());
+            }
+        }
+        progress
+    }
+
+    /// One more run came to its end. One that was stopped from outside counts as not made.
+    pub fn add(&mut self, ended: RunEnded) {
+        if !ended.interrupted {
+            self.ended.push(ended);
+        }
+    }
+
+    /// Runs that came to their end.
+    #[must_use]
+    pub fn ended(&self) -> &[RunEnded] {
+        &self.ended
+    }
+
+    /// What comes next. A run that cannot be used is tried again when the others of its block have been made, so that what
+    /// disturbed it has some time to pass, and it still is of its block.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        let mut block = 1;
+        loop {
+            if let Some((place, attempt)) = self.next_of(block) {
+                return Next::Run { block, place, attempt };
+            }
+            if block >= self.repeats.most {
+                return Next::Done;
+            }
+            let begun = self.ended.iter().any(|run| run.started.block > block);
+            if block >= self.repeats.blocks && !begun {
+                return Next::Width { blocks: block };
+            }
+            block += 1;
+        }
+    }
+
+    /// What comes next when the intervals are not narrow enough after `blocks` blocks.
+    #[must_use]
+    pub fn further(&self, blocks: u32) -> Next {
+        match self.next_of(blocks + 1) {
+            Some((place, attempt)) => Next::Run { block: blocks + 1, place, attempt },
+            None => Next::Done,
+        }
+    }
+
+    /// Blocks in which nothing is left to do.
+    #[must_use]
+    pub fn whole_blocks(&self) -> u32 {
+        (1..=self.repeats.most).take_while(|block| self.next_of(*block).is_none()).count() as u32
+    }
+
+    fn next_of(&self, block: u32) -> Option<(usize, u32)> {
+        let order = self.schedule.block(block);
+        let tries: BTreeMap<usize, (u32, bool)> =
+            order.iter().map(|place| (*place, self.tries(block, &self.places[*place]))).collect();
+        let untried = order.iter().find(|place| tries[place].0 == 0);
+        let failed = || {
+            let again = |place: &&usize| !tries[place].1 && tries[place].0 <= self.again;
+            // Those that were tried least often first, so that nothing is tried twice in a row while others wait.
+            order.iter().filter(again).min_by_key(|place| tries[place].0)
+        };
+        untried.or_else(failed).map(|place| (*place, tries[place].0 + 1))
+    }
+
+    /// How often a configuration was tried in a block, and whether one of them can be used.
+    fn tries(&self, block: u32, name: &str) -> (u32, bool) {
+        let of_it = self.ended.iter().filter(|r| r.started.block == block && r.started.configuration == name);
+        of_it.fold((0, false), |(tried, valid), run| (tried + 1, valid || run.valid))
+    }
+
+    /// Seconds that are left at the most, were nothing to fail: runs that are still to be made, each as long as those of its
+    /// configuration took, or `expected` (by place) where none has been made.
+    #[must_use]
+    pub fn seconds_left(&self, expected: &[f64]) -> f64 {
+        let took = |place: usize| {
+            let of_it = self.ended.iter().filter(|run| run.started.configuration == self.places[place]);
+            let seconds: Vec<f64> = of_it.map(|run| run.seconds).filter(|s| s.is_finite()).collect();
+            match seconds.len() {
+                0 => expected.get(place).copied().unwrap_or(0.0),
+                made => seconds.iter().sum::<f64>() / made as f64,
+            }
+        };
+        let left = |place: usize| {
+            let made = (1..=self.repeats.blocks).filter(|block| {
+                let (tried, valid) = self.tries(*block, &self.places[place]);
+                valid || tried > self.again
+            });
+            f64::from(self.repeats.blocks) - made.count() as f64
+        };
+        (0..self.places.len()).map(|place| left(place) * took(place)).sum()
+    }
+}

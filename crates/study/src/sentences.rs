@@ -1,0 +1,201 @@
+//! The conclusions in words: what is shown, what is not, and what weakens it.
+
+use barograph_model::words::listed;
+use barograph_record::{Conclusions, KeptCrossing, KeptFinding, KeptMetric, KeptRow, KeptScaling};
+
+/// Fewest pairs of which a 95 % interval can be had.
+const FEWEST_PAIRS: u32 = barograph_stats::compare::FEWEST_PAIRS as u32;
+
+/// Largest p-value that counts as a difference.
+const SIGNIFICANT: f64 = 0.05;
+
+/// Share of dropped runs from which on the rest may be a selection.
+const MANY_DROPPED: f64 = 0.2;
+
+/// One sentence per comparison, crossing and scaling.
+pub(crate) fn answers(conclusions: &Conclusions) -> Vec<String> {
+    let compared = conclusions.metrics.iter().flat_map(|metric| {
+        let rows = metric.rows.iter().filter(|row| row.finding != KeptFinding::Baseline && !row.control);
+        rows.map(move |row| comparison(metric, row))
+    });
+    let control_alone = conclusions
+        .metrics
+        .iter()
+        .filter(|metric| metric.rows.iter().all(|row| row.control || row.finding == KeptFinding::Baseline));
+    let control_alone = control_alone
+        .flat_map(|metric| metric.rows.iter().filter(|row| row.control).map(move |row| (metric, row)))
+        .map(|(metric, row)| comparison(metric, row));
+    let crossed = conclusions.crossings.iter().map(crossing);
+    let scaled = conclusions.scaling.iter().map(scaling);
+    compared.chain(control_alone).chain(crossed).chain(scaled).collect()
+}
+
+fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
+    let KeptRow { configuration, baseline, pairs, .. } = row;
+    let label = &metric.label;
+    let interval = format!("95 % interval {} to {}", change(row.low), change(row.high));
+    let by = change(row.ratio);
+    let pairs_word = if *pairs == 1 { "pair" } else { "pairs" };
+    if *pairs == 0 {
+        return format!(
+            "{configuration}: nothing can be said about {label}; there is no pair with {baseline}."
+        );
+    }
+    if *pairs < FEWEST_PAIRS {
+        return format!(
+            "{configuration}: no difference shown in {label} against {baseline}: {by} in {pairs} {pairs_word}, and it takes \
+             {FEWEST_PAIRS} for an interval."
+        );
+    }
+    let margin = metric.margin * 100.0;
+    match row.finding {
+        KeptFinding::Better | KeptFinding::Worse => format!(
+            "{configuration}: {label} is {} than with {baseline}: {by}, {interval}, {pairs} {pairs_word}.",
+            row.finding.name()
+        ),
+        KeptFinding::Equivalent => format!(
+            "{configuration}: {label} is the same as with {baseline} within ±{margin:.1} %: {by}, {interval}, {pairs} \
+             {pairs_word}."
+        ),
+        KeptFinding::Undecided | KeptFinding::Baseline => {
+            let needed =
+                row.pairs_needed.map_or_else(String::new, |n| format!("; about {n} pairs would decide"));
+            format!(
+                "{configuration}: no difference shown in {label} against {baseline}: {by}, {interval}, {pairs} \
+                 {pairs_word}{needed}."
+            )
+        }
+    }
+}
+
+/// A ratio as a change: `+3.2 %`, `−10 %`, `3.4 times`.
+fn change(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return "unknown".to_owned();
+    }
+    if ratio >= 3.0 {
+        return format!("{ratio:.2} times");
+    }
+    let percent = (ratio - 1.0) * 100.0;
+    let digits = usize::from(percent.abs() < 99.95);
+    let text = format!("{:.digits$}", percent.abs());
+    let sign = match text.bytes().all(|b| matches!(b, b'0' | b'.')) {
+        true => "±",
+        false if percent < 0.0 => "−",
+        false => "+",
+    };
+    format!("{sign}{text} %")
+}
+
+fn among(among: &str) -> String {
+    if among.is_empty() { String::new() } else { format!("{among}: ") }
+}
+
+fn crossing(crossing: &KeptCrossing) -> String {
+    let KeptCrossing { factor, metric, unit, limit, low, high, .. } = crossing;
+    let begin = among(&crossing.among);
+    let Some(at) = crossing.at else {
+        return format!(
+            "{begin}{metric} does not reach {limit} {unit} at the levels of {factor} that were run."
+        );
+    };
+    if !low.is_finite() {
+        return format!(
+            "{begin}{metric} reaches {limit} {unit} at {factor} {}; too few blocks reach it for an interval.",
+            number(at)
+        );
+    }
+    format!(
+        "{begin}{metric} reaches {limit} {unit} at {factor} {} (95 % interval {} to {}, by resampling blocks).",
+        number(at),
+        number(*low),
+        number(*high)
+    )
+}
+
+fn number(x: f64) -> String {
+    if x.abs() >= 100.0 { format!("{x:.0}") } else { format!("{x:.2}") }
+}
+
+fn scaling(scaling: &KeptScaling) -> String {
+    let KeptScaling { factor, metric, .. } = scaling;
+    let (Some(first), Some(last)) = (scaling.points.first(), scaling.points.last()) else {
+        return String::new();
+    };
+    let begin = among(&scaling.among);
+    let mut text = format!(
+        "{begin}{metric} at {factor} {} is {:.2} times that at {}: {:.0} % of linear growth.",
+        last.n,
+        last.speedup,
+        first.n,
+        last.efficiency * 100.0
+    );
+    if let Some(fit) = &scaling.fit {
+        let peak = fit.peak_n.map_or_else(
+            || "no peak within the data".to_owned(),
+            |peak| format!("a peak at {factor} {}", number(peak)),
+        );
+        text.push_str(&format!(
+            " The universal scalability law finds contention {:.3}, coherency {:.5}, and {peak}.",
+            fit.contention, fit.coherency
+        ));
+    }
+    text
+}
+
+/// The metric in which the control differs from itself, if there is one.
+pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&KeptMetric, &KeptRow)> {
+    let rows = conclusions.metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row)));
+    let mut differing = rows.filter(|(_, row)| row.control && row.p_holm < SIGNIFICANT);
+    differing.next()
+}
+
+/// What makes the answers weaker than they look.
+pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    if !conclusions.complete {
+        all.push(format!(
+            "The study is not complete; `barograph study --resume {}` goes on.",
+            conclusions.id
+        ));
+    }
+    let without: Vec<&str> =
+        conclusions.configurations.iter().filter(|c| c.valid == 0).map(|c| c.name.as_str()).collect();
+    if !without.is_empty() {
+        all.push(format!("There is no valid run of {}.", listed(&without)));
+    }
+    match control_differs(conclusions) {
+        Some((metric, row)) => all.push(format!(
+            "The control differs from itself in {}: {}, 95 % interval {} to {}. Something besides the factors changes with \
+             the order of runs, so no finding is safe.",
+            metric.label,
+            change(row.ratio),
+            change(row.low),
+            change(row.high)
+        )),
+        None if !conclusions.configurations.iter().any(|c| c.control) => {
+            all.push("There was no control, so the noise floor is not known.".to_owned());
+        }
+        None => {}
+    }
+    let few = conclusions.metrics.iter().any(|metric| {
+        metric.rows.iter().any(|r| r.finding != KeptFinding::Baseline && r.pairs < FEWEST_PAIRS)
+    });
+    if few {
+        all.push(format!(
+            "Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."
+        ));
+    }
+    let dropped = conclusions.excluded.len();
+    if dropped as f64 > MANY_DROPPED * runs as f64 {
+        all.push(format!("{dropped} of {runs} runs were dropped: what is left may be a selection."));
+    }
+    for configuration in conclusions.configurations.iter().filter(|c| c.missed > 0) {
+        all.push(format!(
+            "In {} of {} valid runs of {} some rule of the profile did not hold: its figures are of a system that users \
+             would complain about.",
+            configuration.missed, configuration.valid, configuration.name
+        ));
+    }
+    all
+}

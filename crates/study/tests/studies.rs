@@ -1,0 +1,295 @@
+//! Made-up studies: the order of runs, going on after an interrupt, and conclusions with a planted effect.
+
+use barograph_record::{
+    Conclusions, Figure, KeptFinding, RecordError, RunEnded, RunStarted, StudyEntry, append_to_study,
+};
+use barograph_spec::study::{Study, read};
+use barograph_study::{About, CONTROL, Made, Progress, Runner, Wanted, carry_out, conclude, places};
+use proptest::prelude::*;
+
+const STUDY: &str = r#"
+question = "Is it faster?"
+plan = "p.toml"
+repeats = 12
+again = 1
+seed = 5
+[[factor]]
+name = "size"
+levels = [
+    { name = "1", set = { seed = 1 } },
+    { name = "2", set = { seed = 2 } },
+    { name = "4", set = { seed = 4 } },
+]
+[[metric]]
+of = "throughput"
+scaling = true
+[[metric]]
+of = "response_p99"
+operation = "Get"
+[[crossing]]
+factor = "size"
+metric = "response_p99 of Get"
+limit = 15
+"#;
+
+fn study(text: &str) -> Study {
+    read("s.toml", text).unwrap_or_else(|refused| panic!("{refused}"))
+}
+
+/// A number between -1 and 1 that looks like chance.
+fn noise(block: u32, salt: u64) -> f64 {
+    let mut z = (u64::from(block) << 20) ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+/// Makes runs in no time: each size is a little slower than linear, each block has a mood of its own of 30 %, and every run
+/// a noise of 1 %.
+struct MadeUp {
+    names: u32,
+    made: Vec<Wanted>,
+    /// The study is stopped instead of this run.
+    stop_at: Option<usize>,
+    /// Runs of this name in this block cannot be used, this often.
+    spoilt: Option<(&'static str, u32, u32)>,
+}
+
+impl MadeUp {
+    fn new() -> Self {
+        MadeUp { names: 0, made: Vec::new(), stop_at: None, spoilt: None }
+    }
+}
+
+impl Runner for MadeUp {
+    type Error = RecordError;
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("run-{}", self.names)
+    }
+
+    fn run(&mut self, wanted: &Wanted, started: RunStarted, _: &Progress) -> Result<Made, RecordError> {
+        if self.stop_at == Some(self.made.len()) {
+            return Ok(Made::Stopped(None));
+        }
+        self.made.push(wanted.clone());
+        let size = [1.0f64, 2.0, 4.0][wanted.configuration];
+        let mood = 1.0 + 0.3 * noise(wanted.block, 7);
+        let own = 1.0
+            + 0.01 * noise(wanted.block, 100 + wanted.name.len() as u64 * 31 + wanted.configuration as u64);
+        let throughput = 100.0 * size.powf(0.8) * mood * own;
+        let spoilt = self.spoilt.is_some_and(|(name, block, times)| {
+            wanted.name == name && wanted.block == block && wanted.attempt <= times
+        });
+        Ok(Made::Ended(Box::new(RunEnded {
+            started,
+            seconds: 10.0,
+            valid: !spoilt,
+            passed: true,
+            interrupted: false,
+            reasons: if spoilt { vec!["not valid: the machine was busy".to_owned()] } else { vec![] },
+            figures: vec![
+                Figure::new("throughput", throughput),
+                Figure::new("response_p99 of Get", 10.0 * size * own),
+            ],
+        })))
+    }
+}
+
+/// Carries out as much as it can in a folder, with whatever is there already.
+fn carry(study: &Study, folder: &std::path::Path, runner: &mut MadeUp) -> (bool, Progress) {
+    let entries: Vec<StudyEntry> = std::fs::read_to_string(folder.join("study.jsonl"))
+        .unwrap_or_default()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut progress = Progress::new(study, &entries);
+    let mut appender = append_to_study(folder).unwrap();
+    let complete = carry_out(study, &mut progress, &mut appender, runner).unwrap();
+    (complete, progress)
+}
+
+fn concluded(study: &Study, progress: &Progress) -> Conclusions {
+    let about = About { id: "study-1", complete: true, repeat: "barograph study s.toml", ..About::default() };
+    conclude(study, progress, &about)
+}
+
+#[test]
+fn every_block_holds_every_configuration_and_the_control_once() {
+    let study = study(STUDY);
+    let folder = tempfile::tempdir().unwrap();
+    let mut runner = MadeUp::new();
+    let (complete, progress) = carry(&study, folder.path(), &mut runner);
+    assert!(complete && progress.whole_blocks() == 12);
+    assert_eq!(runner.made.len(), 12 * 4);
+    for (at, block) in (1..).zip(runner.made.chunks(4)) {
+        assert!(block.iter().all(|wanted| wanted.block == at && wanted.attempt == 1));
+        let mut names: Vec<&str> = block.iter().map(|wanted| wanted.name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, [CONTROL, "size 1", "size 2", "size 4"]);
+    }
+    let control = runner.made.iter().find(|wanted| wanted.name == CONTROL).unwrap();
+    assert_eq!(control.configuration, 0, "the control is the baseline's configuration");
+    let firsts =
+        runner.made.chunks(4).map(|block| block[0].configuration).collect::<std::collections::BTreeSet<_>>();
+    assert!(firsts.len() > 1, "the order differs from block to block");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_study_that_was_stopped_anywhere_goes_on_exactly(stop_at in 0..48usize, spoilt in 1..12u32, times in 0..3u32) {
+        let study = study(STUDY);
+        let runner = || MadeUp { spoilt: Some(("size 2", spoilt, times)), ..MadeUp::new() };
+        let whole = tempfile::tempdir().unwrap();
+        let mut straight = runner();
+        let (_, expected) = carry(&study, whole.path(), &mut straight);
+        let folder = tempfile::tempdir().unwrap();
+        let mut first = MadeUp { stop_at: Some(stop_at), ..runner() };
+        prop_assert!(!carry(&study, folder.path(), &mut first).0);
+        let mut second = runner();
+        let (complete, progress) = carry(&study, folder.path(), &mut second);
+        prop_assert!(complete);
+        let both: Vec<_> = first.made.into_iter().chain(second.made).collect();
+        prop_assert_eq!(both, straight.made);
+        let (mut stopped, mut expected) = (concluded(&study, &progress), concluded(&study, &expected));
+        // Runs of a process that was begun anew have other names.
+        stopped.excluded.iter_mut().chain(&mut expected.excluded).for_each(|run| run.run.clear());
+        prop_assert_eq!(format!("{stopped:?}"), format!("{expected:?}"));
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_used_is_tried_again_at_the_end_of_its_block_and_then_left_out() {
+    let study = study(STUDY);
+    for (times, tries) in [(1, 2), (2, 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut runner = MadeUp { spoilt: Some(("size 4", 3, times)), ..MadeUp::new() };
+        let (complete, progress) = carry(&study, folder.path(), &mut runner);
+        assert!(complete);
+        let block: Vec<&Wanted> = runner.made.iter().filter(|wanted| wanted.block == 3).collect();
+        assert_eq!(block.len(), 3 + tries);
+        assert_eq!((block[4].name.as_str(), block[4].attempt), ("size 4", 2));
+        let said = concluded(&study, &progress);
+        assert_eq!(said.excluded.len(), times as usize);
+        assert_eq!(said.excluded[0].reasons, ["not valid: the machine was busy"]);
+        let row = said.metrics[0].rows.iter().find(|row| row.configuration == "size 4").unwrap();
+        assert_eq!(row.pairs, if times == 1 { 12 } else { 11 });
+    }
+}
+
+#[test]
+fn a_killed_run_counts_as_not_made() {
+    let study = study(STUDY);
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = MadeUp { stop_at: Some(5), ..MadeUp::new() };
+    carry(&study, folder.path(), &mut first);
+    // The run that a kill broke off began and never ended, and its line may be cut.
+    let path = folder.path().join("study.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let kept = text.replace("{\"kind\":\"interrupted\"}\n", "");
+    assert_ne!(kept, text);
+    std::fs::write(&path, kept).unwrap();
+    let mut second = MadeUp::new();
+    assert!(carry(&study, folder.path(), &mut second).0);
+    assert_eq!(first.made.len() + second.made.len(), 48);
+}
+
+#[test]
+fn a_planted_effect_is_found_with_its_size_and_the_control_is_the_same() {
+    let study = study(STUDY);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let said = concluded(&study, &progress);
+    let throughput = &said.metrics[0];
+    assert!(throughput.noise_floor.is_some_and(|floor| floor < 0.02), "{throughput:?}");
+    for (name, truth) in [("size 2", 2f64.powf(0.8)), ("size 4", 4f64.powf(0.8))] {
+        let row = throughput.rows.iter().find(|row| row.configuration == name).unwrap();
+        assert_eq!((row.finding, row.pairs), (KeptFinding::Better, 12));
+        assert!(row.low < truth && truth < row.high && row.high / row.low < 1.04, "{row:?} {truth}");
+    }
+    let control = throughput.rows.iter().find(|row| row.control).unwrap();
+    assert_eq!(control.finding, KeptFinding::Equivalent, "{control:?}");
+    assert!(conclude::believable(&said) && said.warnings.is_empty(), "{:?}", said.warnings);
+    assert_eq!(said.metrics[1].rows[1].finding, KeptFinding::Worse, "longer response times are worse");
+    // Twice the size takes 20 ms, the smallest 10 ms: 15 ms are met at 1.5.
+    let crossing = &said.crossings[0];
+    assert!((crossing.at.unwrap() - 1.5).abs() < 0.02 && crossing.reached > 0.999, "{crossing:?}");
+    assert!(crossing.low <= crossing.at.unwrap() && crossing.at.unwrap() <= crossing.high);
+    let points = &said.scaling[0].points;
+    assert_eq!(points.iter().map(|p| p.n).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
+    assert!((points[2].efficiency - 4f64.powf(-0.2)).abs() < 0.02, "{points:?}");
+    assert!(points.iter().all(|p| p.low <= p.x && p.x <= p.high));
+    assert!(
+        said.sentences.iter().any(|s| s.contains("throughput is better than with size 1")),
+        "{:?}",
+        said.sentences
+    );
+}
+
+#[test]
+fn what_is_not_shown_is_called_so() {
+    let few = study(&STUDY.replace("repeats = 12", "repeats = 3"));
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&few, folder.path(), &mut MadeUp::new());
+    let said = concluded(&few, &progress);
+    assert!(said.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    assert!(
+        said.sentences[0].contains("no difference shown in throughput against size 1"),
+        "{:?}",
+        said.sentences
+    );
+    assert!(said.warnings.iter().any(|w| w.starts_with("Fewer than 6 pairs")), "{:?}", said.warnings);
+}
+
+#[test]
+fn a_control_that_differs_from_itself_is_told_and_nothing_is_believed() {
+    let study = study(STUDY);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let mut drifting = Progress::new(&study, &[]);
+    for run in progress.ended() {
+        let mut run = run.clone();
+        if run.started.configuration == CONTROL {
+            run.figures[0].value *= 1.1;
+        }
+        drifting.add(run);
+    }
+    let said = concluded(&study, &drifting);
+    assert!(!conclude::believable(&said));
+    assert!(
+        said.warnings[0].starts_with("The control differs from itself in throughput: +1"),
+        "{:?}",
+        said.warnings
+    );
+}
+
+#[test]
+fn a_width_that_is_sought_ends_the_study_when_it_is_reached_or_at_the_most() {
+    let blocks = |width: &str| {
+        let text = STUDY.replace("repeats = 12", &format!("repeats = 6\nmost_repeats = 14\nwidth = {width}"));
+        let study = study(&text);
+        let folder = tempfile::tempdir().unwrap();
+        let (complete, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+        assert!(complete);
+        progress.whole_blocks()
+    };
+    assert_eq!(blocks("0.5"), 6);
+    assert_eq!(blocks("0.000001"), 14);
+}
+
+#[test]
+fn without_factors_the_control_is_the_answer() {
+    let text = "question = \"q\"\nplan = \"p\"\nrepeats = 8\n[[metric]]\nof = \"throughput\"\n";
+    let study = study(text);
+    assert_eq!(places(&study), ["as planned", CONTROL]);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let said = concluded(&study, &progress);
+    assert!(
+        said.sentences[0].starts_with("control (A/A): throughput is the same as with as planned"),
+        "{:?}",
+        said.sentences
+    );
+}
