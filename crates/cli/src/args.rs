@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod compare;
 mod drive;
 pub(crate) mod http;
 mod serve;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub(crate) use compare::{CompareArgs, Format};
 pub(crate) use drive::DriveArgs;
 pub(crate) use http::HttpArgs;
 pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
@@ -25,8 +27,8 @@ pub(crate) struct Args {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a fault of the tool, 2 refused, 3 the target was not ready or died, \
-4 finished but a QoS rule did not hold, 6 platform fault, 7 interrupted (results kept), 8 results cannot be written, \
-9 finished but not valid.";
+4 finished but a QoS rule did not hold, 5 worse than the baseline, 6 platform fault, 7 interrupted (results kept), 8 results cannot be written, \
+9 finished but not valid, 10 undecided (compare --strict).";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Show(RecordArgs),
     /// Make the HTML report of a record again
     Report(RecordArgs),
+    /// Hold runs of a candidate against runs of a baseline
+    Compare(CompareArgs),
     /// Remove whatever interrupted runs left behind
     Clean(CleanArgs),
     /// Run the benchmark application on its own

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod compare;
 pub(crate) mod control;
 pub(crate) mod drive;
 pub(crate) mod fill;

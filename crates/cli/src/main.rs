@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::List(a) => commands::list::list(&a),
         Command::Show(a) => commands::show::show(&a),
         Command::Report(a) => commands::show::report(&a),
+        Command::Compare(a) => commands::compare::compare(&a),
         Command::Clean(a) => commands::clean::clean(&a),
         Command::Serve(a) => commands::serve::serve(&a),
         Command::Fill(a) => commands::fill::fill(&a),

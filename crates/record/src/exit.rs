@@ -13,7 +13,7 @@ pub enum ExitCode {
     TargetNotReady,
     /// The run finished; some QoS rule did not hold.
     QosMissed,
-    /// Worse than the baseline (reserved).
+    /// A metric is worse than the baseline's.
     Regression,
     /// The platform could not make or remove something.
     PlatformFault,
@@ -23,6 +23,8 @@ pub enum ExitCode {
     CannotWrite,
     /// The run finished; its measurement cannot be believed.
     NotValid,
+    /// A comparison could not tell, and was asked to be strict about that.
+    Undecided,
 }
 
 impl ExitCode {
@@ -40,6 +42,7 @@ impl ExitCode {
             ExitCode::Interrupted => 7,
             ExitCode::CannotWrite => 8,
             ExitCode::NotValid => 9,
+            ExitCode::Undecided => 10,
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod answer;
 mod chart;
+pub mod comparison;
 mod curve;
 mod facts;
 mod html;

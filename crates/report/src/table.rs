@@ -8,7 +8,7 @@ use crate::operations::has_mix;
 use crate::words;
 
 /// Lines around the rows and below the names, none between.
-const LINES: TableStyle = TableStyle::new()
+pub(crate) const LINES: TableStyle = TableStyle::new()
     .top_border(LineStyle::none().fill('─').junction('─'))
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .bottom_border(LineStyle::none().fill('─').junction('─'));

@@ -9,7 +9,9 @@
 
 mod bootstrap;
 mod family;
+pub mod simulated;
 
+pub(crate) use bootstrap::summary;
 pub use bootstrap::{Resampled, resample};
 pub use family::{GeometricMean, geometric_mean};
 

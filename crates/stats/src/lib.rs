@@ -7,9 +7,12 @@ pub mod interval;
 pub mod judge;
 mod normal;
 mod part;
+pub mod queueing;
 pub mod rank;
+pub mod scaling;
 pub mod search;
 pub mod steady;
+pub mod warm_up;
 mod wire;
 
 pub use interval::{Histogram, Interval, OpStats};

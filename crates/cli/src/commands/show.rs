@@ -25,12 +25,16 @@ pub(crate) fn report(args: &RecordArgs) -> Done {
 }
 
 fn open(args: &RecordArgs) -> Result<Run, Failed> {
-    let dir = match &args.run {
-        Some(name) if Path::new(name).join("run.jsonl").exists() => PathBuf::from(name),
-        Some(name) => args.runs.join(name),
-        None => latest(&args.runs)?,
-    };
-    Ok(Run::open(&dir)?)
+    match &args.run {
+        Some(name) => named(&args.runs, name),
+        None => Ok(Run::open(&latest(&args.runs)?)?),
+    }
+}
+
+/// The run of this name, or in the folder of this path.
+pub(super) fn named(runs: &Path, name: &str) -> Result<Run, Failed> {
+    let is_path = Path::new(name).join("run.jsonl").exists();
+    Ok(Run::open(&if is_path { PathBuf::from(name) } else { runs.join(name) })?)
 }
 
 /// The latest run.

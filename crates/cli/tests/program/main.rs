@@ -6,6 +6,7 @@ mod bad_input;
 mod bad_target;
 mod cluster;
 mod commands;
+mod compare;
 mod control;
 mod deployments;
 mod fake;

@@ -25,27 +25,18 @@ pub struct Resampled {
 /// The 95 % interval of a statistic of `blocks` blocks. `statistic` gets the blocks of a draw by their numbers, some
 /// of them more than once, and says nothing where it has no value. `None` below two blocks, or when more than a tenth of
 /// the draws have no value. With few blocks the interval is too narrow: 1 to 4 points of coverage are missing below 20.
-pub fn resample(blocks: usize, statistic: impl FnMut(&[usize]) -> Option<f64>) -> Option<Resampled> {
-    resample_often(blocks, DRAWS, statistic)
-}
-
-/// [`resample`] with another number of draws, for statistics that take long.
-pub(crate) fn resample_often(
-    blocks: usize,
-    draws: usize,
-    mut statistic: impl FnMut(&[usize]) -> Option<f64>,
-) -> Option<Resampled> {
+pub fn resample(blocks: usize, mut statistic: impl FnMut(&[usize]) -> Option<f64>) -> Option<Resampled> {
     if blocks < 2 {
         return None;
     }
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut drawn = vec![0; blocks];
-    let mut found = Vec::with_capacity(draws);
-    for _ in 0..draws {
+    let mut found = Vec::with_capacity(DRAWS);
+    for _ in 0..DRAWS {
         drawn.fill_with(|| random.random_range(0..blocks));
         found.extend(statistic(&drawn).filter(|value| value.is_finite()));
     }
-    summary(found, draws)
+    summary(found, DRAWS)
 }
 
 /// What values of a statistic over `draws` draws say, of which those without a value are missing.

@@ -1,0 +1,44 @@
+//! `barograph compare`: records of runs, held against each other.
+
+use barograph_record::{ExitCode, Run};
+use barograph_report::comparison::{self, CompareRuns, Compared, NotComparable};
+use barograph_stats::compare::Finding;
+
+use super::{Done, Failed, show};
+use crate::args::{CompareArgs, Format};
+use crate::terminal;
+
+/// Compares, prints, and ends with what a CI job wants to know.
+pub(crate) fn compare(args: &CompareArgs) -> Done {
+    let baseline = runs(args, &args.baseline)?;
+    let candidate = runs(args, &args.candidate)?;
+    let how = CompareRuns { allow: args.allow.clone(), margin: args.margin.get() };
+    let compared = how.compare(&baseline, &candidate).map_err(|why| Failed::new(code_of(&why), why))?;
+    terminal::result(&match args.format {
+        Format::Text => comparison::text(&compared),
+        Format::Json => format!("{:#}", comparison::json(&compared)),
+        Format::Junit => comparison::junit(&compared),
+        Format::Markdown => comparison::markdown(&compared),
+    });
+    Ok(end(&compared, args.strict))
+}
+
+fn runs(args: &CompareArgs, names: &str) -> Result<Vec<Run>, Failed> {
+    names.split(',').map(|name| show::named(&args.runs, name.trim())).collect()
+}
+
+fn code_of(why: &NotComparable) -> ExitCode {
+    match why {
+        NotComparable::NothingToBelieve { .. } => ExitCode::NotValid,
+        _ => ExitCode::Refused,
+    }
+}
+
+fn end(compared: &Compared, strict: bool) -> ExitCode {
+    let any = |finding| compared.count(finding) > 0;
+    match () {
+        () if any(Finding::Worse) => ExitCode::Regression,
+        () if strict && (any(Finding::Undecided) || compared.metrics.is_empty()) => ExitCode::Undecided,
+        () => ExitCode::Fine,
+    }
+}

@@ -1,0 +1,195 @@
+//! `barograph compare` on records written here: what it says, what it refuses, and with what code it ends.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::going::{Ended, Going};
+use crate::place::Place;
+
+/// A run to be written: what a comparison reads, and nothing else.
+struct Kept<'k> {
+    id: &'k str,
+    users: u32,
+    /// p99 of the only operation, milliseconds.
+    p99_ms: f64,
+    valid: bool,
+    cpu: &'k str,
+}
+
+const RUN: Kept<'static> = Kept { id: "", users: 100, p99_ms: 100.0, valid: true, cpu: "one" };
+
+fn write(place: &Place, kept: &Kept<'_>) {
+    let dir = place.runs().join(kept.id);
+    fs::create_dir_all(&dir).unwrap();
+    let plan =
+        format!("workload = \"auction\"\nruns = \"{}\"\nseed = 1\n[load]\nusers = {}\n", kept.id, kept.users);
+    fs::write(dir.join("plan.toml"), plan).unwrap();
+    let told = json!({ "workload": { "name": "auction", "version": 1 }, "host": { "cpu model": kept.cpu } });
+    fs::write(dir.join("disclosure.json"), told.to_string()).unwrap();
+    fs::write(dir.join("probe.csv"), "at_s,subject\n").unwrap();
+    let lines = entries(kept).map(|entry| format!("{entry}\n"));
+    fs::write(dir.join("run.jsonl"), lines.concat()).unwrap();
+}
+
+fn entries(kept: &Kept<'_>) -> [Value; 5] {
+    let (id, p99) = (kept.id, kept.p99_ms);
+    let started_at =
+        format!("{}-{}-{}T{}:{}:{}Z", &id[..4], &id[4..6], &id[6..8], &id[9..11], &id[11..13], &id[13..15]);
+    let operation = json!({
+        "op": "Look", "count": 1000, "failed": 0, "mix": 1.0, "mix_required": 0.0, "mix_tolerance": 0.0,
+        "p50_ms": 1.0, "p90_ms": 2.0, "p99_ms": p99, "max_ms": 200.0, "service_p99_ms": p99, "judged_ms": p99,
+        "limit_ms": 500.0, "over_limit": 0.0, "failures_allowed": 0.01, "judged": true, "time_ok": true,
+        "mix_ok": true, "failures_ok": true,
+    });
+    let window = json!({
+        "users": kept.users, "from_s": 10.0, "to_s": 20.0, "throughput": 100.0, "goodput": 100.0, "requests_s": 100.0,
+        "starts_s": 100.0, "late": 0, "dropped": 0, "skipped": 0, "lag_p50_ms": 0.1, "lag_p99_ms": 0.2, "passed": true,
+        "valid": kept.valid, "ops": [operation], "checks": [],
+    });
+    let result = if kept.valid { "pass" } else { "invalid" };
+    [
+        json!({ "kind": "header", "v": 2, "id": id, "tool": "barograph 0", "started_at": started_at, "command": "" }),
+        json!({ "kind": "expected", "workload": "auction", "profile": "p", "derived": null, "session_op": null, "rules": [{
+            "op": "Look", "about": "", "quantile": 0.99, "limit_ms": 500.0, "judged": true, "mix": 0.0,
+            "mix_tolerance": 0.0, "failures": 0.01 }] }),
+        json!({ "kind": "trial", "n": 1, "purpose": "fixed", "level": kept.users, "result": result, "window": window,
+            "resources": { "app_cores": 0.5, "driver_cores": 0.1 } }),
+        json!({ "kind": "verdict", "capacity": null, "trial": 1, "passed": true, "valid": kept.valid, "sentence": "",
+            "exit_code": 0, "reasons": ["somebody stole the CPU"], "resources": {}, "search": null }),
+        json!({ "kind": "finished" }),
+    ]
+}
+
+/// Eight runs of each side in turns, the candidate's p99 `ratio` times the baseline's. Gives their names.
+fn in_turns(place: &Place, ratio: f64) -> [String; 2] {
+    let side = |candidate: usize| -> String {
+        let ids: Vec<String> =
+            (0..8).map(|i| format!("20301120-18{:02}00-{candidate:04x}", 2 * i + candidate)).collect();
+        for (i, id) in ids.iter().enumerate() {
+            let noise = 1.0 + 0.002 * (i * 3 % 8) as f64;
+            let p99_ms = if candidate == 1 { 100.0 * ratio * noise } else { 100.0 + i as f64 };
+            write(place, &Kept { id, p99_ms, ..RUN });
+        }
+        ids.join(",")
+    };
+    [side(0), side(1)]
+}
+
+fn compare(place: &Place, baseline: &str, candidate: &str, more: &[&str]) -> Ended {
+    let mut command: Command = place.program(&["compare", baseline, candidate]);
+    command.args(more);
+    Going::start(command).end()
+}
+
+const ONE: &str = "20301120-184500-0001";
+const OTHER: &str = "20301120-194500-0002";
+
+#[test]
+fn one_run_a_side_is_undecided_and_says_what_to_do() {
+    let place = Place::without_data();
+    write(&place, &Kept { id: ONE, ..RUN });
+    write(&place, &Kept { id: OTHER, p99_ms: 130.0, cpu: "two", ..RUN });
+    let ended = compare(&place, ONE, OTHER, &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for words in [
+        "+30.0 %",
+        "? undecided",
+        "another machine: cpu model one and two",
+        "Of 2,000 operations none failed",
+        "Nothing is known about the noise",
+        "Undecided: one run each.",
+        "barograph study",
+    ] {
+        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+    }
+    assert_eq!(compare(&place, ONE, OTHER, &["--strict"]).code, Some(10));
+    // By their paths, too.
+    let path = |id| place.runs().join(id).display().to_string();
+    assert_eq!(compare(&place, &path(ONE), &path(OTHER), &[]).out, ended.out);
+}
+
+#[test]
+fn pairs_give_verdicts_and_codes() {
+    let place = Place::without_data();
+    let [baseline, candidate] = in_turns(&place, 1.3);
+    let worse = compare(&place, &baseline, &candidate, &["--format", "json"]);
+    assert_eq!(worse.code, Some(5), "{worse:?}");
+    let told: Value = serde_json::from_str(&worse.out).unwrap();
+    assert_eq!(told["counts"], json!({ "worse": 1, "undecided": 0, "equivalent": 3, "better": 0 }));
+    let names: Vec<&str> =
+        told["metrics"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
+    let cpu = ["application CPU per operation", "driver CPU per operation"];
+    assert_eq!(names, ["throughput", "Look p99", cpu[0], cpu[1]]);
+    let look = &told["metrics"][1];
+    assert_eq!(
+        (&look["finding"], &look["pairs"], &look["margin"]),
+        (&json!("worse"), &json!(8), &json!(0.01))
+    );
+    // Signed ranks of eight pairs of one sign: 2 / 2^8, times four metrics.
+    assert_eq!((look["p"].as_f64(), look["p_holm"].as_f64()), (Some(2.0 / 256.0), Some(8.0 / 256.0)));
+    assert_eq!(told["warnings"], json!([]));
+    // The other way round it is better, and 40 % is no difference if that is what is said.
+    assert_eq!(compare(&place, &candidate, &baseline, &["--strict"]).code, Some(0));
+    let wide = compare(&place, &baseline, &candidate, &["--margin", "40%", "--strict"]);
+    assert!(wide.code == Some(0) && wide.out.contains("4 equivalent"), "{wide:?}");
+}
+
+#[test]
+fn other_forms_for_other_readers() {
+    let place = Place::without_data();
+    let [baseline, candidate] = in_turns(&place, 1.3);
+    let junit = compare(&place, &baseline, &candidate, &["--format", "junit"]);
+    assert!(
+        junit.code == Some(5) && junit.out.contains("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"0\""),
+        "{junit:?}"
+    );
+    let page = compare(&place, &baseline, &candidate, &["--format", "markdown"]);
+    assert!(page.out.contains("| Look p99 | ms |") && page.out.contains("▼ worse"), "{page:?}");
+}
+
+#[test]
+fn unlike_runs_are_refused_key_by_key_unless_allowed() {
+    let place = Place::without_data();
+    write(&place, &Kept { id: ONE, ..RUN });
+    write(&place, &Kept { id: OTHER, users: 200, ..RUN });
+    let refused = compare(&place, ONE, OTHER, &[]);
+    let expected = format!(
+        "barograph: compare `{ONE}` with `{OTHER}`: they differ in what was not allowed to differ\n  load.users: 100 in the \
+         baseline, 200 in the candidate\nIf that is what is compared, allow it: --allow load.users\n"
+    );
+    assert_eq!((refused.code, refused.err), (Some(2), expected));
+    assert_eq!(refused.out, "");
+    assert_eq!(compare(&place, ONE, OTHER, &["--allow", "seed,load"]).code, Some(0));
+}
+
+#[test]
+fn what_cannot_be_believed_is_left_out_and_named() {
+    let place = Place::without_data();
+    let [baseline, candidate] = in_turns(&place, 1.3);
+    let bad = candidate.split(',').next().unwrap();
+    write(&place, &Kept { id: bad, valid: false, ..RUN });
+    let rest = compare(&place, &baseline, &candidate, &[]);
+    let said =
+        format!("a pair is left out: {bad} is not valid, its figures say nothing: somebody stole the CPU");
+    assert!(rest.out.contains(&said) && rest.out.contains("7 pairs"), "{rest:?}");
+    let alone = compare(&place, baseline.split(',').next().unwrap(), bad, &[]);
+    assert!(alone.code == Some(9) && alone.err.contains("no pair can be used"), "{alone:?}");
+}
+
+#[test]
+fn runs_that_make_no_pairs_or_are_not_there() {
+    let place = Place::without_data();
+    write(&place, &Kept { id: ONE, ..RUN });
+    write(&place, &Kept { id: OTHER, ..RUN });
+    let odd = compare(&place, &format!("{ONE},{OTHER}"), ONE, &[]);
+    assert!(
+        odd.code == Some(2) && odd.err.contains("pair 2 runs of the baseline with 1 of the candidate"),
+        "{odd:?}"
+    );
+    let none = compare(&place, ONE, "20301120-184500-dead", &[]);
+    let missing = Path::new("runs/20301120-184500-dead/run.jsonl").display().to_string();
+    assert!(none.code == Some(2) && none.err.contains(&missing), "{none:?}");
+}

@@ -1,0 +1,198 @@
+//! A comparison as people and programs read it: text, Markdown, JUnit and JSON; and the comparison of records of runs.
+
+mod figures;
+mod json;
+mod junit;
+mod likeness;
+mod markdown;
+mod runs;
+#[cfg(test)]
+mod testing;
+mod text;
+mod within;
+
+pub use figures::{RunFigure, figures};
+pub use json::json;
+pub use junit::junit;
+pub use likeness::{Difference, differences};
+pub use markdown::markdown;
+pub use runs::{CompareRuns, NotComparable};
+pub use text::text;
+
+use barograph_stats::compare::{Comparison, Direction, Finding};
+
+use crate::words;
+
+/// One metric, compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedMetric {
+    /// What it is, like `Login p99`.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// The median of the baseline's figures.
+    pub baseline: f64,
+    /// The median of the candidate's figures.
+    pub candidate: f64,
+    /// What the pairs say.
+    pub comparison: Comparison,
+}
+
+/// What is known of a ratio's noise from inside of one run a side. It says nothing of how runs differ from each other,
+/// which is most of what a comparison has to fear.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WithinRun {
+    /// Name of the metric.
+    pub metric: String,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+    /// Blocks of time it rests on, of the side that has fewer.
+    pub blocks: usize,
+}
+
+/// A candidate and a baseline, compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compared {
+    /// What the baseline is: a configuration, or runs.
+    pub baseline: String,
+    /// What the candidate is.
+    pub candidate: String,
+    /// The metrics, judged together.
+    pub metrics: Vec<ComparedMetric>,
+    /// Where there is one run a side: noise inside of them, by metric.
+    pub within_run: Vec<WithinRun>,
+    /// What a reader should be careful about.
+    pub warnings: Vec<String>,
+    /// What else there is to know.
+    pub notes: Vec<String>,
+}
+
+impl Compared {
+    /// How many metrics came out so.
+    #[must_use]
+    pub fn count(&self, finding: Finding) -> usize {
+        self.metrics.iter().filter(|metric| metric.comparison.finding == finding).count()
+    }
+
+    /// Pairs of the metric that has the most.
+    #[must_use]
+    pub fn pairs(&self) -> usize {
+        self.metrics.iter().map(|metric| metric.comparison.pairs).max().unwrap_or(0)
+    }
+
+    /// Is there one run a side and no more?
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        !self.metrics.is_empty()
+            && self.metrics.iter().all(|m| m.comparison.pairs + m.comparison.excluded <= 1)
+    }
+
+    /// The result in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        if self.is_single() {
+            return "Undecided: one run each. Runs differ from each other by more than what one of them shows; \
+                    `barograph study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` takes \
+                    pairs that are there."
+                .to_owned();
+        }
+        let counted: Vec<String> = Finding::ALL
+            .iter()
+            .map(|finding| (self.count(*finding), finding.word()))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        let (metrics, pairs) = (self.metrics.len(), self.pairs());
+        let counted = if counted.is_empty() { "nothing to compare".to_owned() } else { counted.join(", ") };
+        let (metric, pair) = (plural(metrics, "metric"), plural(pairs, "pair"));
+        let margin = self.metrics.first().map_or_else(String::new, |m| {
+            format!("; differences up to {} do not count", words::percent(m.comparison.margin))
+        });
+        format!("The candidate: {counted} (of {metrics} {metric}, {pairs} {pair}{margin}).")
+    }
+
+    fn within(&self, name: &str) -> Option<&WithinRun> {
+        self.within_run.iter().find(|within| within.metric == name)
+    }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+/// A finding as a cell of a table: the mark is for those who look, the word for those who read. Where it is undecided,
+/// how many pairs would decide.
+fn finding(comparison: &Comparison) -> String {
+    let mark = match comparison.finding {
+        Finding::Better => "▲",
+        Finding::Worse => "▼",
+        Finding::Equivalent => "=",
+        Finding::Undecided => "?",
+    };
+    let needed = comparison.pairs_needed.map_or_else(String::new, |n| match n {
+        0..10_000 => format!(", about {} pairs", words::count(u64::from(n))),
+        _ => ", more than 10,000 pairs".to_owned(),
+    });
+    format!("{mark} {}{needed}", comparison.finding.word())
+}
+
+/// A ratio as people read a change: `−3.2 %`, `+0.4 %`, and as a factor where that says more.
+fn change(ratio: f64) -> String {
+    match ratio {
+        _ if !ratio.is_finite() => words::NONE.to_owned(),
+        _ if ratio >= 3.0 => format!("×{}", words::figure(ratio)),
+        _ => {
+            let text = words::fixed((ratio - 1.0) * 100.0, 1);
+            let sign = if text.starts_with('−') || text == "0.0" { "" } else { "+" };
+            format!("{sign}{text} %")
+        }
+    }
+}
+
+/// An interval of ratios as changes.
+fn interval(low: f64, high: f64) -> String {
+    if low.is_nan() || high.is_nan() {
+        return words::NONE.to_owned();
+    }
+    format!("{} to {}", change(low), change(high))
+}
+
+/// A p-value: four decimals, and nothing smaller.
+fn p_value(p: f64) -> String {
+    if p < 1e-4 { "<0.0001".to_owned() } else { words::fixed(p, 4) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{compared, single};
+    use super::*;
+
+    #[test]
+    fn the_sentence_counts_worst_first() {
+        assert_eq!(
+            compared().sentence(),
+            "The candidate: 1 worse, 1 undecided, 1 equivalent (of 3 metrics, 10 pairs; differences up to 2.00 % do \
+             not count)."
+        );
+        assert!(single().is_single() && single().sentence().starts_with("Undecided: one run each."));
+        assert!(Compared::default().sentence().contains("nothing to compare"));
+    }
+
+    #[test]
+    fn changes_as_people_say_them() {
+        for (ratio, said) in [
+            (1.0, "0.0 %"),
+            (1.034, "+3.4 %"),
+            (0.8, "−20.0 %"),
+            (4.25, "×4.25"),
+            (f64::NAN, "–"),
+            (0.99999, "0.0 %"),
+        ] {
+            assert_eq!(change(ratio), said);
+        }
+    }
+}

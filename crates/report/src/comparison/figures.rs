@@ -1,0 +1,161 @@
+//! What a run has to offer for a comparison: one figure per metric, from the windows that count.
+
+use barograph_record::{IntervalRow, KeptOp, Purpose, Run, Trial};
+use barograph_stats::Histogram;
+use barograph_stats::compare::Direction;
+
+use crate::words;
+
+/// Name of the metric that counts failures.
+pub(super) const FAILURES: &str = "failed operations";
+/// Windows and intervals end at the same instant but for rounding.
+const ROUNDING_S: f64 = 0.001;
+
+/// One figure of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunFigure {
+    /// The metric.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// How much.
+    pub value: f64,
+    /// Where in the run it comes from.
+    pub(super) source: Source,
+}
+
+/// Where a figure comes from, for those who want to know how it scatters inside of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Source {
+    /// Good operations per second.
+    Throughput,
+    /// A quantile of an operation's response time.
+    Quantile { op: String, quantile: f64 },
+    /// Cores used by a subject of the probe, per operation.
+    Cpu { subject: &'static str },
+    /// Something that is there once per run.
+    Once,
+}
+
+/// The windows that a run's figures come from: all windows of a fixed load that can be believed, else the one the answer
+/// rests on. A search has windows at many levels, of which none is comparable with those of another search.
+pub(super) fn windows(run: &Run) -> Vec<&Trial> {
+    let Some(deciding) = run.deciding_trial() else { return Vec::new() };
+    if deciding.purpose != Purpose::Fixed {
+        return vec![deciding];
+    }
+    let same = |trial: &&Trial| trial.purpose == Purpose::Fixed && trial.level == deciding.level;
+    run.trials().filter(same).filter(|trial| trial.window.valid).collect()
+}
+
+/// The intervals in these windows.
+pub(super) fn intervals<'r>(run: &'r Run, windows: &[&Trial]) -> Vec<&'r IntervalRow> {
+    let inside = |row: &&IntervalRow| windows.iter().any(|trial| holds(trial, row.from_s, row.to_s));
+    run.intervals().filter(inside).collect()
+}
+
+pub(super) fn holds(trial: &Trial, from_s: f64, to_s: f64) -> bool {
+    from_s >= trial.window.from_s - ROUNDING_S && to_s <= trial.window.to_s + ROUNDING_S
+}
+
+/// Everything a run can be compared by. After a search that is the capacity alone.
+#[must_use]
+pub fn figures(run: &Run) -> Vec<RunFigure> {
+    if let Some(verdict) = run.verdict().filter(|verdict| verdict.search.is_some()) {
+        let capacity = verdict.capacity.map_or(f64::NAN, f64::from);
+        return vec![figure("capacity", verdict.unit.name(), Direction::Higher, capacity, Source::Once)];
+    }
+    let windows = windows(run);
+    let seconds: f64 = windows.iter().map(|trial| trial.window.seconds()).sum();
+    if windows.is_empty() || seconds <= 0.0 {
+        return Vec::new();
+    }
+    let over = |value: &dyn Fn(&Trial) -> f64| {
+        windows.iter().map(|trial| value(trial) * trial.window.seconds()).sum::<f64>() / seconds
+    };
+    let throughput = over(&|trial| trial.window.throughput);
+    let mut all = vec![figure("throughput", "op/s", Direction::Higher, throughput, Source::Throughput)];
+    all.extend(quantiles(run, &windows));
+    let ended: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.count).sum();
+    let failed: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.failed).sum();
+    let rate = ended as f64 / seconds;
+    let per_operation = |cores: f64| cores * 1e6 / rate;
+    let app = over(&|trial| trial.resources.app_cores.unwrap_or(f64::NAN));
+    let driver = over(&|trial| trial.resources.driver_cores.unwrap_or(f64::NAN));
+    for (name, cores, subject) in
+        [("application CPU per operation", app, "app"), ("driver CPU per operation", driver, "driver")]
+    {
+        if cores.is_finite() && rate > 0.0 {
+            all.push(figure(name, "µs", Direction::Lower, per_operation(cores), Source::Cpu { subject }));
+        }
+    }
+    // Half a failure is added, because none at all has no ratio to anything.
+    let share = (failed as f64 + 0.5) / (ended as f64 + 1.0) * 100.0;
+    all.push(figure(FAILURES, "%", Direction::Lower, share, Source::Once));
+    all
+}
+
+/// Operations that failed in the windows that count, and all of them.
+pub(super) fn failures(run: &Run) -> (u64, u64) {
+    let windows = windows(run);
+    let ops = || windows.iter().flat_map(|trial| &trial.window.ops);
+    (ops().map(|op| op.failed).sum(), ops().map(|op| op.count).sum())
+}
+
+fn figure(name: &str, unit: &'static str, direction: Direction, value: f64, source: Source) -> RunFigure {
+    RunFigure { name: name.to_owned(), unit, direction, value, source }
+}
+
+/// The judged quantile of every judged operation; where nothing is judged, p99 of all.
+fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
+    let first = &windows[0].window.ops;
+    let timed = |op: &&KeptOp| op.judged && op.limit_ms.is_some();
+    let judged: Vec<&KeptOp> = first.iter().filter(timed).collect();
+    let (chosen, none_judged) =
+        if judged.is_empty() { (first.iter().collect(), true) } else { (judged, false) };
+    let told =
+        |op: &KeptOp| run.expected()?.rules.iter().find(|rule| rule.op == op.op).map(|rule| rule.quantile);
+    let mut all = Vec::new();
+    for op in chosen {
+        let quantile = if none_judged { 0.99 } else { told(op).unwrap_or(0.99) };
+        let value = if windows.len() > 1 {
+            merged(run, windows, &op.op).map(|of| of.value_at_quantile(quantile) as f64 / 1e3)
+        } else {
+            (op.count > 0).then_some(if none_judged { op.p99_ms } else { op.judged_ms })
+        };
+        let name = format!("{} p{}", op.op, words::figure(quantile * 100.0));
+        let source = Source::Quantile { op: op.op.clone(), quantile };
+        all.extend(value.map(|ms| figure(&name, "ms", Direction::Lower, ms, source)));
+    }
+    all
+}
+
+/// The response times of an operation in all windows, merged whole. `None` without any.
+fn merged(run: &Run, windows: &[&Trial], op: &str) -> Option<Histogram> {
+    let mut sum: Option<Histogram> = None;
+    each_histogram(run, |name, (from_s, to_s), histogram| {
+        if name == tag(op) && windows.iter().any(|trial| holds(trial, from_s, to_s)) {
+            match &mut sum {
+                Some(sum) => drop(sum.add(histogram)),
+                None => sum = Some(histogram.clone()),
+            }
+        }
+    });
+    sum.filter(|sum| !sum.is_empty())
+}
+
+/// Walks over the response times of all intervals. Lines that cannot be read are passed over; the reader of the record has
+/// listed the damage.
+pub(super) fn each_histogram(run: &Run, mut see: impl FnMut(&str, (f64, f64), &Histogram)) {
+    let Ok(log) = run.response_log() else { return };
+    for line in log.histograms().flatten() {
+        see(&line.op, (line.from_s, line.from_s + line.seconds), &line.histogram);
+    }
+}
+
+/// The name of an operation as an interval log has it.
+pub(super) fn tag(op: &str) -> String {
+    op.replace([',', ' ', '\r', '\n'], "_")
+}

@@ -1,0 +1,76 @@
+//! A comparison for a server that collects test results: one case per metric.
+
+use barograph_stats::compare::Finding;
+
+use super::{Compared, change, interval, p_value};
+use crate::words;
+
+/// The comparison as JUnit XML. A metric that is worse has failed; one that is undecided was skipped, which it says.
+#[must_use]
+pub fn junit(compared: &Compared) -> String {
+    let count = |finding| compared.count(finding);
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuite name=\"barograph compare\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n\
+         <properties>\n<property name=\"baseline\" value=\"{}\"/>\n<property name=\"candidate\" value=\"{}\"/>\n\
+         </properties>\n",
+        compared.metrics.len(),
+        count(Finding::Worse),
+        count(Finding::Undecided),
+        escaped(&compared.baseline),
+        escaped(&compared.candidate),
+    );
+    for metric in &compared.metrics {
+        let found = &metric.comparison;
+        let says = escaped(&format!(
+            "{} {} against {} {}: {} (95 % interval {}, p {} after Holm, {} pairs)",
+            words::figure(metric.candidate),
+            metric.unit,
+            words::figure(metric.baseline),
+            metric.unit,
+            change(found.ratio),
+            interval(found.low, found.high),
+            p_value(found.p_holm),
+            found.pairs,
+        ));
+        let within = match found.finding {
+            Finding::Worse => format!("<failure message=\"worse: {says}\"/>"),
+            Finding::Undecided => format!("<skipped message=\"undecided: {says}\"/>"),
+            other => format!("<system-out>{}: {says}</system-out>", other.word()),
+        };
+        text.push_str(&format!(
+            "<testcase classname=\"barograph.compare\" name=\"{}\">{within}</testcase>\n",
+            escaped(&metric.name)
+        ));
+    }
+    if !compared.warnings.is_empty() {
+        text.push_str(&format!("<system-err>{}</system-err>\n", escaped(&compared.warnings.join("\n"))));
+    }
+    text.push_str("</testsuite>\n");
+    text
+}
+
+/// Safe in text and in attributes. Control characters have no form in XML 1.0.
+fn escaped(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '&' => "&amp;".to_owned(),
+            '<' => "&lt;".to_owned(),
+            '>' => "&gt;".to_owned(),
+            '"' => "&quot;".to_owned(),
+            c if c.is_control() => " ".to_owned(),
+            c => c.to_string(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::compared;
+    use super::*;
+
+    #[test]
+    fn the_whole_file() {
+        insta::assert_snapshot!(junit(&compared()));
+    }
+}

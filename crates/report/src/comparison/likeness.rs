@@ -1,0 +1,181 @@
+//! What differs between two runs: in their plans, which must be meant, and around them, which must be known.
+
+use std::collections::BTreeMap;
+
+use barograph_record::Run;
+
+/// Keys of a plan that cannot move a figure: where the record is put.
+const WITHOUT_EFFECT: [&str; 1] = ["runs"];
+/// Facts of a machine that change by themselves.
+const PASSING: [&str; 1] = ["local ports"];
+
+/// One key that is not the same in two runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The key, as in a plan.
+    pub key: String,
+    /// Its value in the baseline; `(none)` without one.
+    pub baseline: String,
+    /// Its value in the candidate.
+    pub candidate: String,
+}
+
+impl Difference {
+    /// May it be, when these keys may? A key stands for all that begin with it and a dot.
+    #[must_use]
+    pub fn is_allowed(&self, allow: &[String]) -> bool {
+        let covers =
+            |key: &String| self.key == *key || self.key.strip_prefix(key).is_some_and(|r| r.starts_with('.'));
+        allow.iter().any(covers)
+    }
+}
+
+/// Everything that makes two runs different experiments: keys of the resolved plans, the workload with its version, the
+/// scenario and the data.
+#[must_use]
+pub fn differences(baseline: &Run, candidate: &Run) -> Vec<Difference> {
+    of_maps(&subject(baseline), &subject(candidate))
+}
+
+/// What is different around two runs that have the same plan, in words.
+pub(super) fn surroundings(baseline: &Run, candidate: &Run) -> Vec<String> {
+    let mut said = Vec::new();
+    let (one, other) = (&baseline.header.tool, &candidate.header.tool);
+    if one != other {
+        said.push(format!("another version of the tool: {one} and {other}"));
+    }
+    for difference in of_maps(&machine(baseline), &machine(candidate)) {
+        said.push(format!(
+            "another machine: {} {} and {}",
+            difference.key, difference.baseline, difference.candidate
+        ));
+    }
+    for difference in of_maps(&products(baseline), &products(candidate)) {
+        said.push(format!("{}: {} and {}", difference.key, difference.baseline, difference.candidate));
+    }
+    said
+}
+
+fn of_maps(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Vec<Difference> {
+    let none = || "(none)".to_owned();
+    let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    keys.into_iter()
+        .filter(|key| one.get(*key) != other.get(*key))
+        .map(|key| Difference {
+            key: key.clone(),
+            baseline: one.get(key).cloned().unwrap_or_else(none),
+            candidate: other.get(key).cloned().unwrap_or_else(none),
+        })
+        .collect()
+}
+
+/// What was run.
+fn subject(run: &Run) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    match run.plan.as_deref().map(str::parse::<toml::Table>) {
+        Some(Ok(plan)) => {
+            for (key, value) in plan {
+                flatten(key, &value, &mut all);
+            }
+        }
+        Some(Err(_)) => drop(all.insert("plan".to_owned(), "(cannot be read)".to_owned())),
+        None => drop(all.insert("plan".to_owned(), "(not kept)".to_owned())),
+    }
+    for key in WITHOUT_EFFECT {
+        all.remove(key);
+    }
+    if let Some(told) = &run.disclosure {
+        let version = told.pointer("/workload/version").filter(|v| !v.is_null());
+        all.extend(version.map(|v| ("workload.version".to_owned(), v.to_string())));
+        // The whole text would fill the screen; its length and a sum of its bytes tell two apart.
+        let scenario =
+            told.pointer("/scenario/text").filter(|v| !v.is_null()).map(serde_json::Value::to_string);
+        all.extend(scenario.map(|text| ("scenario.text".to_owned(), fingerprint(&text))));
+    }
+    all.extend(run.fill().map(|fill| ("data.stamp".to_owned(), fill.stamp.clone())));
+    all
+}
+
+fn flatten(key: String, value: &toml::Value, all: &mut BTreeMap<String, String>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (below, value) in table {
+                flatten(format!("{key}.{below}"), value, all);
+            }
+        }
+        other => drop(all.insert(key, other.to_string())),
+    }
+}
+
+/// FNV-1a: tells texts apart that differ by accident, which is all it is for.
+fn fingerprint(text: &str) -> String {
+    let sum = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, b| (sum ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    format!("{} bytes, {sum:016x}", text.len())
+}
+
+fn machine(run: &Run) -> BTreeMap<String, String> {
+    let host = run.disclosure.as_ref().and_then(|told| told.get("host")).and_then(|host| host.as_object());
+    let facts = host.into_iter().flatten().filter(|(name, _)| !PASSING.contains(&name.as_str()));
+    facts
+        .map(|(name, value)| (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .collect()
+}
+
+/// Products with their versions, which a plan does not always name.
+fn products(run: &Run) -> BTreeMap<String, String> {
+    let tiers = run
+        .tiers()
+        .iter()
+        .map(|tier| (format!("tier {}", tier.tier), format!("{} ({})", tier.product, tier.durability)));
+    let parts = run.topology().into_iter().flat_map(|topology| &topology.parts);
+    tiers
+        .chain(
+            parts.map(|part| (format!("part {}", part.name), format!("{} {}", part.service, part.version))),
+        )
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn difference(key: &str) -> Difference {
+        Difference { key: key.to_owned(), baseline: String::new(), candidate: String::new() }
+    }
+
+    #[test]
+    fn a_key_stands_for_those_below_it() {
+        let allow = ["deploy".to_owned(), "load.users".to_owned()];
+        for (key, may) in [
+            ("deploy", true),
+            ("deploy.bus", true),
+            ("deployment", false),
+            ("load.users", true),
+            ("load", false),
+        ] {
+            assert_eq!(difference(key).is_allowed(&allow), may, "{key}");
+        }
+    }
+
+    #[test]
+    fn keys_are_flat_and_values_as_written() {
+        let mut all = BTreeMap::new();
+        let plan: toml::Table = "a = 1\n[b]\nc = \"x\"\nd = [1, 2]\n[b.e]\nf = true".parse().unwrap();
+        for (key, value) in plan {
+            flatten(key, &value, &mut all);
+        }
+        let flat: Vec<String> = all.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(flat, ["a=1", "b.c=\"x\"", "b.d=[1, 2]", "b.e.f=true"]);
+    }
+
+    #[test]
+    fn what_is_missing_differs_from_everything() {
+        let map = |of: &[(&str, &str)]| of.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let found = of_maps(&map(&[("a", "1"), ("b", "2")]), &map(&[("a", "1"), ("c", "3")]));
+        let said: Vec<String> =
+            found.iter().map(|d| format!("{} {} {}", d.key, d.baseline, d.candidate)).collect();
+        assert_eq!(said, ["b 2 (none)", "c (none) 3"]);
+    }
+}

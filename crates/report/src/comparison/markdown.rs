@@ -1,0 +1,73 @@
+//! A comparison for a pull request.
+
+use super::{Compared, change, finding, interval, p_value};
+use crate::words;
+
+/// The comparison as Markdown: a sentence, a table, what to take note of.
+#[must_use]
+pub fn markdown(compared: &Compared) -> String {
+    let mut text = format!(
+        "**{}**\n\nBaseline: {}\nCandidate: {}\n\n",
+        escaped(&compared.sentence()),
+        escaped(&compared.baseline),
+        escaped(&compared.candidate)
+    );
+    let single = compared.is_single();
+    let interval_of = if single { "noise within the runs" } else { "95 % interval" };
+    text.push_str(&format!(
+        "| metric | unit | baseline | candidate | change | {interval_of} | p (Holm) | pairs | candidate is |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|---|\n"
+    ));
+    for metric in &compared.metrics {
+        let found = &metric.comparison;
+        let between = match (single, compared.within(&metric.name)) {
+            (true, Some(within)) => interval(within.low, within.high),
+            (true, None) => words::NONE.to_owned(),
+            (false, _) => interval(found.low, found.high),
+        };
+        let p = if single { words::NONE.to_owned() } else { p_value(found.p_holm) };
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {between} | {p} | {} | {} |\n",
+            escaped(&metric.name),
+            escaped(&metric.unit),
+            words::figure(metric.baseline),
+            words::figure(metric.candidate),
+            change(found.ratio),
+            found.pairs,
+            finding(found),
+        ));
+    }
+    for (title, lines) in [("Take note", &compared.warnings), ("Besides", &compared.notes)] {
+        if !lines.is_empty() {
+            text.push_str(&format!("\n{title}:\n\n"));
+            text.extend(lines.iter().map(|line| format!("- {}\n", escaped(line))));
+        }
+    }
+    text
+}
+
+/// Names come from plans and scenarios; none of their characters may change the table or the page.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{compared, single};
+    use super::*;
+
+    #[test]
+    fn the_whole_page() {
+        insta::assert_snapshot!(markdown(&compared()));
+    }
+
+    #[test]
+    fn one_run_a_side_has_no_p_value() {
+        let page = markdown(&single());
+        assert!(
+            page.contains("noise within the runs")
+                && page.contains("+20.0 % to +40.0 % | – | 1 | ? undecided |"),
+            "{page}"
+        );
+    }
+}
