@@ -2,7 +2,7 @@
 //!
 //! `runs/ID/` holds `plan.toml` (as resolved), `run.jsonl` (entries, one JSON object per line), `response.hlog`
 //! and `service.hlog` (HdrHistogram interval logs, microseconds), `probe.csv` (resource samples),
-//! `disclosure.json` and `services/` (logs). Whatever is finished is on disk: a killed run is readable up to
+//! `statistics.csv` (what services said of themselves), `disclosure.json` and `services/` (logs). Whatever is finished is on disk: a killed run is readable up to
 //! its last whole line.
 //!
 //! The kept shapes are apart from the types of the inner floors on purpose, so that those may change while
@@ -19,6 +19,7 @@ mod keep;
 mod probe;
 mod reader;
 mod resources;
+mod statistic;
 mod topology;
 mod window;
 mod writer;
@@ -36,6 +37,7 @@ pub use id::{NotARunId, RunId};
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
+pub use statistic::StatisticRow;
 pub use topology::{KeptFault, KeptPart, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

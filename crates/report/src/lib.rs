@@ -12,6 +12,7 @@ mod facts;
 mod html;
 mod operations;
 mod series;
+mod services;
 mod table;
 mod timelines;
 mod topology;

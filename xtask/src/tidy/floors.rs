@@ -30,6 +30,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "reactor", floor: 1, may_use: &[] },
     Crate { name: "scenario", floor: 1, may_use: &["model"] },
     Crate { name: "script", floor: 1, may_use: &[] },
+    Crate { name: "service-statistics", floor: 1, may_use: &[] },
     Crate { name: TESTKIT, floor: 1, may_use: &["model"] },
     Crate { name: "engine", floor: 2, may_use: &["model", "stats", "reactor"] },
     Crate { name: "http", floor: 2, may_use: &["model", "reactor"] },
@@ -38,7 +39,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "auction-live", floor: 2, may_use: &["auction-api"] },
     Crate { name: "auction-store", floor: 3, may_use: &["auction-api", "auction-live"] },
     Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup"] },
-    Crate { name: "services", floor: 3, may_use: &["model", "platform"] },
+    Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-statistics"] },
     Crate { name: "switch", floor: 2, may_use: &["model", "platform"] },
     Crate {
         name: "platform-namespace",
@@ -54,7 +55,18 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "harness",
         floor: 4,
-        may_use: &["model", "stats", "spec", "record", "engine", "platform", "cgroup", "services", "probe"],
+        may_use: &[
+            "model",
+            "stats",
+            "spec",
+            "record",
+            "engine",
+            "platform",
+            "cgroup",
+            "services",
+            "service-statistics",
+            "probe",
+        ],
     },
     Crate { name: "report", floor: 3, may_use: &["model", "stats", "record"] },
     Crate {
