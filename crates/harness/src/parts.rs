@@ -47,13 +47,7 @@ pub(crate) struct PartSample {
 
 impl PartProbe {
     /// A part whose network is its own, unless `own_network` says that others are on it too.
-    pub(crate) fn new(
-        name: &str,
-        is_node: bool,
-        accounts: &Accounts,
-        own_network: bool,
-        now: Nanos,
-    ) -> Self {
+    pub(crate) fn new(name: &str, is_node: bool, accounts: &Accounts, own_network: bool, now: Nanos) -> Self {
         let mut probe = PartProbe::nothing(name, is_node, own_network);
         probe.open(accounts);
         probe.last = probe.read(now);

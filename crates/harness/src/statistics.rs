@@ -164,8 +164,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_part_that_stands_still_is_told_once_and_keeps_nobody_waiting() {
-        let (dead, good) =
-            (TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let (dead, good) = (
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+        );
         let at = good.local_addr().unwrap();
         tokio::spawn(async move {
             let (mut stream, _) = good.accept().await.unwrap();

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::entry::KINDS;
 use crate::{
     Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptFault, KeptTopology, LogReader,
-    PhaseOutcome, ProbeRow, RecordError, RunId, StatisticRow, Tier, Trial, Unknown, VERSION,
-    Verdict, probe, statistic,
+    PhaseOutcome, ProbeRow, RecordError, RunId, StatisticRow, Tier, Trial, Unknown, VERSION, Verdict, probe,
+    statistic,
 };
 
 /// The record of a run, read.

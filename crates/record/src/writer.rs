@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 use barograph_stats::Interval;
 
 use crate::hlog::LogWriter;
-use crate::{Appender, Entry, Finished, IntervalRow, ProbeRow, RecordError, RunId, StatisticRow, probe, statistic};
+use crate::{
+    Appender, Entry, Finished, IntervalRow, ProbeRow, RecordError, RunId, StatisticRow, probe, statistic,
+};
 
 /// Writes the record of one run.
 #[derive(Debug)]

@@ -187,7 +187,13 @@ mod tests {
     use super::*;
 
     fn told(points: &[(f64, f64)]) -> Told<'static> {
-        Told { part: "bus-1", name: "bytes in".to_owned(), unit: "bytes", is_rate: true, points: points.to_vec() }
+        Told {
+            part: "bus-1",
+            name: "bytes in".to_owned(),
+            unit: "bytes",
+            is_rate: true,
+            points: points.to_vec(),
+        }
     }
 
     #[test]

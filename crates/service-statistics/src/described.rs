@@ -158,7 +158,10 @@ mod tests {
         assert_eq!(read.ask, Question::Http { path: "/varz".to_owned(), form: Form::Json });
         assert_eq!((read.port.as_deref(), read.values.len()), (Some("monitor"), 2));
         assert_eq!(read.values[0].kind.kept_as(), "rate");
-        assert_eq!(super::tests::read("ask = \"redis\"\nvalues = []").unwrap_err(), "statistics without values");
+        assert_eq!(
+            super::tests::read("ask = \"redis\"\nvalues = []").unwrap_err(),
+            "statistics without values"
+        );
     }
 
     #[test]
@@ -171,7 +174,9 @@ mod tests {
         assert!(with(r#"{ name = "a", of = "a{", kind = "gauge", unit = "x" }"#).contains("`a{`"));
         assert!(with(r#"{ name = "a", of = "a", kind = "grows", unit = "x" }"#).contains("grows"));
         assert!(with(r#"{ name = "a", of = "a", kind = "gauge", unit = "" }"#).contains("unit"));
-        let path = read("ask = { http = { path = \"x\", form = \"lines\" } }\nvalues = [{ name = \"a\", of = \"a\", kind = \"gauge\", unit = \"x\" }]");
+        let path = read(
+            "ask = { http = { path = \"x\", form = \"lines\" } }\nvalues = [{ name = \"a\", of = \"a\", kind = \"gauge\", unit = \"x\" }]",
+        );
         assert!(path.unwrap_err().contains("slash"));
     }
 }

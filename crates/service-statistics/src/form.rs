@@ -34,9 +34,10 @@ fn json(text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
         let found = name.split('.').try_fold(&whole, |inside, key| inside.get(key));
         // Two statistics of one name would each be added to both.
         let first = sums.wanted().iter().find(|other| other.of.name() == name);
-        if let (Some(value), true) =
-            (found.and_then(serde_json::Value::as_f64), first.is_some_and(|first| std::ptr::eq(first, statistic)))
-        {
+        if let (Some(value), true) = (
+            found.and_then(serde_json::Value::as_f64),
+            first.is_some_and(|first| std::ptr::eq(first, statistic)),
+        ) {
             sums.add(name, value);
         }
     }
@@ -78,7 +79,8 @@ pub(crate) mod tests {
     #[test]
     fn json_is_followed_into_objects() {
         let text = r#"{"in_msgs": 12, "cluster": {"size": 3}, "name": "n", "in": "7"}"#;
-        let found = of(Form::Json, text, &["in_msgs", "cluster.size", "name", "in", "cluster.none", "in_msgs"]);
+        let found =
+            of(Form::Json, text, &["in_msgs", "cluster.size", "name", "in", "cluster.none", "in_msgs"]);
         assert_eq!(found.unwrap(), [Some(12.0), Some(3.0), None, None, None, Some(12.0)]);
         assert!(of(Form::Json, "{", &["a"]).is_err());
     }

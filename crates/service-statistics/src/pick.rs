@@ -66,7 +66,10 @@ mod tests {
         let pick = Pick::try_from(r#"rows{type="2",status="DOWN"}"#.to_owned()).unwrap();
         assert_eq!(pick.name(), "rows");
         assert!(pick.fits(|label| Some(if label == "type" { "2" } else { "DOWN" })));
-        assert!(!pick.fits(|label| (label == "type").then_some("2")), "a label that is not there does not fit");
+        assert!(
+            !pick.fits(|label| (label == "type").then_some("2")),
+            "a label that is not there does not fit"
+        );
         assert!(Pick::try_from("in_msgs".to_owned()).unwrap().fits(|_| None));
     }
 

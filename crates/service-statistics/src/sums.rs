@@ -41,6 +41,15 @@ impl<'a> Sums<'a> {
         }
     }
 
+    /// A value of a table, whose other rows say nothing of this one: where no row fits, nothing is known.
+    pub(crate) fn add_cell<'l>(&mut self, column: &str, of: impl Fn(&str) -> Option<&'l str>, value: f64) {
+        for (statistic, found) in self.wanted.iter().zip(&mut self.found) {
+            if statistic.of.name() == column && value.is_finite() && statistic.of.fits(&of) {
+                *found = Some(found.unwrap_or(0.0) + value);
+            }
+        }
+    }
+
     /// The values, `None` for a name that was not in the answer.
     pub(crate) fn finish(self) -> Vec<Option<f64>> {
         self.found

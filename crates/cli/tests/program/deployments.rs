@@ -119,8 +119,12 @@ fn watched(run: &Run) {
         asked += 1;
     }
     assert!(asked >= 2, "{asked}");
-    let commits = run.statistics.iter().filter(|row| row.part == "relational-1" && row.statistic == "commits");
-    assert!(commits.map(|row| row.value).fold(0.0, f64::max) > 1.0, "the load commits more than the question does");
+    let commits =
+        run.statistics.iter().filter(|row| row.part == "relational-1" && row.statistic == "commits");
+    assert!(
+        commits.map(|row| row.value).fold(0.0, f64::max) > 1.0,
+        "the load commits more than the question does"
+    );
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
     assert!(html.contains("What the services did") && html.contains("commits of relational-1"));
 }

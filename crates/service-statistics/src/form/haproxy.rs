@@ -27,7 +27,7 @@ pub(super) fn read(text: &str, sums: &mut Sums<'_>) -> Result<(), String> {
         sums.add_labelled("rows", label, 1.0);
         for (column, cell) in columns.iter().zip(&cells) {
             if let Ok(value) = cell.parse() {
-                sums.add_labelled(column, label, value);
+                sums.add_cell(column, label, value);
             }
         }
     }
@@ -95,8 +95,7 @@ mod tests {
             "no_such_column",
             "scur{svname=\"none\"}",
         ];
-        let wanted =
-            [Some(4.0), Some(100.0), Some(3.0), Some(1.0), Some(0.0), Some(4.0), None, Some(0.0)];
+        let wanted = [Some(4.0), Some(100.0), Some(3.0), Some(1.0), Some(0.0), Some(4.0), None, None];
         assert_eq!(of(Form::Haproxy, TEXT, &names).unwrap(), wanted);
     }
 

@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn values_of_a_name_are_added_where_labels_fit() {
-        let names = ["hits_total", "hits_total{cache=\"items\"}", "hits_total{zone=\"1\"}", "hits_total{zone=\"2\"}"];
+        let names =
+            ["hits_total", "hits_total{cache=\"items\"}", "hits_total{zone=\"1\"}", "hits_total{zone=\"2\"}"];
         assert_eq!(found(&names), [Some(7.0), Some(3.0), Some(4.0), Some(0.0)]);
     }
 

@@ -71,7 +71,9 @@ mod tests {
     fn a_length_is_read_when_its_line_is_whole() {
         assert!(matches!(redis_length(b"$1"), Ok(None)));
         assert!(matches!(redis_length(b"$12\r\nab"), Ok(Some(19))));
-        assert!(matches!(redis_length(b"-LOADING soon\r\n"), Err(Trouble::Refused(said)) if said == "LOADING soon"));
+        assert!(
+            matches!(redis_length(b"-LOADING soon\r\n"), Err(Trouble::Refused(said)) if said == "LOADING soon")
+        );
         for odd in [&b"+OK\r\n"[..], b"$-1\r\n", b"$99999999999\r\n", b"HTTP/1.1 400\r\n"] {
             assert!(matches!(redis_length(odd), Err(Trouble::Unreadable(_))));
         }

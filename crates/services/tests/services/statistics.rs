@@ -49,7 +49,8 @@ impl Talk {
     /// All that it should tell, unless some may be absent.
     async fn all(&mut self, absent: &[&str]) -> Told {
         let told = self.told().await;
-        let missing = self.values.iter().map(|value| value.name.as_str()).filter(|name| !told.contains_key(*name));
+        let missing =
+            self.values.iter().map(|value| value.name.as_str()).filter(|name| !told.contains_key(*name));
         assert_eq!(missing.collect::<Vec<_>>(), absent);
         told
     }
@@ -110,7 +111,10 @@ async fn mariadb_tells_of_commits_and_its_log() {
     let Some((stand, up)) = one("mariadb", &[]).await else { return };
     let (host, port) = (up.main().ip().to_string(), up.main().port().to_string());
     let sql = |text: &str| {
-        program("mariadb", &["--no-defaults", "-h", &host, "-P", &port, "-u", "auction", "auction", "-e", text])
+        program(
+            "mariadb",
+            &["--no-defaults", "-h", &host, "-P", &port, "-u", "auction", "auction", "-e", text],
+        )
     };
     sql("CREATE TABLE kept (x int) ENGINE=InnoDB");
     let mut talk = Talk::with(&up);
@@ -171,7 +175,9 @@ async fn twenty_messages(url: &str) {
             if to.is_connected() && from.is_connected() {
                 let _ = from.send(To::Node("to"), vec![7; 100].into());
             }
-            if let Ok(Some(Heard::Message(_))) = tokio::time::timeout(Duration::from_millis(50), heard.recv()).await {
+            if let Ok(Some(Heard::Message(_))) =
+                tokio::time::timeout(Duration::from_millis(50), heard.recv()).await
+            {
                 messages += 1;
             }
         }
@@ -214,7 +220,9 @@ async fn rabbitmq_counts_messages() {
 async fn web_servers_count_requests_and_connections() {
     for name in ["nginx", "httpd"] {
         let node = Backend::start("app-1");
-        let Some((stand, up)) = one(name, &[("servers", format!("app-1={}", node.at))]).await else { continue };
+        let Some((stand, up)) = one(name, &[("servers", format!("app-1={}", node.at))]).await else {
+            continue;
+        };
         let mut talk = Talk::with(&up);
         let before = talk.all(&[]).await;
         for user in 0..7 {
@@ -268,7 +276,10 @@ async fn ferretdb_counts_commands() {
     for _ in 0..5 {
         crate::databases::say_hello(&up);
     }
-    talk.until(&before, |grown| (grown("commands"), grown("answered_well"), grown("finds")) == (5.0, 5.0, 0.0)).await;
+    talk.until(&before, |grown| {
+        (grown("commands"), grown("answered_well"), grown("finds")) == (5.0, 5.0, 0.0)
+    })
+    .await;
     drop(talk);
     end((stand, up)).await;
 }
