@@ -14,6 +14,7 @@ use crate::faults::{self, Faults, NotDone};
 use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
 use crate::probes::Probes;
 use crate::run::Run;
+use crate::statistics::Statistics;
 use crate::{HarnessError, Live, LoadJob, Progress, hold};
 
 mod commands;
@@ -63,6 +64,7 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) run: &'r mut Run<'w>,
     pub(crate) engine: Load,
     pub(crate) probes: Probes,
+    statistics: Statistics,
     pub(crate) profile: Profile,
     pub(crate) trials: Vec<Trial>,
     app: Option<&'r Deployed>,
@@ -105,6 +107,8 @@ impl<'r, 'w> Drive<'r, 'w> {
         let stop = run.world.stop.clone();
         let mut engine = stop.or(begin(run, url, drivers)).await??;
         let probes = Probes::new(app, run.clock.now(), engine.samples())?;
+        let asked = app.filter(|_| run.plan.deploy.statistics);
+        let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, run.clock));
         // The load's clock, and with it every interval, counts from here.
         let at_s = (run.clock.now() - engine.now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
@@ -121,6 +125,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             run,
             engine,
             probes,
+            statistics,
             profile,
             trials: Vec::new(),
             app,
@@ -183,6 +188,11 @@ impl<'r, 'w> Drive<'r, 'w> {
         let rows = self.probes.sample(self.run.clock.now(), interval.users, self.engine.samples())?;
         for row in &rows {
             self.run.record.probe(row)?;
+        }
+        let (told, silent) = self.statistics.next();
+        self.run.record.statistics(&told)?;
+        for note in silent {
+            self.run.note(note)?;
         }
         let (from, span) = self.phase_span;
         let done = if span.0 == 0 { 1.0 } else { (interval.to - from).as_secs_f64() / span.as_secs_f64() };

@@ -20,6 +20,7 @@ mod parts;
 mod probes;
 mod run;
 mod screen;
+mod statistics;
 mod stop;
 #[cfg(test)]
 mod testing;

@@ -1,10 +1,12 @@
-//! What each part of a deployment uses: its control groups where it has some, else its process, and its network where
-//! it has one of its own.
+//! What each part of a deployment uses: its control groups where it has some, else its process, the run delay of its
+//! threads, and its network where it has one of its own.
 
-use barograph_cgroup::{Meter, Usage};
+use std::path::PathBuf;
+
+use barograph_cgroup::{Meter, Usage, processes_in};
 use barograph_model::Nanos;
 use barograph_platform::Accounts;
-use barograph_probe::{NetProbe, NetSample, ProcessProbe, ProcessSample};
+use barograph_probe::{NetProbe, NetSample, ProcessProbe, ProcessSample, RunDelayProbe};
 use barograph_record::ProbeRow;
 
 /// One part, watched.
@@ -14,6 +16,11 @@ pub(crate) struct PartProbe {
     pub(crate) is_node: bool,
     meter: Meter,
     process: Option<ProcessProbe>,
+    /// Where its processes are listed, and its first one.
+    members: (Vec<PathBuf>, Option<u32>),
+    delay: RunDelayProbe,
+    /// No other part is on its network.
+    own_network: bool,
     net: Option<NetProbe>,
     last: PartSample,
     /// What it had used before it was started again.
@@ -34,30 +41,55 @@ pub(crate) struct PartSample {
     at: Nanos,
     usage: Usage,
     process: Option<ProcessSample>,
+    run_delay: Option<Nanos>,
     net: Option<NetSample>,
 }
 
 impl PartProbe {
-    pub(crate) fn new(name: &str, is_node: bool, accounts: &Accounts, now: Nanos) -> Self {
-        let mut probe = PartProbe {
-            name: name.to_owned(),
-            is_node,
-            process: None,
-            net: None,
-            meter: Meter::open(&[]),
-            last: PartSample::default(),
-            before: Spent::default(),
-        };
+    /// A part whose network is its own, unless `own_network` says that others are on it too.
+    pub(crate) fn new(name: &str, is_node: bool, accounts: &Accounts, own_network: bool, now: Nanos) -> Self {
+        let mut probe = PartProbe::nothing(name, is_node, own_network);
         probe.open(accounts);
         probe.last = probe.read(now);
         probe
     }
 
+    /// The network that several parts are on, the process `pid` among them, and nothing else.
+    pub(crate) fn network(name: &str, pid: u32, now: Nanos) -> Self {
+        let mut probe = PartProbe { net: NetProbe::apart(pid), ..PartProbe::nothing(name, false, false) };
+        probe.last = probe.read(now);
+        probe
+    }
+
+    fn nothing(name: &str, is_node: bool, own_network: bool) -> Self {
+        PartProbe {
+            name: name.to_owned(),
+            is_node,
+            meter: Meter::open(&[]),
+            process: None,
+            members: (Vec::new(), None),
+            delay: RunDelayProbe::default(),
+            own_network,
+            net: None,
+            last: PartSample::default(),
+            before: Spent::default(),
+        }
+    }
+
     fn open(&mut self, accounts: &Accounts) {
         self.meter = Meter::open(&accounts.cgroups);
         self.process = accounts.pid.and_then(|pid| ProcessProbe::new(pid).ok());
+        self.members = (accounts.cgroups.clone(), accounts.pid);
         // The process of a virtual machine is on the network of all of them.
-        self.net = accounts.pid.filter(|_| !accounts.machine).and_then(NetProbe::apart);
+        let alone = self.own_network && !accounts.machine;
+        self.net = accounts.pid.filter(|_| alone).and_then(NetProbe::apart);
+    }
+
+    /// Its processes: those of its group, which is the same in every tree, else the first one.
+    fn processes(&self) -> Vec<u32> {
+        let (groups, first) = &self.members;
+        let listed = groups.iter().map(|group| processes_in(group)).find(|list| !list.is_empty());
+        listed.unwrap_or_else(|| first.iter().copied().collect())
     }
 
     /// It was started again, and is counted elsewhere now. What it used before stays in the sum.
@@ -97,8 +129,10 @@ impl PartProbe {
             }),
             None => self.last.process.map(|last| ProcessSample { at: now, resident_bytes: 0, ..last }),
         };
+        let processes = self.processes();
+        let run_delay = self.delay.sample(&processes).or(self.last.run_delay);
         let net = self.net.as_mut().and_then(|probe| probe.sample(now).ok());
-        PartSample { at: now, usage, process, net }
+        PartSample { at: now, usage, process, run_delay, net }
     }
 
     /// The latest sample, for the start of a window.
@@ -155,6 +189,9 @@ fn between(then: &PartSample, now: &PartSample) -> ProbeRow {
     if let (Some(new), Some(old)) = (&now.usage.throttling, &then.usage.throttling) {
         row.throttled_s = Some(new.time.saturating_sub(old.time).as_secs_f64() / seconds);
     }
+    if let (Some(new), Some(old)) = (now.run_delay, then.run_delay) {
+        row.run_delay_s = Some(new.since(old).as_secs_f64() / seconds);
+    }
     let waited = |new: Option<barograph_cgroup::Pressure>, old: Option<barograph_cgroup::Pressure>| {
         let (new, old) = new.zip(old)?;
         Some(new.some.saturating_sub(old.some).as_secs_f64() / seconds * 100.0)
@@ -180,24 +217,25 @@ mod tests {
     #[test]
     fn the_own_process_is_read_where_there_is_no_group() {
         let accounts = Accounts { pid: Some(std::process::id()), ..Accounts::default() };
-        let mut probe = PartProbe::new("p", true, &accounts, Nanos::ZERO);
+        let mut probe = PartProbe::new("p", true, &accounts, true, Nanos::ZERO);
         let from = probe.mark();
         let row = probe.sample(Nanos::from_secs(1));
         assert!(row.rss_bytes.is_some_and(|bytes| bytes > 0) && row.cores().is_some());
         assert_eq!((row.subject.as_str(), row.net_rx_bytes_s), ("p", None));
+        assert!(row.run_delay_s.is_some_and(|delay| delay >= 0.0));
         assert!(probe.since(&from).cores().is_some());
     }
 
     #[test]
     fn a_part_of_which_nothing_is_known_has_an_empty_row() {
-        let mut probe = PartProbe::new("p", false, &Accounts::default(), Nanos::ZERO);
+        let mut probe = PartProbe::new("p", false, &Accounts::default(), true, Nanos::ZERO);
         assert_eq!(probe.sample(Nanos::from_secs(1)).cores(), None);
     }
 
     #[test]
     fn what_was_used_before_a_new_start_stays_in_the_sum() {
         use std::time::Duration;
-        let mut probe = PartProbe::new("p", true, &Accounts::default(), Nanos::ZERO);
+        let mut probe = PartProbe::new("p", true, &Accounts::default(), true, Nanos::ZERO);
         let total = Duration::from_millis(700);
         probe.last.usage.cpu = Some(barograph_cgroup::Cpu { total, user: None, system: None });
         let from = probe.mark();
@@ -224,10 +262,12 @@ mod tests {
                 ..Usage::default()
             },
             process: None,
+            run_delay: Some(Nanos::from_millis(s * 100)),
             net: None,
         };
         let row = between(&at(1, 100, 50), &at(3, 1_100, 450));
         assert_eq!((row.cpu_user_cores, row.cpu_system_cores), (Some(0.3), Some(0.2)));
         assert_eq!((row.rss_bytes, row.page_cache_bytes), (Some(600), Some(400)));
+        assert_eq!(row.run_delay_s, Some(0.1), "200 ms in 2 s");
     }
 }

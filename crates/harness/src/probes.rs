@@ -1,5 +1,8 @@
 //! Samples of host, driver and application beside every interval, and the averages over a window.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use barograph_model::Nanos;
 use barograph_platform::Accounts;
 use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe, ProcessSample};
@@ -199,6 +202,7 @@ fn sum(mut all: impl Iterator<Item = Option<u64>>) -> Option<u64> {
 /// A probe for each service of a deployment.
 fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
     let mut machines: Vec<Accounts> = Vec::new();
+    let shared = shared_networks(app);
     let mut probe = |part: &Started| {
         let mut accounts = part.running().accounts();
         let mut is_node = NODES.contains(&part.tier);
@@ -211,7 +215,8 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
                 false => machines.push(accounts.clone()),
             }
         }
-        PartProbe::new(&part.name, is_node, &accounts, now)
+        let own_network = shared.iter().all(|(host, _)| *host != part.unit.host);
+        PartProbe::new(&part.name, is_node, &accounts, own_network, now)
     };
     // Drivers tell of themselves.
     let parts = app.services().filter(|part| part.tier != deploy::DRIVERS).map(&mut probe);
@@ -220,9 +225,31 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
     let carriers = app.site().network().map_or_else(Vec::new, |network| network.carriers());
     all.extend(carriers.into_iter().map(|(host, pid)| {
         let accounts = Accounts { pid: Some(pid), ..Accounts::default() };
-        PartProbe::new(&format!("relay-{host}"), false, &accounts, now)
+        PartProbe::new(&format!("relay-{host}"), false, &accounts, false, now)
     }));
+    all.extend(shared.iter().map(|(host, pid)| PartProbe::network(&format!("network-{host}"), *pid, now)));
     all
+}
+
+/// Hosts on whose network there are several parts, so that its traffic is none of theirs alone, each with a process that
+/// sees it. (Keepalived is on the host of a balancer.)
+fn shared_networks(app: &Deployed) -> Vec<(String, u32)> {
+    let seen = app.services().filter_map(|part| {
+        let Accounts { pid, machine, .. } = part.running().accounts();
+        let pid = pid.filter(|_| !machine)?;
+        Some((barograph_probe::network_apart(pid)?, part.unit.host.clone(), pid))
+    });
+    several(seen)
+}
+
+/// Of the networks that parts are on, those with several: host and process of the first.
+fn several(seen: impl Iterator<Item = (PathBuf, String, u32)>) -> Vec<(String, u32)> {
+    let mut shared: BTreeMap<PathBuf, (String, u32, usize)> = BTreeMap::new();
+    for (network, host, pid) in seen {
+        shared.entry(network).or_insert((host, pid, 0)).2 += 1;
+    }
+    let shared = shared.into_values().filter(|(_, _, parts)| *parts > 1);
+    shared.map(|(host, pid, _)| (host, pid)).collect()
 }
 
 fn marks(parts: &[PartProbe]) -> Vec<PartSample> {
@@ -242,6 +269,7 @@ fn together<'r>(nodes: impl Iterator<Item = &'r ProbeRow>) -> Option<ProbeRow> {
         add(&mut sum.cpu_user_cores, node.cpu_user_cores);
         add(&mut sum.cpu_system_cores, node.cpu_system_cores);
         add(&mut sum.ctx_switches_s, node.ctx_switches_s);
+        add(&mut sum.run_delay_s, node.run_delay_s);
         count(&mut sum.rss_bytes, node.rss_bytes);
         count(&mut sum.threads, node.threads);
         count(&mut sum.fds, node.fds);
@@ -290,6 +318,14 @@ fn process_row(subject: &str, at_s: f64, now: &ProcessSample, before: &ProcessSa
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_is_shared_when_several_parts_are_on_it() {
+        let on = |network: &str, host: &str, pid| (PathBuf::from(network), host.to_owned(), pid);
+        let seen = [on("net:[1]", "lb-1", 10), on("net:[2]", "lb-2", 11), on("net:[1]", "lb-1", 12)];
+        assert_eq!(several(seen.into_iter()), [("lb-1".to_owned(), 10)]);
+        assert!(several([on("net:[1]", "a", 1), on("net:[2]", "b", 2)].into_iter()).is_empty());
+    }
 
     #[test]
     fn memory_is_divided_by_the_most_users_there_have_been() {

@@ -12,13 +12,15 @@ mod hot;
 mod net;
 mod process;
 mod rates;
+mod run_delay;
 mod text;
 
 pub use cpu_clock::{process_cpu, thread_cpu};
 pub use error::ProbeError;
 pub use facts::{Facts, host_facts};
 pub use host::{HostProbe, HostSample};
-pub use net::{NetProbe, NetSample, NetSeries};
+pub use net::{NetProbe, NetSample, NetSeries, network_apart};
 pub use process::{ProcessProbe, ProcessSample};
 pub use rates::{DiskRates, HostRates, NetRates, PressureRates, ProcessRates};
+pub use run_delay::RunDelayProbe;
 pub use text::{CpuTimes, DiskTotals, Memory, NetTotals, Pressure};

@@ -66,10 +66,7 @@ impl NetProbe {
     /// when nobody can tell.
     #[must_use]
     pub fn apart(pid: u32) -> Option<NetProbe> {
-        let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-        if namespace(&pid.to_string())? == namespace("self")? {
-            return None;
-        }
+        network_apart(pid)?;
         let folder = PathBuf::from(format!("/proc/{pid}/net"));
         Some(NetProbe {
             dev: HotFile::open(folder.join("dev")).ok()?,
@@ -84,6 +81,15 @@ impl NetProbe {
         let tcp_retransmits = snmp.and_then(|file| file.parse("figures", text::tcp_retransmits).ok());
         Ok(NetSample { at: now, network, tcp_retransmits })
     }
+}
+
+/// What the network of the process `pid` is called, the same for all processes that share it; `None` when it is that of
+/// this process, or when nobody can tell.
+#[must_use]
+pub fn network_apart(pid: u32) -> Option<PathBuf> {
+    let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+    let (its, own) = (namespace(&pid.to_string())?, namespace("self")?);
+    (its != own).then_some(its)
 }
 
 #[cfg(test)]
@@ -105,6 +111,6 @@ mod tests {
     #[test]
     fn the_own_network_is_not_apart() {
         assert!(NetProbe::apart(std::process::id()).is_none());
-        assert!(NetProbe::apart(u32::MAX).is_none());
+        assert!(NetProbe::apart(u32::MAX).is_none() && network_apart(std::process::id()).is_none());
     }
 }

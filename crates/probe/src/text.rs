@@ -205,6 +205,11 @@ pub(crate) fn context_switches(text: &str) -> Option<(u64, u64)> {
     Some((value("voluntary_ctxt_switches:")?, value("nonvoluntary_ctxt_switches:")?))
 }
 
+/// Nanoseconds for which a thread could run and waited, the second figure of its `schedstat`.
+pub(crate) fn run_delay(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 #[cfg(test)]
 #[path = "text_tests.rs"]
 mod tests;

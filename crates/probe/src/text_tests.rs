@@ -121,3 +121,10 @@ fn pages_and_context_switches() {
     assert_eq!(context_switches(text), Some((12, 3)));
     assert_eq!(context_switches("voluntary_ctxt_switches:\t12\n"), None);
 }
+
+#[test]
+fn run_delay_is_the_second_figure() {
+    assert_eq!(run_delay("123 456 7\n"), Some(456));
+    assert_eq!(run_delay("123\n"), None);
+    assert_eq!(run_delay("0 0 0\n"), Some(0));
+}

@@ -2,7 +2,7 @@
 //!
 //! `runs/ID/` holds `plan.toml` (as resolved), `run.jsonl` (entries, one JSON object per line), `response.hlog`
 //! and `service.hlog` (HdrHistogram interval logs, microseconds), `probe.csv` (resource samples),
-//! `disclosure.json` and `services/` (logs). Whatever is finished is on disk: a killed run is readable up to
+//! `statistics.csv` (what services said of themselves), `disclosure.json` and `services/` (logs). Whatever is finished is on disk: a killed run is readable up to
 //! its last whole line.
 //!
 //! The kept shapes are apart from the types of the inner floors on purpose, so that those may change while
@@ -21,6 +21,7 @@ mod probe;
 mod reader;
 mod resources;
 mod study;
+mod statistic;
 mod topology;
 mod window;
 mod writer;
@@ -43,6 +44,7 @@ pub use study::{
     KeptMetric, KeptPoint, KeptRow, KeptScaling, RunEnded, RunStarted, STUDY_FILE, STUDY_PREFIX,
     STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, list_studies, read_study,
 };
+pub use statistic::StatisticRow;
 pub use topology::{KeptFault, KeptPart, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

@@ -22,6 +22,8 @@ pub struct ProbeRow {
     pub page_cache_bytes: Option<u64>,
     /// Seconds per second that it waited for its limit of CPU time, summed over cores.
     pub throttled_s: Option<f64>,
+    /// Seconds per second that its threads could run and waited for a core, summed over threads.
+    pub run_delay_s: Option<f64>,
     /// Threads.
     pub threads: Option<u64>,
     /// Open file descriptors.
@@ -69,7 +71,7 @@ type Set = fn(&mut ProbeRow, f64);
 
 /// The columns after `at_s,subject`, in the order they are written. They are read by name, so columns may be
 /// added and moved.
-const COLUMNS: [(&str, Get, Set); 19] = [
+const COLUMNS: [(&str, Get, Set); 20] = [
     ("cpu_user_cores", |r| r.cpu_user_cores, |r, x| r.cpu_user_cores = Some(x)),
     ("cpu_system_cores", |r| r.cpu_system_cores, |r, x| r.cpu_system_cores = Some(x)),
     ("rss_bytes", |r| whole(r.rss_bytes), |r, x| r.rss_bytes = Some(x as u64)),
@@ -88,6 +90,7 @@ const COLUMNS: [(&str, Get, Set); 19] = [
     ("psi_cpu", |r| r.psi_cpu, |r, x| r.psi_cpu = Some(x)),
     ("psi_memory", |r| r.psi_memory, |r, x| r.psi_memory = Some(x)),
     ("psi_io", |r| r.psi_io, |r, x| r.psi_io = Some(x)),
+    ("run_delay_s", |r| r.run_delay_s, |r, x| r.run_delay_s = Some(x)),
     ("tcp_retransmits", |r| whole(r.tcp_retransmits), |r, x| r.tcp_retransmits = Some(x as u64)),
 ];
 

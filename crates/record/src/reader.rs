@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::entry::KINDS;
 use crate::{
     Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptFault, KeptTopology, LogReader,
-    PhaseOutcome, ProbeRow, RecordError, RunId, Tier, Trial, Unknown, VERSION, Verdict, probe,
+    PhaseOutcome, ProbeRow, RecordError, RunId, StatisticRow, Tier, Trial, Unknown, VERSION, Verdict, probe,
+    statistic,
 };
 
 /// The record of a run, read.
@@ -25,6 +26,8 @@ pub struct Run {
     pub disclosure: Option<serde_json::Value>,
     /// Resource samples in the order taken.
     pub probes: Vec<ProbeRow>,
+    /// What services said of themselves, in the order told; empty where nobody was asked.
+    pub statistics: Vec<StatisticRow>,
     /// The record was closed: the run came to an orderly end, be it an interrupted one.
     pub complete: bool,
     /// What could not be read, each with file and line.
@@ -61,11 +64,13 @@ impl Run {
         }
         let header = header.clone();
         let probes = read_probes(dir, &mut bad);
+        let statistics = read_statistics(dir, &mut bad);
         let disclosure = read_disclosure(dir, &mut bad);
         let plan = fs::read(dir.join("plan.toml")).ok().map(|b| String::from_utf8_lossy(&b).into_owned());
         let complete = matches!(entries.last(), Some(Entry::Finished(_)));
         let damage = bad.iter().map(RecordError::in_one_line).collect();
-        Ok(Run { dir: dir.to_owned(), header, entries, plan, disclosure, probes, complete, damage })
+        let dir = dir.to_owned();
+        Ok(Run { dir, header, entries, plan, disclosure, probes, statistics, complete, damage })
     }
 
     /// The intervals in the order of time.
@@ -241,6 +246,23 @@ fn read_probes(dir: &Path, bad: &mut Vec<RecordError>) -> Vec<ProbeRow> {
             bad.extend(damage);
             rows
         }
+        Err(why) => {
+            bad.push(RecordError::read(&path, why));
+            Vec::new()
+        }
+    }
+}
+
+fn read_statistics(dir: &Path, bad: &mut Vec<RecordError>) -> Vec<StatisticRow> {
+    let path = dir.join("statistics.csv");
+    match fs::read(&path) {
+        Ok(bytes) => {
+            let (rows, damage) = statistic::read(&path, &String::from_utf8_lossy(&bytes));
+            bad.extend(damage);
+            rows
+        }
+        // Nobody was asked, or an older version wrote the record: no damage.
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(why) => {
             bad.push(RecordError::read(&path, why));
             Vec::new()

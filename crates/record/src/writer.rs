@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 use barograph_stats::Interval;
 
 use crate::hlog::LogWriter;
-use crate::{Appender, Entry, Finished, IntervalRow, ProbeRow, RecordError, RunId, probe};
+use crate::{
+    Appender, Entry, Finished, IntervalRow, ProbeRow, RecordError, RunId, StatisticRow, probe, statistic,
+};
 
 /// Writes the record of one run.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub struct RunWriter {
     dir: PathBuf,
     entries: Appender<File>,
     probes: Appender<File>,
+    /// Begun with its first row: many targets say nothing of themselves.
+    statistics: Option<Appender<File>>,
     response: LogWriter,
     service: LogWriter,
     started_at: SystemTime,
@@ -36,6 +40,7 @@ impl RunWriter {
         Ok(RunWriter {
             entries: Appender::open(dir.join("run.jsonl"))?,
             probes,
+            statistics: None,
             response: LogWriter::open(dir.join("response.hlog"))?,
             service: LogWriter::open(dir.join("service.hlog"))?,
             dir,
@@ -107,12 +112,30 @@ impl RunWriter {
         self.probes.bytes(probe::line(row).as_bytes())
     }
 
+    /// Appends what services said of themselves.
+    pub fn statistics(&mut self, rows: &[StatisticRow]) -> Result<(), RecordError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let lines: String = rows.iter().map(statistic::line).collect();
+        let file = match &mut self.statistics {
+            Some(file) => file,
+            empty => {
+                let mut file = Appender::open(self.dir.join("statistics.csv"))?;
+                file.bytes(statistic::header().as_bytes())?;
+                empty.insert(file)
+            }
+        };
+        file.bytes(lines.as_bytes())
+    }
+
     /// Closes the record: its last entry is written and everything put on the disk. The writer stays usable
     /// for [`Self::report`].
     pub fn finish(&mut self) -> Result<(), RecordError> {
         self.entries.json(&Entry::Finished(Finished {}))?;
         self.entries.sync()?;
         self.probes.sync()?;
+        self.statistics.as_mut().map_or(Ok(()), Appender::sync)?;
         self.response.sync()?;
         self.service.sync()
     }

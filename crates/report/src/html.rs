@@ -5,7 +5,7 @@ use barograph_record::{KeptUnit, Run};
 
 use crate::answer::{Answer, answer};
 use crate::operations::OpLine;
-use crate::{ReportError, curve, facts, operations, series, timelines, topology, words};
+use crate::{ReportError, curve, facts, operations, series, services, timelines, topology, words};
 
 /// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
 /// their digits are below each other, unless they are said to hold words.
@@ -80,6 +80,7 @@ struct Page<'a> {
     fill: Option<(Vec<(String, String)>, Grid)>,
     tiers: Option<Grid>,
     deployed: Option<topology::Deployed>,
+    services: Vec<services::Part>,
     damage: Vec<String>,
     disclosure: Vec<(String, Vec<(String, String)>)>,
 }
@@ -103,6 +104,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         fill: facts::fill(run),
         tiers: facts::tiers(run),
         deployed: topology::deployed(run),
+        services: services::parts(run),
         damage: damage(run, &measured),
         disclosure: facts::disclosure(run),
         run,

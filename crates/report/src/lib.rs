@@ -14,6 +14,7 @@ mod html;
 mod operations;
 mod series;
 pub mod study;
+mod services;
 mod table;
 mod timelines;
 mod topology;

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
 use crate::operations::has_mix;
-use crate::words;
+use crate::{services, words};
 
 /// Lines around the rows and below the names, none between.
 pub(crate) const LINES: TableStyle = TableStyle::new()
@@ -124,6 +124,10 @@ pub fn terminal_summary(run: &Run) -> String {
     }
     if !top.warnings.is_empty() {
         parts.push(listed("Take note", &top.warnings));
+    }
+    let services = services::terminal(run);
+    if !services.is_empty() {
+        parts.push(listed("What the services did, medians of that window", &services));
     }
     let tiles: Vec<String> =
         top.tiles.iter().map(|t| format!("{}: {} {}", t.label, t.value, t.unit)).collect();

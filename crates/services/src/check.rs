@@ -3,6 +3,8 @@
 use std::path::{Component, Path};
 use std::time::Duration;
 
+use barograph_service_statistics::Statistics;
+
 use crate::list::Folder;
 use crate::raw::{RawArgs, RawFile, RawReady, RawService, RawStart, RawStep, RawVariable, ReadyBy};
 use crate::service::{Args, Conditions, File, Prepare, Ready, Variable, Way};
@@ -55,6 +57,7 @@ impl Service {
             args: reader.args(raw.start)?,
             env: raw.env.into_iter().map(|variable| reader.variable(variable)).collect::<Result<_, _>>()?,
             ready: reader.readiness(raw.ready)?,
+            statistics: raw.statistics.map(|asked| reader.statistics(asked)).transpose()?,
             stop: raw.stop.signal,
             grace: Duration::from_secs(raw.stop.grace_s),
             measured: raw.measured,
@@ -161,6 +164,18 @@ impl Reader<'_> {
                 self.wrong(format!("ready at port `{port}`, which there is not"))
             }
             _ => Ok(Ready { way, conditions: self.conditions(raw.when, raw.unless)? }),
+        }
+    }
+
+    /// What it is asked about itself, with the port for clients unless it says another.
+    fn statistics(&self, mut asked: Statistics) -> Result<Statistics, ServiceError> {
+        asked.check().or_else(|what| self.wrong(what))?;
+        let main = self.known.ports.first().map(|(name, _)| name.clone());
+        asked.port = asked.port.or(main);
+        match &asked.port {
+            Some(port) if self.known.ports.iter().any(|(name, _)| name == port) => Ok(asked),
+            Some(port) => self.wrong(format!("statistics at port `{port}`, which there is not")),
+            None => self.wrong("statistics of a service without ports".to_owned()),
         }
     }
 

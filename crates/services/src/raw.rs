@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use barograph_platform::{Ask, StopSignal, User};
+use barograph_service_statistics::Statistics;
 use serde::Deserialize;
 
 use crate::Measured;
@@ -48,6 +49,7 @@ pub(crate) struct RawService {
     pub(crate) env: Vec<RawVariable>,
     /// The first whose condition holds.
     pub(crate) ready: Vec<RawReady>,
+    pub(crate) statistics: Option<Statistics>,
     pub(crate) stop: RawStop,
     pub(crate) measured: Option<Measured>,
 }

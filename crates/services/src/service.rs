@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use barograph_platform::{Ask, Limits, Missing, Readiness, Step, StopSignal, Unit, UnitFile, User};
 
+use barograph_service_statistics::Statistics;
+
 use crate::size::Size;
 use crate::template::{Condition, Scope, Template};
 use crate::{Flavour, Measured, Place, ServiceError, Word, paths, version, word};
@@ -35,6 +37,8 @@ pub struct Service {
     pub(crate) args: Vec<Args>,
     pub(crate) env: Vec<Variable>,
     pub(crate) ready: Vec<Ready>,
+    /// With its port.
+    pub(crate) statistics: Option<Statistics>,
     pub(crate) stop: StopSignal,
     pub(crate) grace: Duration,
     pub(crate) measured: Option<Measured>,
@@ -155,6 +159,13 @@ impl Service {
     #[must_use]
     pub fn grace(&self) -> Duration {
         self.grace
+    }
+
+    /// What it is asked about itself while it serves; its port is one of [`Service::ports`] and given. `None` for one that
+    /// tells nothing.
+    #[must_use]
+    pub fn statistics(&self) -> Option<&Statistics> {
+        self.statistics.as_ref()
     }
 
     /// What it costs when idle, where that was measured.

@@ -59,6 +59,8 @@ pub struct DeployPlan {
     pub limits: Vec<TierLimits>,
     /// The way between hosts.
     pub link: Link,
+    /// Services are asked for their statistics while the load is on.
+    pub statistics: bool,
     /// How containers hang on the network: `bridge` or `host`.
     pub container_network: String,
 }
@@ -178,6 +180,7 @@ pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
     let flavour = g.word("deploy.flavour", &["vanilla", "tuned"], "tuned");
     let hosts = g.word("deploy.hosts", &["apart", "together"], "apart");
     let container_network = g.word("deploy.container_network", &["bridge", "host"], "bridge");
+    let statistics = g.flag("deploy.statistics", true);
     let limits = limits(g);
     let link = link(g);
     let (web, balancer) = (web?, balancer?);
@@ -202,6 +205,7 @@ pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
         hosts: hosts?,
         limits: limits?,
         link: link?,
+        statistics: statistics?,
         container_network: container_network?,
     };
     goes_together(g, &plan);

@@ -105,6 +105,30 @@ fn fine(place: &Place, going: Going) -> Run {
     run
 }
 
+/// Every part that can be asked told of itself while the load was on, and the time its threads waited for a core is known.
+fn watched(run: &Run) {
+    let mut asked = 0;
+    for part in &run.topology().unwrap().parts {
+        let service = barograph_services::all().iter().find(|service| service.title() == part.service);
+        let Some(statistics) = service.and_then(barograph_services::Service::statistics) else { continue };
+        let first = &statistics.values[0].name;
+        let told = run.statistics.iter().filter(|row| row.part == part.name && row.statistic == *first);
+        assert!(told.count() >= 3, "{first} of {}: {:?}", part.name, run.notes().collect::<Vec<_>>());
+        let delays = run.probes.iter().filter(|row| row.subject == part.name && row.run_delay_s.is_some());
+        assert!(delays.count() >= 3, "run delay of {}", part.name);
+        asked += 1;
+    }
+    assert!(asked >= 2, "{asked}");
+    let commits =
+        run.statistics.iter().filter(|row| row.part == "relational-1" && row.statistic == "commits");
+    assert!(
+        commits.map(|row| row.value).fold(0.0, f64::max) > 1.0,
+        "the load commits more than the question does"
+    );
+    let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
+    assert!(html.contains("What the services did") && html.contains("commits of relational-1"));
+}
+
 fn failures(run: &Run) -> u64 {
     run.intervals().flat_map(|interval| &interval.ops).map(|op| op.failed).sum()
 }
@@ -132,6 +156,7 @@ fn minimal_on(platform: &str) {
         let rows = run.probes.iter().filter(|row| row.subject == subject && row.cores().is_some()).count();
         assert!(rows >= 4, "{rows} samples of {subject}");
     }
+    watched(&run);
     let configuration = run.dir.join("services/relational-1.postgresql.conf");
     assert!(fs::read_to_string(configuration).unwrap().contains("fsync"));
     assert!(run.dir.join("services/relational-1.log").metadata().unwrap().len() > 0);
@@ -178,6 +203,7 @@ fn the_full_application_runs_with_tls_and_its_picture_is_told_before_and_after()
     assert_eq!(failures(&run), 0);
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
     assert!(html.contains("What was deployed") && html.contains(">balancer-1</text>"));
+    watched(&run);
     nothing_left(&place);
 }
 
@@ -196,6 +222,7 @@ fn mariadb_nats_and_httpd_take_the_places_of_others() {
     let services: BTreeSet<&str> =
         run.topology().unwrap().parts.iter().map(|part| part.service.as_str()).collect();
     assert!(services.contains("MariaDB") && services.contains("NATS"), "{services:?}");
+    watched(&run);
     nothing_left(&place);
 }
 

@@ -4,7 +4,7 @@ use barograph_services::Flavour;
 
 use crate::FLAVOURS;
 use crate::said::{connect, program};
-use crate::stand::{Stand, Wanted, or_skip};
+use crate::stand::{Stand, Up, Wanted, or_skip};
 use std::io::{Read, Write};
 
 /// A row, as psql shows it without ornaments.
@@ -109,18 +109,24 @@ fn hello() -> Vec<u8> {
     message
 }
 
+/// What it answers to `hello`.
+pub(crate) fn say_hello(up: &Up) -> Vec<u8> {
+    let mut stream = connect(up.main());
+    stream.write_all(&hello()).unwrap();
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).unwrap();
+    let mut answer = vec![0; u32::from_le_bytes(length) as usize - 4];
+    stream.read_exact(&mut answer).unwrap();
+    answer
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn ferretdb_speaks_as_mongodb_does() {
     let Some([service]) = or_skip(["ferretdb"]) else { return };
     let stand = Stand::new().await;
     for flavour in FLAVOURS {
         let up = stand.start(service, Wanted { name: flavour.name(), flavour, values: &[] }).await;
-        let mut stream = connect(up.main());
-        stream.write_all(&hello()).unwrap();
-        let mut length = [0; 4];
-        stream.read_exact(&mut length).unwrap();
-        let mut answer = vec![0; u32::from_le_bytes(length) as usize - 4];
-        stream.read_exact(&mut answer).unwrap();
+        let answer = say_hello(&up);
         assert!(String::from_utf8_lossy(&answer).contains("isWritablePrimary"));
         up.assert_listens_at_home();
         up.assert_version();

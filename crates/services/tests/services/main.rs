@@ -10,6 +10,7 @@ mod moving;
 mod said;
 mod stand;
 mod standby;
+mod statistics;
 mod traces;
 
 use barograph_services::Flavour;

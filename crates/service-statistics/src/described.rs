@@ -1,0 +1,182 @@
+//! What is asked, and what of the answer is kept, as it stands in a `service.toml`.
+
+use serde::Deserialize;
+
+use crate::Pick;
+
+/// What a service is asked about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statistics {
+    /// The question.
+    pub ask: Question,
+    /// The name of the port where it is asked; without it the one for clients.
+    pub port: Option<String>,
+    /// What of the answer is kept, what says the most first.
+    pub values: Vec<Statistic>,
+}
+
+/// A question in a service's protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Question {
+    /// `GET` of a path.
+    Http {
+        /// The path, beginning with a slash.
+        path: String,
+        /// What the answer looks like.
+        form: Form,
+    },
+    /// A statement that PostgreSQL answers with one row; its columns are the names.
+    Postgres {
+        /// Who asks, without a password; also the name of the database.
+        user: String,
+        /// The statement.
+        row: String,
+    },
+    /// A statement that MySQL or MariaDB answers with rows of a name and a value.
+    MySql {
+        /// Who asks, without a password.
+        user: String,
+        /// The statement.
+        rows: String,
+    },
+    /// `INFO` of Redis.
+    Redis,
+    /// `stats` of memcached.
+    Memcached,
+}
+
+/// What the body of an answer over HTTP looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// Lines of the text format of Prometheus, or of OpenMetrics.
+    Prometheus,
+    /// One JSON object; dots in a name lead into objects inside.
+    Json,
+    /// A line for each value, `Name: value`.
+    Lines,
+    /// The page of nginx's `stub_status`.
+    StubStatus,
+    /// HAProxy's table with commas: columns are the names; `pxname`, `svname`, `type` and the first word of `status` are
+    /// labels; `rows` is 1 for every row.
+    Haproxy,
+}
+
+/// One value that is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statistic {
+    /// Its name in records: lower-case words with `_` between.
+    pub name: String,
+    /// Where it stands in the answer.
+    pub of: Pick,
+    /// Whether it only grows.
+    pub kind: Kind,
+    /// What is counted, in the plural: `commits`, `bytes`.
+    pub unit: String,
+    /// What it means, where the name does not say.
+    #[serde(default)]
+    pub what: String,
+}
+
+/// How a value behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It only grows; kept as a rate per second.
+    Counter,
+    /// It goes up and down; kept as it is.
+    Gauge,
+}
+
+impl Kind {
+    /// Its name in records, which is that of what is kept.
+    #[must_use]
+    pub fn kept_as(self) -> &'static str {
+        match self {
+            Kind::Counter => "rate",
+            Kind::Gauge => "gauge",
+        }
+    }
+}
+
+impl Statistics {
+    /// The first thing that is wrong with it, in words.
+    ///
+    /// # Errors
+    /// A name twice, a name that cannot stand in a record, a path without a slash, or nothing to keep.
+    pub fn check(&self) -> Result<(), String> {
+        if self.values.is_empty() {
+            return Err("statistics without values".to_owned());
+        }
+        match &self.ask {
+            Question::Http { path, .. } if !path.starts_with('/') => {
+                return Err(format!("statistics at path `{path}`, which does not begin with a slash"));
+            }
+            _ => {}
+        }
+        for (at, value) in self.values.iter().enumerate() {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if value.name.is_empty() || !value.name.chars().all(plain) {
+                return Err(format!("statistic `{}` is not of lower-case letters, digits and _", value.name));
+            }
+            if self.values[..at].iter().any(|before| before.name == value.name) {
+                return Err(format!("statistic `{}` stands twice", value.name));
+            }
+            if value.unit.is_empty() || value.unit.contains([',', '"', '\n']) {
+                return Err(format!("statistic `{}` has no usable unit", value.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Statistics, String> {
+        let read: Statistics = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        read.check().map(|()| read)
+    }
+
+    #[test]
+    fn a_table_is_read() {
+        let read = read(
+            r#"
+            ask = { http = { path = "/varz", form = "json" } }
+            port = "monitor"
+            values = [
+                { name = "messages_in", of = "in_msgs", kind = "counter", unit = "messages" },
+                { name = "down", of = 'rows{type="2",status="DOWN"}', kind = "gauge", unit = "servers" },
+            ]
+            "#,
+        )
+        .unwrap();
+        assert_eq!(read.ask, Question::Http { path: "/varz".to_owned(), form: Form::Json });
+        assert_eq!((read.port.as_deref(), read.values.len()), (Some("monitor"), 2));
+        assert_eq!(read.values[0].kind.kept_as(), "rate");
+        assert_eq!(
+            super::tests::read("ask = \"redis\"\nvalues = []").unwrap_err(),
+            "statistics without values"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let with = |value: &str| read(&format!("ask = \"redis\"\nvalues = [{value}]")).unwrap_err();
+        let one = r#"{ name = "a", of = "a", kind = "gauge", unit = "x" }"#;
+        assert_eq!(with(&format!("{one},{one}")), "statistic `a` stands twice");
+        let named = with(r#"{ name = "A b", of = "a", kind = "gauge", unit = "x" }"#);
+        assert_eq!(named, "statistic `A b` is not of lower-case letters, digits and _");
+        assert!(with(r#"{ name = "a", of = "a{", kind = "gauge", unit = "x" }"#).contains("`a{`"));
+        assert!(with(r#"{ name = "a", of = "a", kind = "grows", unit = "x" }"#).contains("grows"));
+        assert!(with(r#"{ name = "a", of = "a", kind = "gauge", unit = "" }"#).contains("unit"));
+        let path = read(
+            "ask = { http = { path = \"x\", form = \"lines\" } }\nvalues = [{ name = \"a\", of = \"a\", kind = \"gauge\", unit = \"x\" }]",
+        );
+        assert!(path.unwrap_err().contains("slash"));
+    }
+}

@@ -1,0 +1,89 @@
+//! Connections, one kind for each protocol.
+
+mod http;
+mod mysql;
+mod plain;
+mod postgres;
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+use crate::Question;
+use crate::sums::Sums;
+
+/// No answer is longer; a bound so that a strange server cannot eat the memory.
+const LARGEST: usize = 4 << 20;
+
+/// Why there is no answer of use.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    Io(io::Error),
+    /// The server said no, in these words.
+    Refused(String),
+    /// What it said is not what it should be.
+    Unreadable(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Trouble::Io(error)
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) enum Link {
+    Http(http::Link),
+    Postgres(postgres::Link),
+    MySql(Box<mysql::Link>),
+    Plain(TcpStream),
+}
+
+impl Link {
+    pub(crate) async fn open(question: &Question, at: SocketAddr) -> Result<Self, Trouble> {
+        if let Question::MySql { user, .. } = question {
+            return Ok(Link::MySql(Box::new(mysql::Link::open(at, user).await?)));
+        }
+        let stream = TcpStream::connect(at).await?;
+        stream.set_nodelay(true)?;
+        Ok(match question {
+            Question::Http { .. } => Link::Http(http::Link::open(stream, at).await?),
+            Question::Postgres { user, .. } => Link::Postgres(postgres::Link::open(stream, user).await?),
+            Question::Redis | Question::Memcached | Question::MySql { .. } => Link::Plain(stream),
+        })
+    }
+
+    /// Whether it can be asked again, as far as is known here.
+    pub(crate) fn is_open(&self) -> bool {
+        match self {
+            Link::Http(link) => link.is_open(),
+            Link::Postgres(link) => link.is_open(),
+            Link::MySql(_) | Link::Plain(_) => true,
+        }
+    }
+
+    pub(crate) async fn ask(&mut self, question: &Question, sums: &mut Sums<'_>) -> Result<(), Trouble> {
+        match (self, question) {
+            (Link::Http(link), Question::Http { path, form }) => link.ask(path, *form, sums).await,
+            (Link::Postgres(link), Question::Postgres { row, .. }) => link.ask(row, sums).await,
+            (Link::MySql(link), Question::MySql { rows, .. }) => link.ask(rows, sums).await,
+            (Link::Plain(stream), Question::Redis) => plain::redis(stream, sums).await,
+            (Link::Plain(stream), Question::Memcached) => plain::memcached(stream, sums).await,
+            // The question of an asker never changes.
+            _ => Err(Trouble::Unreadable("the connection is of another protocol".to_owned())),
+        }
+    }
+}
+
+/// Drives a connection beside; it ends with the connection, whether the server hears of it or not.
+#[derive(Debug)]
+struct Beside(JoinHandle<()>);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,47 @@
+//! A statement to MySQL or MariaDB.
+
+use std::net::SocketAddr;
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Error, Opts, OptsBuilder};
+
+use super::{LARGEST, Trouble};
+use crate::sums::Sums;
+
+/// Longer than any pause between two questions; said here, so that the server is not asked for it.
+const IDLE_SECONDS: usize = 3_600;
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Link(Conn);
+
+impl Link {
+    pub(super) async fn open(at: SocketAddr, user: &str) -> Result<Self, Trouble> {
+        let opts: Opts = OptsBuilder::default()
+            .ip_or_hostname(at.ip().to_string())
+            .tcp_port(at.port())
+            .user(Some(user))
+            .prefer_socket(false)
+            .max_allowed_packet(Some(LARGEST))
+            .wait_timeout(Some(IDLE_SECONDS))
+            .into();
+        Conn::new(opts).await.map(Link).map_err(trouble)
+    }
+
+    pub(super) async fn ask(&mut self, statement: &str, sums: &mut Sums<'_>) -> Result<(), Trouble> {
+        let rows: Vec<(String, String)> = self.0.query(statement).await.map_err(trouble)?;
+        for (name, value) in rows {
+            if let Ok(value) = value.parse() {
+                sums.add(&name, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn trouble(error: Error) -> Trouble {
+    match error {
+        Error::Server(said) => Trouble::Refused(said.message),
+        other => Trouble::Io(std::io::Error::other(other)),
+    }
+}

@@ -1,0 +1,56 @@
+//! A statement to PostgreSQL, asked as text so that any type of a number can be read.
+
+use tokio::net::TcpStream;
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+
+use super::{Beside, Trouble};
+use crate::sums::Sums;
+
+/// How the connection shows itself in `pg_stat_activity`, so that statements can leave it out.
+const NAME: &str = "barograph-statistics";
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    client: Client,
+    _beside: Beside,
+}
+
+impl Link {
+    pub(super) async fn open(stream: TcpStream, user: &str) -> Result<Self, Trouble> {
+        let mut config = Config::new();
+        config.user(user).dbname(user).application_name(NAME);
+        let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(trouble)?;
+        let beside = tokio::spawn(async move {
+            // Its end is noticed by whoever asks next.
+            let _ = connection.await;
+        });
+        Ok(Link { client, _beside: Beside(beside) })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        !self.client.is_closed()
+    }
+
+    pub(super) async fn ask(&mut self, statement: &str, sums: &mut Sums<'_>) -> Result<(), Trouble> {
+        let answer = self.client.simple_query(statement).await.map_err(trouble)?;
+        let row = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let row = row.ok_or_else(|| Trouble::Unreadable("no row".to_owned()))?;
+        for (at, column) in row.columns().iter().enumerate() {
+            if let Some(value) = row.get(at).and_then(|text| text.parse().ok()) {
+                sums.add(column.name(), value);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn trouble(error: tokio_postgres::Error) -> Trouble {
+    match error.as_db_error() {
+        Some(said) => Trouble::Refused(said.message().to_owned()),
+        None => Trouble::Io(std::io::Error::other(error)),
+    }
+}
