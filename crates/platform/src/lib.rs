@@ -21,8 +21,8 @@ pub use ledger::{Entry, Ledger, LedgerError, Left};
 pub use ready::{BadReadyLine, ready_address};
 pub use rights::in_user_namespace;
 pub use seam::{
-    Accounts, Disks, Facts, Filled, Later, Limit, Logs, Machines, Missing, Moved, Network, OnLine, Pause, Platform, Running,
-    Site, Swept, ignore_lines,
+    Accounts, Disks, Facts, Filled, Later, Limit, Logs, Machines, Missing, Moved, Network, OnLine, Pause,
+    Platform, Running, Site, Swept, ignore_lines,
 };
 pub use site::{DiskSpec, HERE, HostSpec, LinkSpec, SiteSpec};
 pub use thing::{ProcessId, Thing};

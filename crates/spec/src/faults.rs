@@ -45,18 +45,8 @@ pub enum FaultAct {
     FreeDisk,
 }
 
-const ACTS: [&str; 10] = [
-    "kill",
-    "start",
-    "pause",
-    "resume",
-    "partition",
-    "heal",
-    "delay",
-    "cpus",
-    "fill-disk",
-    "free-disk",
-];
+const ACTS: [&str; 10] =
+    ["kill", "start", "pause", "resume", "partition", "heal", "delay", "cpus", "fill-disk", "free-disk"];
 
 impl FaultAct {
     /// Its name in plans and records.

@@ -43,7 +43,8 @@ fn a_refusal_names_place_value_what_is_allowed_and_what_to_do() {
         "p.toml:3: `deploy.web_nodes` = 2\n  allowed: left out with deploy.web = \"none\"\n  to do:   leave it out, or name \
          a service as deploy.web"
     );
-    let there = plan("[deploy]\nlike = \"minimal\"\n", &["target.url=http://127.0.0.1:9"]).unwrap_err().to_string();
+    let there =
+        plan("[deploy]\nlike = \"minimal\"\n", &["target.url=http://127.0.0.1:9"]).unwrap_err().to_string();
     assert_eq!(
         there,
         "p.toml:2: `deploy.like` = \"minimal\"\n  allowed: left out with target.url, where the target is there already\n  \
@@ -54,7 +55,12 @@ fn a_refusal_names_place_value_what_is_allowed_and_what_to_do() {
 #[test]
 fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
     let url = "target.url=http://127.0.0.1:9";
-    for set in ["deploy.like=full", "deploy.application_nodes=2", "deploy.application_cpus=1", "deploy.hosts=together"] {
+    for set in [
+        "deploy.like=full",
+        "deploy.application_nodes=2",
+        "deploy.application_cpus=1",
+        "deploy.hosts=together",
+    ] {
         let key = set.split('=').next().unwrap();
         assert!(refused(&[url, set]).contains(&key.to_owned()), "{set}: {:?}", refused(&[url, set]));
     }
@@ -71,7 +77,12 @@ fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
 
 #[test]
 fn one_changed_platform_refuses_nothing_that_matters_on_another() {
-    let sets = ["deploy.like=minimal", "deploy.container_network=host", "deploy.driver_cpus=1", "deploy.hosts=together"];
+    let sets = [
+        "deploy.like=minimal",
+        "deploy.container_network=host",
+        "deploy.driver_cpus=1",
+        "deploy.hosts=together",
+    ];
     for platform in PLATFORMS {
         let platform = format!("platform={platform}");
         assert_eq!(refused(&[&sets[..], &[&platform]].concat()), Vec::<String>::new(), "{platform}");
@@ -80,8 +91,12 @@ fn one_changed_platform_refuses_nothing_that_matters_on_another() {
 
 #[test]
 fn a_value_that_is_the_default_asks_for_nothing() {
-    assert_eq!(refused(&["deploy.web_nodes=1", "deploy.bids_cpus=0", "target.tls.verify=true"]), Vec::<String>::new());
-    for sets in [&["deploy.like=full"][..], &["deploy.like=full", "deploy.tls=true", "deploy.bids_cpus=1.5"]] {
+    assert_eq!(
+        refused(&["deploy.web_nodes=1", "deploy.bids_cpus=0", "target.tls.verify=true"]),
+        Vec::<String>::new()
+    );
+    for sets in [&["deploy.like=full"][..], &["deploy.like=full", "deploy.tls=true", "deploy.bids_cpus=1.5"]]
+    {
         let first = plan("", sets).unwrap();
         let second = plan(&first.resolved, &[]).unwrap();
         assert_eq!(first.deploy, second.deploy, "a resolved plan names every key");
@@ -91,6 +106,12 @@ fn a_value_that_is_the_default_asks_for_nothing() {
 #[test]
 fn a_part_has_a_disk_where_the_plan_or_a_fault_says_so() {
     let deploy = plan("", &["deploy.like=minimal", "deploy.relational_disk_mib=300"]).unwrap().deploy;
-    assert_eq!((deploy.disk_mib("relational", true), deploy.disk_mib("relational", false)), (Some(300), Some(300)));
-    assert_eq!((deploy.disk_mib("application", true), deploy.disk_mib("application", false)), (Some(1_024), None));
+    assert_eq!(
+        (deploy.disk_mib("relational", true), deploy.disk_mib("relational", false)),
+        (Some(300), Some(300))
+    );
+    assert_eq!(
+        (deploy.disk_mib("application", true), deploy.disk_mib("application", false)),
+        (Some(1_024), None)
+    );
 }

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use barograph_platform::{
-    Disks, Facts, Fault, HERE, Later, Ledger, LinkSpec, Missing, Network, OnLine, Running, Site, SiteSpec, Unit,
+    Disks, Facts, Fault, HERE, Later, Ledger, LinkSpec, Missing, Network, OnLine, Running, Site, SiteSpec,
+    Unit,
 };
 use barograph_platform_process::{HostOn, Local};
 use barograph_switch::{RelayProgram, Switch, enter, facts};

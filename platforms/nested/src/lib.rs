@@ -45,7 +45,10 @@ impl Platform for NestedPlatform {
         Box::pin(async move {
             if let Some(disk) = site.disks.first() {
                 return Err(vec![Missing {
-                    what: format!("unit `{}` cannot have a file system of its own in a guest's container", disk.unit),
+                    what: format!(
+                        "unit `{}` cannot have a file system of its own in a guest's container",
+                        disk.unit
+                    ),
                     hint: "use platform `container` or `vm`".to_owned(),
                 }]);
             }

@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Facts, Fault, Filled, HERE, Later, Ledger, Limits, Missing, OnLine, Running, Site, SiteSpec, Unit,
+    Accounts, Facts, Fault, Filled, HERE, Later, Ledger, Limits, Missing, OnLine, Running, Site, SiteSpec,
+    Unit,
 };
 use tokio::sync::watch;
 use tokio::time::timeout;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Disks, Facts, Fault, Filled, HERE, Later, LinkSpec, Machines, Missing, Network, OnLine, Running, Site, Unit,
+    Disks, Facts, Fault, Filled, HERE, Later, LinkSpec, Machines, Missing, Network, OnLine, Running, Site,
+    Unit,
 };
 use barograph_platform_process::Local;
 use tokio::task::JoinSet;
@@ -226,7 +227,10 @@ impl Disks for VmSite {
             let port = &self.machine(&unit.host)?.port;
             match port.ask(Ask::FillDisk(inside(unit)), &unit.name, DISK_LIMIT).await? {
                 Reply::Filled { bytes, kind } => Ok(Filled { bytes, kind: format!("{kind} of the guest") }),
-                _ => Err(failed(format!("fill the disk of unit `{}`", unit.name), "its agent answers something else")),
+                _ => Err(failed(
+                    format!("fill the disk of unit `{}`", unit.name),
+                    "its agent answers something else",
+                )),
             }
         })
     }

@@ -24,7 +24,9 @@ fn place() -> Option<Place> {
     }
     let place = Place::with_data_of_its_own();
     // What users of a machine usually may: find their own folder, and the program.
-    for folder in [place.root(), Path::new(env!("CARGO_BIN_EXE_barograph"))].iter().flat_map(|p| p.ancestors()) {
+    for folder in
+        [place.root(), Path::new(env!("CARGO_BIN_EXE_barograph"))].iter().flat_map(|p| p.ancestors())
+    {
         let mode = fs::metadata(folder).unwrap().mode();
         if mode & 0o5 != 0o5 {
             if !folder.starts_with(place.root()) {

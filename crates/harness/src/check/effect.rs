@@ -25,10 +25,15 @@ impl Checking<'_> {
         let given = |key: &str| plan.places.contains_key(key);
         let mut notes = Vec::new();
         if given("deploy.container_network") && platform != "container" {
-            notes.push("deploy.container_network does nothing here: it is for platform = \"container\"".to_owned());
+            notes.push(
+                "deploy.container_network does nothing here: it is for platform = \"container\"".to_owned(),
+            );
         }
         if given("deploy.hosts") && platform == "process" && plan.deploy.hosts == "apart" {
-            notes.push("deploy.hosts does nothing here: on platform = \"process\" this machine is every host".to_owned());
+            notes.push(
+                "deploy.hosts does nothing here: on platform = \"process\" this machine is every host"
+                    .to_owned(),
+            );
         }
         let limits = plan.deploy.limits_of("driver");
         let limited = limits.is_some_and(|l| l.cpus > 0.0 || l.memory_mib > 0 || l.disk_mib > 0);

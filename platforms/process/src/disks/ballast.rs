@@ -87,7 +87,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("unit");
         fs::create_dir(&folder).unwrap();
-        assert_eq!(fill(&folder, 1 << 20).unwrap_err().to_string(), "its file system is not mounted any more");
+        assert_eq!(
+            fill(&folder, 1 << 20).unwrap_err().to_string(),
+            "its file system is not mounted any more"
+        );
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         assert_eq!(free(&folder).unwrap_err().to_string(), "it was not filled");
     }

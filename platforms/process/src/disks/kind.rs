@@ -41,8 +41,11 @@ impl Kind {
         let whose = spec.disks.first().map_or("", |disk| disk.unit.as_str());
         if !may_mount() {
             return Err(Missing {
-                what: format!("unit `{whose}` is to have a file system of its own, which this user may not mount"),
-                hint: "run as root, or set platform = \"namespace\", which needs only user namespaces".to_owned(),
+                what: format!(
+                    "unit `{whose}` is to have a file system of its own, which this user may not mount"
+                ),
+                hint: "run as root, or set platform = \"namespace\", which needs only user namespaces"
+                    .to_owned(),
             });
         }
         match spec.option(OPTION) {

@@ -168,9 +168,7 @@ async fn make_image(image: &Path, bytes: u64) -> Result<(), Cause> {
 async fn mount(kind: Kind, image: &Path, folder: &Path, bytes: u64) -> Result<(), Cause> {
     let (name, options, source) = match kind {
         Kind::Ext4 => ("ext4", "loop,nosuid,nodev".to_owned(), image.as_os_str()),
-        Kind::Tmpfs => {
-            ("tmpfs", format!("size={bytes},mode=0755,nosuid,nodev"), OsStr::new("barograph"))
-        }
+        Kind::Tmpfs => ("tmpfs", format!("size={bytes},mode=0755,nosuid,nodev"), OsStr::new("barograph")),
     };
     let words = ["-t".into(), name.into(), "-o".into(), options.into(), source.into(), folder.into()];
     run(OsStr::new("mount"), words).await

@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn places_are_read_with_their_blanks() {
-        let text = "36 25 0:32 / /a\\040b rw - tmpfs x rw\n37 25 7:0 / /c\\134d\\ rw - ext4 /dev/loop0 rw\nbroken\n";
+        let text =
+            "36 25 0:32 / /a\\040b rw - tmpfs x rw\n37 25 7:0 / /c\\134d\\ rw - ext4 /dev/loop0 rw\nbroken\n";
         let found: Vec<Vec<u8>> = places(text).collect();
         assert_eq!(found, [b"/a b".to_vec(), b"/c\\d\\".to_vec()]);
     }
