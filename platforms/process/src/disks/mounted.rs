@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
-use tokio::time::{Instant, sleep};
+use tokio::time::{sleep, timeout};
 
 /// A file system that is still used after this long is detached: it goes with its last user.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -18,18 +18,30 @@ const TRY_EVERY: Duration = Duration::from_millis(20);
 
 /// Unmounts what is mounted at `path`; says whether something was.
 pub(crate) async fn unmount(path: &Path) -> io::Result<bool> {
-    let deadline = Instant::now() + BUSY_WAIT;
-    // Asked first: whoever may not unmount is refused also where there is nothing to unmount.
-    while is_mounted(path)? {
-        let flags = if Instant::now() < deadline { UnmountFlags::empty() } else { UnmountFlags::DETACH };
-        match rustix::mount::unmount(path, flags) {
-            Ok(()) => return Ok(true),
-            Err(Errno::BUSY) => sleep(TRY_EVERY).await,
-            Err(Errno::INVAL | Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(error.into()),
+    let orderly = async {
+        loop {
+            match try_unmount(path, UnmountFlags::empty()) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => sleep(TRY_EVERY).await,
+                done => return done,
+            }
         }
+    };
+    match timeout(BUSY_WAIT, orderly).await {
+        Ok(done) => done,
+        Err(_) => try_unmount(path, UnmountFlags::DETACH),
     }
-    Ok(false)
+}
+
+fn try_unmount(path: &Path, flags: UnmountFlags) -> io::Result<bool> {
+    // Asked first: whoever may not unmount is refused also where there is nothing to unmount.
+    if !is_mounted(path)? {
+        return Ok(false);
+    }
+    match rustix::mount::unmount(path, flags) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn is_mounted(path: &Path) -> io::Result<bool> {
