@@ -11,6 +11,7 @@ pub(crate) mod inner;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod new;
+pub(crate) mod rootless;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;

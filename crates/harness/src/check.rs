@@ -1,5 +1,6 @@
 //! Is the plan possible here? Everything that can be known before anything is created.
 
+mod effect;
 mod files;
 mod load;
 
@@ -9,6 +10,9 @@ use barograph_model::{Nanos, OpenLoop, Strategy};
 use barograph_spec::{Connections, FaultAct, Plan, Refusal, Refused};
 
 use crate::deploy;
+use crate::topology::Work;
+pub(crate) use effect::disk_mib;
+
 use crate::{DataSet, Deployment, WorkloadKind};
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
@@ -185,7 +189,9 @@ impl<'a> Checking<'a> {
             self.port();
             self.room(deployment);
         }
+        self.without_effect();
         self.faults();
+        self.disks();
         self.timeout();
         self.end()
     }
@@ -196,6 +202,9 @@ impl<'a> Checking<'a> {
 
     fn port(&mut self) {
         let port = self.plan.target.port;
+        if !effect::shares_ports(&self.plan) {
+            return;
+        }
         if let Err(why) = TcpListener::bind(("127.0.0.1", port)) {
             self.refuse(Wrong {
                 key: "target.port",
@@ -259,11 +268,16 @@ impl<'a> Checking<'a> {
             return self.refuse(refuse(&first.unit, allowed));
         };
         let topology = deploy::whole(deployment.topology(&self.plan, data), &self.plan);
-        let names: Vec<String> = topology.parts.into_iter().map(|part| part.name).collect();
+        let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
+        let names: Vec<String> = serve.map(|part| part.name).collect();
         let platform = self.plan.deploy.platform.clone();
         for fault in &faults {
             let on_network = matches!(fault.act, FaultAct::Partition | FaultAct::Heal | FaultAct::Delay(_));
-            if on_network && !SHAPED.contains(&platform.as_str()) {
+            let on_disk = matches!(fault.act, FaultAct::FillDisk | FaultAct::FreeDisk);
+            if on_disk && !effect::DISKS.contains(&platform.as_str()) {
+                let allowed = format!("{} with platform = {}", fault.act.name(), effect::DISKS.join(" or "));
+                self.refuse(refuse(fault.act.name(), allowed));
+            } else if on_network && !SHAPED.contains(&platform.as_str()) {
                 let allowed = format!("{} with platform = {}", fault.act.name(), SHAPED.join(" or "));
                 self.refuse(refuse(fault.act.name(), allowed));
             } else if fault.act != FaultAct::Heal && !names.contains(&fault.unit) {

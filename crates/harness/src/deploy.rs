@@ -17,7 +17,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use barograph_model::{Nanos, Phase};
-use barograph_platform::{Limits, Missing, Platform, SiteSpec};
+use barograph_platform::{DiskSpec, Limits, Missing, Platform, SiteSpec};
 use barograph_record::{Entry, KeptPart, KeptTopology};
 use barograph_services::Service;
 use barograph_spec::Plan;
@@ -29,6 +29,9 @@ use crate::{Deployment, HarnessError};
 
 /// Platforms whose hosts are machines that are made with a size.
 const MACHINES: [&str; 2] = ["vm", "container-in-vm"];
+
+/// Platforms whose parts are limited by this machine's control groups.
+const LIMITED_HERE: [&str; 2] = ["process", "namespace"];
 
 /// The folder of everything that hosts keep, in that of the run.
 pub(crate) const SITE: &str = "site";
@@ -57,7 +60,15 @@ pub fn whole(mut topology: Topology, plan: &Plan) -> Topology {
 /// Nothing is created.
 pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) -> Vec<Missing> {
     let mut all: Vec<Missing> = topology.services().iter().filter_map(|service| service.missing()).collect();
-    let spec = site_spec(topology, plan, "check", (Path::new("/nonexistent"), Path::new("/nonexistent")));
+    let nowhere = Path::new("/nonexistent");
+    let mut spec = site_spec(topology, plan, "check", (nowhere, nowhere));
+    if LIMITED_HERE.contains(&plan.deploy.platform.as_str()) {
+        // Parts have limits and hosts have none; here the one can be limited where the other can.
+        for host in &mut spec.hosts {
+            let limited = topology.parts.iter().find(|part| part.host == host.name && !part.limits.is_none());
+            host.limits = limited.map_or_else(Limits::default, |part| part.limits.clone());
+        }
+    }
     if let Err(missing) = platform.preflight(&spec).await {
         all.extend(missing);
     }
@@ -84,7 +95,15 @@ fn site_spec(topology: &Topology, plan: &Plan, id: &str, (folder, common): (&Pat
         shared: topology.shared.clone(),
         writable: vec![common.to_owned()],
         options: options(topology, plan),
+        disks: disks(topology, plan),
     }
+}
+
+/// File systems of their own, for parts that serve.
+fn disks(topology: &Topology, plan: &Plan) -> Vec<DiskSpec> {
+    let parts = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
+    let sized = parts.filter_map(|part| Some((part, crate::check::disk_mib(plan, part)?)));
+    sized.map(|(part, mib)| DiskSpec { unit: part.name.clone(), bytes: mib << 20 }).collect()
 }
 
 /// Settings of single kinds of platforms; others do not look at them.

@@ -10,7 +10,7 @@ use barograph_stats::{Interval, OpStats, Part, search};
 use crate::check::AFTER_WAIT;
 use crate::control::{self, Listening};
 use crate::deploy::Deployed;
-use crate::faults::{self, Faults, NotDone};
+use crate::faults::{self, Done, Faults, NotDone};
 use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
 use crate::probes::Probes;
 use crate::run::Run;
@@ -219,9 +219,9 @@ impl<'r, 'w> Drive<'r, 'w> {
         &mut self,
         fault: &FaultPlan,
         began: Nanos,
-        done: Result<(), NotDone>,
+        done: Result<Done, NotDone>,
     ) -> Result<(), HarnessError> {
-        if let (FaultAct::Start, Ok(()), Some(app)) = (fault.act, &done, self.app)
+        if let (FaultAct::Start, Ok(_), Some(app)) = (fault.act, &done, self.app)
             && let Some(part) = app.services().find(|part| part.name == fault.unit)
         {
             self.probes.started_again(&part.name, &part.running().accounts());

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use barograph_model::Nanos;
-use barograph_platform::{Fault, Later, Limits, LinkSpec, Network};
+use barograph_platform::{Disks, Fault, Later, Limits, LinkSpec, Network};
 use barograph_record::KeptFault;
 use barograph_spec::{FaultAct, FaultPlan, Plan};
 
-use crate::deploy::{self, Deployed};
+use crate::deploy::{self, Deployed, Started};
 
 /// The faults of a plan that are still to come.
 pub(crate) struct Faults<'d> {
@@ -23,8 +23,11 @@ pub(crate) struct Faults<'d> {
 struct Acting<'d> {
     fault: FaultPlan,
     began: Nanos,
-    done: Later<'d, Result<(), NotDone>>,
+    done: Later<'d, Result<Done, NotDone>>,
 }
+
+/// What there is to say of a fault that was brought about, behind its name; mostly nothing.
+pub(crate) type Done = String;
 
 /// Why a fault could not be brought about.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +39,7 @@ pub(crate) enum NotDone {
     #[error("platform cannot {0} it")]
     Unable(&'static str),
     /// It runs already.
-    #[error("it runs; only a part that was killed can be started")]
+    #[error("it runs; only a part that was killed, or that its full disk ended, can be started")]
     Runs,
     /// The load was over.
     #[error("the load ended before")]
@@ -54,7 +57,7 @@ impl<'d> Faults<'d> {
 
     /// Waits for the next fault and brings it about, `now` being the time of the load; for ever when there is none.
     /// Gives when it began, and what came of it. May be dropped and asked again, and goes on where it was.
-    pub(crate) async fn next(&mut self, now: Nanos) -> (FaultPlan, Nanos, Result<(), NotDone>) {
+    pub(crate) async fn next(&mut self, now: Nanos) -> (FaultPlan, Nanos, Result<Done, NotDone>) {
         if self.acting.is_none() {
             match self.waiting.front() {
                 Some(next) => tokio::time::sleep(Duration::from(next.at - now)).await,
@@ -83,17 +86,18 @@ impl<'d> Faults<'d> {
 }
 
 /// Brings a fault about.
-async fn act(deployed: Option<&Deployed>, link: LinkSpec, fault: FaultPlan) -> Result<(), NotDone> {
+async fn act(deployed: Option<&Deployed>, link: LinkSpec, fault: FaultPlan) -> Result<Done, NotDone> {
     let deployed = deployed.ok_or_else(|| NotDone::NoPart(fault.unit.clone()))?;
     if fault.act == FaultAct::Heal {
-        return Ok(network(deployed, "heal")?.heal().await?);
+        network(deployed, "heal")?.heal().await?;
+        return Ok(Done::new());
     }
     let part = deployed.services().find(|part| part.name == fault.unit);
     let part = part.ok_or_else(|| NotDone::NoPart(fault.unit.clone()))?;
     let (running, host) = (part.running(), part.unit.host.as_str());
     match fault.act {
         FaultAct::Kill => part.kill().await?,
-        FaultAct::Start if !part.is_meant_to_be_down() => return Err(NotDone::Runs),
+        FaultAct::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
         FaultAct::Start => part.start_again(deployed.site()).await?,
         FaultAct::Pause => running.pausing().ok_or(NotDone::Unable("pause"))?.pause()?,
         FaultAct::Resume => running.pausing().ok_or(NotDone::Unable("resume"))?.resume()?,
@@ -106,9 +110,32 @@ async fn act(deployed: Option<&Deployed>, link: LinkSpec, fault: FaultPlan) -> R
             let limits = Limits { cpus: (cpus > 0.0).then_some(cpus), ..part.unit.limits.clone() };
             running.limiting().ok_or(NotDone::Unable("limit"))?.limit(&limits)?;
         }
+        FaultAct::FillDisk => return fill_disk(disks(deployed, "fill the disk of")?, part).await,
+        FaultAct::FreeDisk => {
+            disks(deployed, "free the disk of")?.free(&part.unit).await?;
+            // One that did not outlive it can be started again.
+            part.expect_end(part.has_ended());
+        }
         FaultAct::Heal => {}
     }
-    Ok(())
+    Ok(Done::new())
+}
+
+/// A service may end when it cannot write any more, which is then no reason to end the run.
+async fn fill_disk(disks: &dyn Disks, part: &Started) -> Result<Done, NotDone> {
+    let was_down = part.is_meant_to_be_down();
+    part.expect_end(true);
+    match disks.fill(&part.unit).await {
+        Ok(filled) => Ok(format!("{:.1} MiB of {}", filled.bytes as f64 / f64::from(1 << 20), filled.kind)),
+        Err(fault) => {
+            part.expect_end(was_down);
+            Err(fault.into())
+        }
+    }
+}
+
+fn disks<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Disks, NotDone> {
+    deployed.site().disks().ok_or(NotDone::Unable(act))
 }
 
 fn network<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Network, NotDone> {
@@ -116,12 +143,17 @@ fn network<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Netw
 }
 
 /// What was done, for the record.
-pub(crate) fn kept(fault: &FaultPlan, (at, took): (Nanos, Nanos), done: Result<(), NotDone>) -> KeptFault {
-    let act = match fault.act {
+pub(crate) fn kept(fault: &FaultPlan, (at, took): (Nanos, Nanos), done: Result<Done, NotDone>) -> KeptFault {
+    let mut act = match fault.act {
         FaultAct::Delay(delay) => format!("delay {} ms", delay.as_secs_f64() * 1e3),
         FaultAct::Cpus(cpus) => format!("cpus {cpus}"),
         act => act.name().to_owned(),
     };
+    if let Ok(more) = done.as_ref()
+        && !more.is_empty()
+    {
+        act = format!("{act}: {more}");
+    }
     KeptFault {
         at_s: at.as_secs_f64(),
         unit: fault.unit.clone(),

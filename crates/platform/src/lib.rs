@@ -9,6 +9,7 @@ mod fault;
 mod ledger;
 mod log;
 mod ready;
+mod rights;
 mod seam;
 mod site;
 mod thing;
@@ -18,10 +19,11 @@ pub use ended::Ended;
 pub use fault::{Fault, LogTail, Side};
 pub use ledger::{Entry, Ledger, LedgerError, Left};
 pub use ready::{BadReadyLine, ready_address};
+pub use rights::in_user_namespace;
 pub use seam::{
-    Accounts, Facts, Later, Limit, Logs, Machines, Missing, Moved, Network, OnLine, Pause, Platform, Running,
-    Site, Swept, ignore_lines,
+    Accounts, Disks, Facts, Filled, Later, Limit, Logs, Machines, Missing, Moved, Network, OnLine, Pause,
+    Platform, Running, Site, Swept, ignore_lines,
 };
-pub use site::{HERE, HostSpec, LinkSpec, SiteSpec};
+pub use site::{DiskSpec, HERE, HostSpec, LinkSpec, SiteSpec};
 pub use thing::{ProcessId, Thing};
 pub use unit::{Ask, Limits, Readiness, Step, StopSignal, Unit, UnitFile, User};

@@ -92,6 +92,17 @@ pub trait Site: Send + Sync {
     /// where it shares them with the machine. `wanted` 0 takes any. Never gives the same one twice.
     fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault>;
 
+    /// Takes exactly this port of a host, so that [`Site::port`] gives it to nobody. Fails when somebody has it.
+    fn take_port(&self, host: &str, port: u16) -> Result<(), Fault> {
+        match self.port(host, port)? {
+            given if given == port => Ok(()),
+            _ => Err(Fault::Site {
+                act: format!("take port {port} of host `{host}`"),
+                source: "it is not free".into(),
+            }),
+        }
+    }
+
     /// Looks whether `unit` could be created here, without creating anything.
     fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>>;
 
@@ -117,6 +128,29 @@ pub trait Site: Send + Sync {
     fn machines(&self) -> Option<&dyn Machines> {
         None
     }
+
+    /// The ability to fill file systems of units; see [`SiteSpec::disks`].
+    fn disks(&self) -> Option<&dyn Disks> {
+        None
+    }
+}
+
+/// What it took to fill a file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filled {
+    /// Bytes that were free and are not any more.
+    pub bytes: u64,
+    /// What kind of file system it is, as people say it.
+    pub kind: String,
+}
+
+/// A site whose units have file systems of their own.
+pub trait Disks: Send + Sync {
+    /// Leaves not a byte free on the file system of `unit`, whether it runs or not.
+    fn fill<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Filled, Fault>>;
+
+    /// Frees what [`Disks::fill`] took.
+    fn free<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<(), Fault>>;
 }
 
 /// A unit that was created. Dropping it ends the unit without grace.

@@ -25,6 +25,18 @@ pub struct SiteSpec {
     pub writable: Vec<PathBuf>,
     /// Settings of one kind of platform, by name: `("network", "host")`.
     pub options: Vec<(String, String)>,
+    /// Units whose working folder lies on a file system of its own, so that it can be full and nothing else is.
+    #[serde(default)]
+    pub disks: Vec<DiskSpec>,
+}
+
+/// A file system for the working folder of one unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskSpec {
+    /// The unit's name.
+    pub unit: String,
+    /// Its size; what the file system needs for itself counts.
+    pub bytes: u64,
 }
 
 impl SiteSpec {
@@ -32,6 +44,12 @@ impl SiteSpec {
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// How large the file system of a unit is to be; `None` when it has none of its own.
+    #[must_use]
+    pub fn disk(&self, unit: &str) -> Option<u64> {
+        self.disks.iter().find(|disk| disk.unit == unit).map(|disk| disk.bytes)
     }
 }
 

@@ -9,6 +9,13 @@ use crate::given::Given;
 /// Most instances of one tier: addresses and names of a site end somewhere.
 const MOST_NODES: u64 = 32;
 
+/// A smaller file system is hardly one.
+const LEAST_DISK_MIB: u64 = 32;
+
+/// Size in MiB of the file system of a part that a fault fills, where the plan does not say: a database server with a
+/// small data set fits.
+const USUAL_DISK_MIB: u64 = 1_024;
+
 /// The platforms, as plans name them.
 pub const PLATFORMS: [&str; 5] = ["process", "namespace", "container", "vm", "container-in-vm"];
 
@@ -55,7 +62,7 @@ pub struct DeployPlan {
     pub flavour: String,
     /// `apart`: every instance has a host of its own. `together`: all are on one.
     pub hosts: String,
-    /// What each tier's instances may use: tier, cores (0 is no limit), MiB of memory (0 is no limit).
+    /// What each tier's instances may use: cores and MiB of memory (0 is no limit), and of disk.
     pub limits: Vec<TierLimits>,
     /// The way between hosts.
     pub link: Link,
@@ -74,6 +81,8 @@ pub struct TierLimits {
     pub cpus: f64,
     /// Memory in MiB; 0 is no limit.
     pub memory_mib: u64,
+    /// Size in MiB of a file system of its own for its files; 0 is none, unless a fault fills it.
+    pub disk_mib: u64,
 }
 
 /// The way between a host and the switch.
@@ -98,6 +107,14 @@ impl DeployPlan {
     #[must_use]
     pub fn limits_of(&self, tier: &str) -> Option<&TierLimits> {
         self.limits.iter().find(|limits| limits.tier == tier)
+    }
+
+    /// Size in MiB of the file system of its own that a part of this tier has; `None` when it has none. `filled`: a
+    /// fault fills it.
+    #[must_use]
+    pub fn disk_mib(&self, tier: &str, filled: bool) -> Option<u64> {
+        let given = self.limits_of(tier).map(|limits| limits.disk_mib).filter(|mib| *mib > 0);
+        given.or(filled.then_some(USUAL_DISK_MIB))
     }
 }
 
@@ -216,10 +233,21 @@ fn limits(g: &mut Given) -> Option<Vec<TierLimits>> {
     let of = |tier: &'static str| {
         let cpus = g.fraction(&format!("deploy.{tier}_cpus"), 0.0..=1_024.0, 0.0);
         let memory = g.number(&format!("deploy.{tier}_memory_mib"), 0..=16_777_216, 0);
-        Some(TierLimits { tier, cpus: cpus?, memory_mib: memory? })
+        let disk = disk(g, tier);
+        Some(TierLimits { tier, cpus: cpus?, memory_mib: memory?, disk_mib: disk? })
     };
     // All are asked for before one of them ends it, so that every refusal is heard of.
     TIERS.map(of).into_iter().collect()
+}
+
+fn disk(g: &mut Given, tier: &str) -> Option<u64> {
+    let key = format!("deploy.{tier}_disk_mib");
+    let size = g.number(&key, 0..=16_777_216, 0);
+    if let Some(small) = size.filter(|size| (1..LEAST_DISK_MIB).contains(size)) {
+        let allowed = format!("0 for none, or at least {LEAST_DISK_MIB}");
+        g.refuse(&key, small, &allowed, "give it more: a file system needs room for itself");
+    }
+    size
 }
 
 fn link(g: &mut Given) -> Option<Link> {

@@ -39,9 +39,14 @@ pub enum FaultAct {
     Delay(Nanos),
     /// It may use this many cores; 0 ends the limit.
     Cpus(f64),
+    /// Its disk, a file system of its own, has not a byte free any more.
+    FillDisk,
+    /// What filled its disk is removed.
+    FreeDisk,
 }
 
-const ACTS: [&str; 8] = ["kill", "start", "pause", "resume", "partition", "heal", "delay", "cpus"];
+const ACTS: [&str; 10] =
+    ["kill", "start", "pause", "resume", "partition", "heal", "delay", "cpus", "fill-disk", "free-disk"];
 
 impl FaultAct {
     /// Its name in plans and records.
@@ -56,6 +61,8 @@ impl FaultAct {
             FaultAct::Heal => "heal",
             FaultAct::Delay(_) => "delay",
             FaultAct::Cpus(_) => "cpus",
+            FaultAct::FillDisk => "fill-disk",
+            FaultAct::FreeDisk => "free-disk",
         }
     }
 }
@@ -102,6 +109,8 @@ fn fault(g: &mut Given, prefix: &str) -> Option<(FaultPlan, Table)> {
         "resume" => FaultAct::Resume,
         "partition" => FaultAct::Partition,
         "heal" => FaultAct::Heal,
+        "fill-disk" => FaultAct::FillDisk,
+        "free-disk" => FaultAct::FreeDisk,
         "delay" => {
             table.insert("delay_ms".into(), delay?.into());
             FaultAct::Delay(Nanos::from_secs_f64(delay? / 1e3))

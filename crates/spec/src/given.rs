@@ -333,6 +333,13 @@ impl Given {
         });
     }
 
+    /// The value of a key that was given and is not what it is without being given.
+    #[must_use]
+    pub fn asked(&self, key: &str) -> Option<String> {
+        let value = self.places.get(key).and_then(|_| self.resolved.get(key))?.to_string();
+        (self.known.get(key)?.default != value).then_some(value)
+    }
+
     /// Every key that was asked for so far.
     #[must_use]
     pub fn known(&self) -> &BTreeMap<String, Known> {

@@ -6,6 +6,7 @@
 
 mod deploy;
 mod durations;
+mod effect;
 mod explain;
 mod faults;
 mod given;

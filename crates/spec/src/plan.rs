@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
 
 use crate::deploy::{DeployPlan, deploy};
+use crate::effect::effects;
 use crate::faults::{FaultPlan, faults};
 use crate::given::Given;
 use crate::load::{LoadPlan, load};
@@ -204,6 +205,9 @@ pub(crate) fn check(name: &str, g: &mut Given) -> Option<Plan> {
     let LoadPlan { unit, strategy, durations, open } = load?;
     let driver = driver?;
     windows_can_be_judged(g, &strategy, &durations, driver.interval);
+    if let (Some(workload), Some(deploy), Some(target)) = (&workload, &deploy, &target) {
+        effects(g, workload, deploy, target, &driver);
+    }
     Some(Plan {
         name: name.into(),
         workload: workload?,

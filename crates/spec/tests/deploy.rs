@@ -31,12 +31,14 @@ fn a_plan_as_resolved_reads_back_to_itself() {
     let text = "platform = \"namespace\"\ndeploy.like = \"full\"\ndeploy.tls = true\n\
                 [[faults]]\nat_s = 3.5\nunit = \"bids-1\"\nact = \"kill\"\n\
                 [[faults]]\nat_s = 2\nunit = \"relational-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
-                [[faults]]\nat_s = 9\nact = \"heal\"\n";
+                [[faults]]\nat_s = 9\nact = \"heal\"\n\
+                [[faults]]\nat_s = 10\nunit = \"web-1\"\nact = \"fill-disk\"\n\
+                [[faults]]\nat_s = 11\nunit = \"web-1\"\nact = \"free-disk\"\n";
     let first = plan(text).unwrap();
     let second = plan(&first.resolved).unwrap();
     assert_eq!((&first.deploy, &first.faults), (&second.deploy, &second.faults));
     let acts: Vec<&str> = first.faults.iter().map(|f| f.act.name()).collect();
-    assert_eq!(acts, ["delay", "kill", "heal"], "in the order of time");
+    assert_eq!(acts, ["delay", "kill", "heal", "fill-disk", "free-disk"], "in the order of time");
     assert!(matches!(first.faults[0].act, FaultAct::Delay(d) if d.as_secs_f64() == 0.0125));
 }
 

@@ -187,7 +187,7 @@ fn a_target_and_a_scenario_are_kept_and_told() {
 #[test]
 fn what_is_believed_of_a_target_is_kept_and_a_scenario_says_it_itself() {
     let text = "[target.tls]\nverify = false\nauthorities = \"ca.pem\"\n";
-    let first = plan(text, &[]);
+    let first = plan(text, &["target.url=https://127.0.0.1:8443"]);
     let tls = TlsPlan { verify: false, authorities: Some("ca.pem".into()), server_name: None };
     assert_eq!((&first.target.tls, &plan("", &[]).target.tls.verify), (&tls, &true));
     assert_eq!(plan(&first.resolved, &[]).target.tls, tls);

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
-use barograph_platform::{Facts, Missing};
+use barograph_platform::{Facts, Missing, in_user_namespace};
 
 use crate::ip::{found, tool};
 use crate::rootless;
@@ -27,7 +27,7 @@ pub fn lacking(delays: bool, guests: bool) -> Vec<Missing> {
         })
     };
     let mut missing: Vec<Missing> = TOOLS.iter().filter_map(lacks).collect();
-    if rootless::needed() && !may_make_user_namespaces() {
+    if rootless::needed() && !rootless::possible() {
         missing.push(Missing {
             what: "network namespaces may not be made by this user".to_owned(),
             hint: "run as root, or allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 \
@@ -46,7 +46,8 @@ pub fn lacking(delays: bool, guests: bool) -> Vec<Missing> {
 pub fn facts() -> Facts {
     let netem =
         if has_netem() { "netem in the kernel" } else { "a relay in user space: the kernel has no netem" };
-    let rights = if rustix::process::geteuid().is_root() { "root" } else { "a user namespace" };
+    let inside = in_user_namespace() || !rustix::process::geteuid().is_root();
+    let rights = if inside { "a user namespace" } else { "root" };
     let version = Command::new(tool("ip")).arg("-V").stdin(Stdio::null()).output();
     let version = version.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
     vec![
@@ -67,16 +68,6 @@ pub fn has_netem() -> bool {
         text.contains("/sch_netem.ko")
     };
     fs::exists("/sys/module/sch_netem").unwrap_or(false) || listed("modules.builtin") || listed("modules.dep")
-}
-
-fn may_make_user_namespaces() -> bool {
-    let tried = Command::new(tool("unshare"))
-        .args(["--user", "--map-root-user", "--net", "--mount", "true"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    tried.is_ok_and(|status| status.success())
 }
 
 /// What is missing for taps.

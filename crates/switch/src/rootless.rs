@@ -4,7 +4,7 @@
 //! machine's network, and what is left of its own goes with its last process.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::ip::tool;
 
@@ -16,6 +16,14 @@ const PREPARE: &str = r#"mount -t tmpfs -o mode=755 tmpfs /run && "$0" link set 
 #[must_use]
 pub fn needed() -> bool {
     !rustix::process::geteuid().is_root()
+}
+
+/// Whether the namespace of [`command`] may be made by this user: it is tried.
+#[must_use]
+pub fn possible() -> bool {
+    let mut command = command(&tool("true"), &[]);
+    let tried = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    tried.is_ok_and(|status| status.success())
 }
 
 /// The command that runs `program` with `args` inside a user namespace of its own. It replaces itself by the program, so

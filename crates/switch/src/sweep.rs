@@ -1,7 +1,6 @@
-//! Removes what a ledger still names: namespaces, links and mounts.
+//! Removes what a ledger still names: namespaces and links.
 
 use barograph_platform::{Ledger, LedgerError, Left, Swept, Thing};
-use rustix::mount::{UnmountFlags, unmount};
 
 use crate::ip::no_work;
 use crate::namespace;
@@ -26,12 +25,6 @@ fn sweep_now(ledger: &Ledger) -> Result<Swept, LedgerError> {
         let removed = match &thing {
             Thing::Namespace { name } => namespace::remove(name).map_err(|error| said(&error)),
             Thing::Link { name } => delete_link(name).map_err(|error| said(&error)),
-            Thing::Mount { path } => match unmount(path, UnmountFlags::DETACH) {
-                Ok(()) => Ok(true),
-                // Not there, or not a mount any more.
-                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => Ok(false),
-                Err(error) => Err(error.to_string()),
-            },
             // Made by another kind of platform, which sweeps it.
             _ => continue,
         };

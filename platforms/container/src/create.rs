@@ -31,6 +31,9 @@ enum First {
 /// Creates `unit` and waits until it is ready. When it fails, its containers are gone.
 pub(crate) async fn create(site: &ContainerSite, unit: &Unit, on_line: OnLine) -> Result<InContainer, Fault> {
     let holder = site.holder(unit)?;
+    if !site.common.remote {
+        site.local.make_disk(unit).await?;
+    }
     lay_out(site, unit)?;
     for (number, step) in unit.prepare.iter().enumerate() {
         take_step(site, unit, &holder, (number + 1, step)).await?;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use barograph_platform::{
-    Facts, Fault, HERE, Later, Missing, OnLine, Readiness, Running, Site, SiteSpec, Unit,
+    Disks, Facts, Fault, HERE, Later, Missing, OnLine, Readiness, Running, Site, SiteSpec, Unit,
 };
 use barograph_platform_process::Local;
 
@@ -43,6 +43,11 @@ impl ContainerSite {
                 source: "the site has no such host".into(),
             }),
         }
+    }
+
+    fn in_whose_name<'a>(&'a self, host: &'a str) -> &'a str {
+        let shares = self.common.networking == Networking::Host && self.made.holders.contains_key(host);
+        self.first.as_deref().filter(|_| shares).unwrap_or(host)
     }
 
     fn look(&self, unit: &Unit) -> Result<Facts, Missing> {
@@ -88,9 +93,11 @@ impl Site for ContainerSite {
     }
 
     fn port(&self, host: &str, wanted: u16) -> Result<u16, Fault> {
-        let shares = self.common.networking == Networking::Host && self.made.holders.contains_key(host);
-        let name = self.first.as_deref().filter(|_| shares).unwrap_or(host);
-        self.local.port(name, wanted)
+        self.local.port(self.in_whose_name(host), wanted)
+    }
+
+    fn take_port(&self, host: &str, port: u16) -> Result<(), Fault> {
+        self.local.take_port(self.in_whose_name(host), port)
     }
 
     fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
@@ -108,6 +115,11 @@ impl Site for ContainerSite {
             let running = create::create(self, unit, on_line).await?;
             Ok(Box::new(running) as Box<dyn Running>)
         })
+    }
+
+    /// Those of this machine: a container sees the folder with what is mounted there.
+    fn disks(&self) -> Option<&dyn Disks> {
+        self.local.disks().filter(|_| !self.common.remote)
     }
 
     fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use barograph_platform::{
-    Facts, Fault, HERE, Later, Ledger, LinkSpec, Missing, Network, OnLine, Running, Site, SiteSpec, Unit,
+    Disks, Facts, Fault, HERE, Later, Ledger, LinkSpec, Missing, Network, OnLine, Running, Site, SiteSpec,
+    Unit,
 };
 use barograph_platform_process::{HostOn, Local};
 use barograph_switch::{RelayProgram, Switch, enter, facts};
@@ -71,6 +72,10 @@ impl Site for NamespaceSite {
         self.local.port(host, wanted)
     }
 
+    fn take_port(&self, host: &str, port: u16) -> Result<(), Fault> {
+        self.local.take_port(host, port)
+    }
+
     fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
         self.local.preflight(unit)
     }
@@ -85,6 +90,10 @@ impl Site for NamespaceSite {
 
     fn network(&self) -> Option<&dyn Network> {
         Some(self)
+    }
+
+    fn disks(&self) -> Option<&dyn Disks> {
+        self.local.disks()
     }
 }
 

@@ -43,6 +43,15 @@ impl Platform for NestedPlatform {
 
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async move {
+            if let Some(disk) = site.disks.first() {
+                return Err(vec![Missing {
+                    what: format!(
+                        "unit `{}` cannot have a file system of its own in a guest's container",
+                        disk.unit
+                    ),
+                    hint: "use platform `container` or `vm`".to_owned(),
+                }]);
+            }
             let guests = self.vm.preflight(&site::of_guests(site)).await;
             let no_engine = Missing {
                 what: "no container engine that guests could run: no dockerd".to_owned(),

@@ -36,7 +36,7 @@ const OF_GUESTS: [&str; 6] = ["accel", "cache", "disk_gib", "boot_seconds", "lea
 /// The guests of a site.
 pub(crate) fn of_guests(site: &SiteSpec) -> SiteSpec {
     let options = site.options.iter().filter(|(name, _)| OF_GUESTS.contains(&name.as_str()));
-    SiteSpec { options: options.cloned().collect(), ..site.clone() }
+    SiteSpec { options: options.cloned().collect(), disks: Vec::new(), ..site.clone() }
 }
 
 /// An open site. What it has is dropped from the inside out.
@@ -141,6 +141,7 @@ async fn open_containers(
     options.extend(spec.options.iter().filter(|(name, _)| !ours(name)).cloned());
     let inner = SiteSpec {
         folder: spec.folder.join(format!("{CONTAINERS}-{}", host.name)),
+        disks: Vec::new(),
         // Its limits are those of the guest.
         hosts: vec![HostSpec { name: host.name.clone(), limits: Limits::default(), ..HostSpec::default() }],
         options,

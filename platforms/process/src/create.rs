@@ -23,6 +23,7 @@ const STEPS_TIMEOUT: Duration = Duration::from_secs(120);
 /// Creates `unit` and waits until it is ready. When it fails, nothing of it runs any more.
 pub(crate) async fn create(local: &Local, unit: &Unit, on_line: OnLine) -> Result<Process, Fault> {
     check_program(unit, &unit.program)?;
+    local.make_disk(unit).await?;
     local.folders.lay_out(unit)?;
     let holding = Arc::new(local.holding(unit)?);
     let before = local.before(unit, &holding)?;

@@ -112,7 +112,7 @@ impl Folders {
 
     /// Makes a folder with those above it. The highest one that was not there is noted, unless it lies in a folder
     /// that is noted already.
-    fn ensure(&self, unit: &str, folder: &Path) -> Result<(), Fault> {
+    pub(crate) fn ensure(&self, unit: &str, folder: &Path) -> Result<(), Fault> {
         if folder.is_dir() {
             return Ok(());
         }

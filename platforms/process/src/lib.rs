@@ -13,6 +13,7 @@ mod answer;
 mod bytes;
 mod command;
 mod create;
+mod disks;
 mod folders;
 mod groups;
 mod held;

@@ -6,12 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Facts, Fault, HERE, Later, Ledger, Limits, Missing, OnLine, Running, Site, SiteSpec, Unit,
+    Accounts, Facts, Fault, Filled, HERE, Later, Ledger, Limits, Missing, OnLine, Running, Site, SiteSpec,
+    Unit,
 };
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::command::Before;
+use crate::disks::Disks;
 use crate::folders::Folders;
 use crate::groups::{Groups, NoGroup};
 use crate::held::{Hold, Holding};
@@ -43,6 +45,7 @@ pub struct Local {
     hosts: BTreeMap<String, Host>,
     ports: Mutex<BTreeSet<(String, u16)>>,
     pub(crate) folders: Folders,
+    disks: Disks,
     hold: Hold,
     groups: Option<Groups>,
     pub(crate) ledger: Ledger,
@@ -77,6 +80,7 @@ impl Local {
             hosts,
             ports: Mutex::default(),
             folders: Folders::new(spec, ledger),
+            disks: Disks::new(spec, ledger),
             hold,
             groups,
             ledger: ledger.clone(),
@@ -174,6 +178,12 @@ impl Local {
         self.folders.lay_out(unit)
     }
 
+    /// Mounts a unit's file system at its working folder, where the site gives it one; before [`Local::lay_out`]. For
+    /// platforms that run units themselves and whose units see this machine's files.
+    pub async fn make_disk(&self, unit: &Unit) -> Result<(), Fault> {
+        self.disks.make(unit, &self.folders).await
+    }
+
     async fn close_all(self) -> Result<(), Fault> {
         self.units.send_replace(());
         // One that does not end stays in the ledger; its control group says below that it is busy.
@@ -187,6 +197,8 @@ impl Local {
                 },
             })?;
         }
+        let failed = |source| Fault::Site { act: "unmount the file systems of units".to_owned(), source };
+        self.disks.close().await.map_err(failed)?;
         let failed =
             |error| Fault::Site { act: "remove the site's folders".to_owned(), source: Box::new(error) };
         self.folders.close().map_err(failed)
@@ -216,6 +228,24 @@ impl Site for Local {
         Ok(port)
     }
 
+    fn take_port(&self, host: &str, port: u16) -> Result<(), Fault> {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| Fault::Site {
+            act: format!("take port {port} of host `{host}`"),
+            source,
+        };
+        let Some(known) = self.hosts.get(host) else {
+            return Err(failed("the site has no such host".into()));
+        };
+        if !known.on.own_ports {
+            return ports::take(port).map_err(|error| failed(error.into()));
+        }
+        let mut all = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.insert((host.to_owned(), port)) {
+            true => Ok(()),
+            false => Err(failed("another unit has it".into())),
+        }
+    }
+
     fn preflight<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Facts, Missing>> {
         Box::pin(async move {
             if !self.hosts.contains_key(&unit.host) {
@@ -235,5 +265,19 @@ impl Site for Local {
 
     fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
         Box::pin((*self).close_all())
+    }
+
+    fn disks(&self) -> Option<&dyn barograph_platform::Disks> {
+        (!self.disks.is_empty()).then_some(self)
+    }
+}
+
+impl barograph_platform::Disks for Local {
+    fn fill<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Filled, Fault>> {
+        Box::pin(self.disks.fill(unit))
+    }
+
+    fn free<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<(), Fault>> {
+        Box::pin(self.disks.free(unit))
     }
 }

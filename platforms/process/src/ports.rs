@@ -42,6 +42,17 @@ pub(crate) fn free() -> io::Result<u16> {
     }
 }
 
+/// Takes one port: nobody listens there, and nobody is given it.
+pub(crate) fn take(port: u16) -> io::Result<()> {
+    let mut given = given();
+    if given.contains(&port) {
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another unit has it"));
+    }
+    TcpListener::bind(("0.0.0.0", port))?;
+    given.insert(port);
+    Ok(())
+}
+
 /// A port of a host that shares its ports with nobody: the wanted one, or another when that is given.
 pub(crate) fn of_host(given: &mut BTreeSet<u16>, wanted: u16) -> io::Result<u16> {
     let candidates = outside(&connection_ports());
@@ -93,6 +104,16 @@ mod tests {
             .unwrap();
         let taken = listener.local_addr().unwrap().port();
         assert_ne!(free().unwrap(), taken);
+    }
+
+    #[test]
+    fn a_port_that_was_taken_is_given_to_nobody() {
+        let port = free().unwrap();
+        given().remove(&port);
+        take(port).unwrap();
+        assert!(take(port).is_err() && free().unwrap() != port);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        assert!(take(listener.local_addr().unwrap().port()).is_err(), "somebody listens there");
     }
 
     #[test]

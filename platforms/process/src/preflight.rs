@@ -1,12 +1,13 @@
 //! Looks whether a site could be opened and a unit started, without making anything.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use barograph_cgroup::{Controller, Hierarchies};
 use barograph_platform::{Facts, Limits, Missing, Readiness, SiteSpec, Unit, User};
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
+use crate::disks::Kind;
 use crate::held::{Hold, OPTION};
 
 /// Folders of programs that the commands before a unit come from.
@@ -60,7 +61,20 @@ pub(crate) fn of_local(spec: &SiteSpec) -> Result<Facts, Vec<Missing>> {
             missing.push(more);
         }
     }
-    if missing.is_empty() { Ok(facts(&hold, spec)) } else { Err(missing) }
+    let mut disks = Facts::new();
+    if !spec.disks.is_empty() {
+        match Kind::choose(spec) {
+            Ok(kind) => disks.push(("file systems of units".to_owned(), of_disks(kind, spec))),
+            Err(more) => missing.push(more),
+        }
+    }
+    if missing.is_empty() { Ok(facts(&hold, spec).into_iter().chain(disks).collect()) } else { Err(missing) }
+}
+
+/// What kind, and how large for whom.
+fn of_disks(kind: Kind, spec: &SiteSpec) -> String {
+    let each = spec.disks.iter().map(|disk| format!("{} {} MiB", disk.unit, disk.bytes >> 20));
+    format!("{}: {}", kind.describe(), each.collect::<Vec<_>>().join(", "))
 }
 
 fn cannot_hold(wanted: &str) -> Missing {
@@ -133,14 +147,14 @@ pub(crate) fn limits_without_groups(whose: &str, limits: &Limits) -> Result<(), 
             hint: "run as root, or leave the limits out".to_owned(),
         });
     }
-    if limits.cpu_set.is_empty() { Ok(()) } else { program_of_system("taskset", "util-linux") }
+    if limits.cpu_set.is_empty() { Ok(()) } else { program_of_system("taskset", "util-linux").map(drop) }
 }
 
-fn program_of_system(name: &str, package: &str) -> Result<(), Missing> {
-    if FOLDERS.iter().any(|folder| access(Path::new(folder).join(name), Access::EXEC_OK).is_ok()) {
-        return Ok(());
-    }
-    Err(Missing {
+/// Where a program of the system is.
+pub(crate) fn program_of_system(name: &str, package: &str) -> Result<PathBuf, Missing> {
+    let places = FOLDERS.iter().map(|folder| Path::new(folder).join(name));
+    let found = places.into_iter().find(|place| access(place, Access::EXEC_OK).is_ok());
+    found.ok_or_else(|| Missing {
         what: format!("program `{name}` is not there"),
         hint: format!("apt-get install -y {package}"),
     })

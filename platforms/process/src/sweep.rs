@@ -8,6 +8,7 @@ use barograph_platform::{Ledger, LedgerError, Left, ProcessId, Swept, Thing};
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::disks::unmount;
 use crate::groups::PREFIX;
 use crate::proc_fs::{identify, mark, marked, signal_group, signal_one};
 
@@ -38,6 +39,11 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
                 }
             }
             Thing::Cgroup { path } => end_group(path).await,
+            Thing::Mount { path } => match unmount(path).await {
+                Ok(true) => Fate::Removed,
+                Ok(false) => Fate::AlreadyGone,
+                Err(error) => Fate::Failed(error.to_string()),
+            },
             // Made by another kind of platform, which sweeps it.
             _ => continue,
         };

@@ -211,6 +211,7 @@ impl Plant {
             folder: self.spec.folder.clone(),
             writable: self.spec.writable.clone(),
             options: self.spec.options.iter().filter(|(name, _)| name == "hold").cloned().collect(),
+            disks: self.spec.disks.clone(),
             ..SiteSpec::default()
         };
         let act = || format!("write the first files of host `{}`", spec.name);

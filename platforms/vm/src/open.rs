@@ -17,6 +17,9 @@ use crate::site::VmSite;
 use crate::work::{Work, blocking, failed};
 use crate::{Program, accel, image};
 
+/// The module that a guest needs for files as file systems of units.
+const FILES: &str = "loop";
+
 /// The module that a guest with writable folders needs.
 const FOLDERS: &str = "virtiofs";
 
@@ -39,7 +42,7 @@ pub(crate) async fn open(program: &Program, site: &SiteSpec, ledger: &Ledger) ->
         None => failed("make virtual machines", "this machine cannot"),
     })?;
     let settings = Settings::of(site).map_err(|missing| failed("make virtual machines", missing))?;
-    let own = SiteSpec { hosts: Vec::new(), ..site.clone() };
+    let own = SiteSpec { hosts: Vec::new(), disks: Vec::new(), ..site.clone() };
     let here = Arc::new(Local::open(&own, ledger).with_folder()?);
     // Its path is short, as the address of a Unix socket must be.
     let folder = Noted::make(std::env::temp_dir().join(format!("bg-vm-{}", site.id)), ledger)?;
@@ -104,6 +107,9 @@ async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &W
     let mut wanted = settings.modules.clone();
     if !site.writable.is_empty() {
         wanted.push(FOLDERS.to_owned());
+    }
+    if !site.disks.is_empty() {
+        wanted.push(FILES.to_owned());
     }
     let find = kernel.clone();
     let modules = blocking("find the modules of the guests' kernel", move || find.modules(&wanted)).await?;

@@ -52,7 +52,7 @@ pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     }
     let delays = site.hosts.iter().any(|host| host.link.delay > Duration::ZERO || host.link.loss > 0.0);
     missing.extend(lacking(delays, true));
-    let here = SiteSpec { hosts: Vec::new(), ..site.clone() };
+    let here = SiteSpec { hosts: Vec::new(), disks: Vec::new(), ..site.clone() };
     let mut facts = Local::look(&here).unwrap_or_else(|mut more| {
         missing.append(&mut more);
         Facts::new()

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Facts, Fault, HERE, Later, LinkSpec, Machines, Missing, Network, OnLine, Running, Site, Unit,
+    Disks, Facts, Fault, Filled, HERE, Later, LinkSpec, Machines, Missing, Network, OnLine, Running, Site,
+    Unit,
 };
 use barograph_platform_process::Local;
 use tokio::task::JoinSet;
@@ -20,6 +21,9 @@ use crate::work::failed;
 
 /// A question that the agent answers from its memory or from `/proc`.
 const ASK_LIMIT: Duration = Duration::from_secs(30);
+
+/// A disk takes its time, and an emulated one more.
+const DISK_LIMIT: Duration = Duration::from_secs(300);
 
 /// Ports for units that take any: those below have meanings, those above are for connections.
 const ANY_PORTS: std::ops::Range<u16> = 10_000..32_000;
@@ -210,6 +214,32 @@ impl Site for VmSite {
 
     fn machines(&self) -> Option<&dyn Machines> {
         Some(self)
+    }
+
+    fn disks(&self) -> Option<&dyn Disks> {
+        (!self.plant.spec.disks.is_empty()).then_some(self)
+    }
+}
+
+impl Disks for VmSite {
+    fn fill<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<Filled, Fault>> {
+        Box::pin(async move {
+            let port = &self.machine(&unit.host)?.port;
+            match port.ask(Ask::FillDisk(inside(unit)), &unit.name, DISK_LIMIT).await? {
+                Reply::Filled { bytes, kind } => Ok(Filled { bytes, kind: format!("{kind} of the guest") }),
+                _ => Err(failed(
+                    format!("fill the disk of unit `{}`", unit.name),
+                    "its agent answers something else",
+                )),
+            }
+        })
+    }
+
+    fn free<'a>(&'a self, unit: &'a Unit) -> Later<'a, Result<(), Fault>> {
+        Box::pin(async move {
+            let port = &self.machine(&unit.host)?.port;
+            port.ask(Ask::FreeDisk(inside(unit)), &unit.name, DISK_LIMIT).await.map(drop)
+        })
     }
 }
 

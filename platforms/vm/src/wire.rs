@@ -47,6 +47,9 @@ pub(crate) enum Ask {
         unit: u64,
         limits: Limits,
     },
+    /// Leaves not a byte free on the unit's file system.
+    FillDisk(Unit),
+    FreeDisk(Unit),
     /// Answered with the guest's clock.
     Ping,
     /// Moves the guest's clock by so many nanoseconds.
@@ -94,6 +97,10 @@ pub(crate) enum Reply {
         address: Option<SocketAddr>,
     },
     Ended(End),
+    Filled {
+        bytes: u64,
+        kind: String,
+    },
     Facts(Facts),
     Missing {
         what: String,

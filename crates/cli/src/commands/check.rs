@@ -8,7 +8,7 @@ use barograph_platform::Missing;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
 
-use super::{Done, Failed};
+use super::{Done, Failed, rootless};
 use crate::args::RunArgs;
 use crate::catalog::{self, Found};
 use crate::{machine, terminal, told};
@@ -81,7 +81,9 @@ pub(crate) fn describe(checked: &Checked, found: &Found) -> String {
 
 /// Checks and explains.
 pub(crate) fn check(args: &RunArgs) -> Done {
-    let (checked, found) = load(args)?;
+    let (mut checked, found) = load(args)?;
+    rootless::enter(&checked)?;
+    rootless::note(&mut checked);
     let mut text = describe(&checked, &found);
     if let Some(scenario) = &found.scenario {
         text.push('\n');

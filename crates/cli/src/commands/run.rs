@@ -8,7 +8,7 @@ use barograph_harness::{Checked, Finished, HarnessError, Screen, Stop, StopHandl
 use barograph_model::Nanos;
 use barograph_record::{ExitCode, Run, RunId};
 
-use super::{Done, Failed, check};
+use super::{Done, Failed, check, rootless};
 use crate::args::RunArgs;
 use crate::catalog::{self, Found};
 use crate::disclosure;
@@ -16,7 +16,9 @@ use crate::terminal::{self, Terminal};
 
 /// Runs a plan.
 pub(crate) fn run(args: &RunArgs) -> Done {
-    let (checked, found) = check::load(args)?;
+    let (mut checked, found) = check::load(args)?;
+    rootless::enter(&checked)?;
+    rootless::note(&mut checked);
     terminal::say(check::describe(&checked, &found).trim_end());
     if let Some(missing) = check::missing(&checked, &found)?.into_iter().next() {
         return Err(HarnessError::Missing(missing).into());

@@ -24,7 +24,7 @@ fn plan(name: &str) -> PathBuf {
 }
 
 /// A deployment like this one, under a small load.
-fn like(topology: &str, platform: &str) -> Vec<String> {
+pub(crate) fn like(topology: &str, platform: &str) -> Vec<String> {
     let mut sets = fixed(20, 4);
     sets.push(format!("deploy.like={topology}"));
     sets.push(format!("platform={platform}"));
@@ -32,7 +32,7 @@ fn like(topology: &str, platform: &str) -> Vec<String> {
 }
 
 /// What this machine lacks for such a deployment is said, and the test goes no further.
-fn possible(place: &Place, sets: &[String]) -> bool {
+pub(crate) fn possible(place: &Place, sets: &[String]) -> bool {
     let mut command = place.checks(&plan("auction.toml"));
     for set in sets {
         command.args(["--set", set]);
@@ -81,7 +81,7 @@ fn mounts_of(place: &Place) -> Vec<String> {
     mounts.lines().filter(|line| line.contains(&root)).map(str::to_owned).collect()
 }
 
-fn nothing_left(place: &Place) {
+pub(crate) fn nothing_left(place: &Place) {
     place.assert_nothing_left();
     for run in place.records() {
         assert_eq!(traces_of(&run), Vec::<String>::new());

@@ -77,6 +77,14 @@ impl Place {
         Place { root, data }
     }
 
+    /// With a copy of the shared data in its own root, for a user who may not write to that of all tests.
+    pub(crate) fn with_data_of_its_own() -> Self {
+        let place = Self::without_data();
+        let copied = Command::new("cp").arg("-r").arg(shared_data()).arg(&place.data).status();
+        assert!(copied.unwrap().success());
+        place
+    }
+
     pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{Ended, Fault, Running, Site, Unit, ignore_lines};
+use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use crate::fleet::Token;
@@ -52,9 +53,14 @@ impl Started {
         self.meant.store(expected, Ordering::Relaxed);
     }
 
-    /// It was killed, and not started again.
+    /// It was killed, or its disk was filled, and it was not started again.
     pub(crate) fn is_meant_to_be_down(&self) -> bool {
         self.meant.load(Ordering::Relaxed)
+    }
+
+    /// Whether it does not run any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.running().wait_exit().now_or_never().is_some()
     }
 
     /// Kills it on purpose.

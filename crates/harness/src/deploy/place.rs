@@ -44,8 +44,11 @@ pub(super) fn place(
     site: &dyn Site,
     (folder, common): (&Path, &Path),
 ) -> Result<(Vec<Placed>, Option<SocketAddr>), HarnessError> {
-    let places =
-        topology.parts.iter().map(|part| Ok((part.name.clone(), endpoint(run, topology, part, site)?)));
+    // The front first: the plan may say its port, which then nobody else may be given.
+    let (front, others): (Vec<&Part>, Vec<&Part>) =
+        topology.parts.iter().partition(|part| part.name == topology.front);
+    let all = front.into_iter().chain(others);
+    let places = all.map(|part| Ok((part.name.clone(), endpoint(run, topology, part, site)?)));
     let mut places: BTreeMap<String, Endpoint> = places.collect::<Result<_, HarnessError>>()?;
     if let Some(floating) = &topology.floating {
         let address = site.address(floating.name);
@@ -121,8 +124,7 @@ fn endpoint(
     for (at, (name, usual)) in service.ports().iter().enumerate() {
         let asked = run.plan.target.port;
         let port = match part.name == topology.front && at == 0 && asked != 0 {
-            // Where hosts have ports of their own, nobody else gets it.
-            true => site.port(&part.host, asked).map(|_| asked)?,
+            true => site.take_port(&part.host, asked).map(|()| asked)?,
             false => site.port(&part.host, *usual)?,
         };
         ports.insert(name.clone(), port);

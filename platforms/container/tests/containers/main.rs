@@ -1,5 +1,6 @@
 //! Real containers of real engines. Skipped with the reason where there can be none.
 
+mod disks;
 mod limits;
 mod place;
 mod postgres;

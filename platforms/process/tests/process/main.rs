@@ -2,6 +2,7 @@
 //! leaves.
 
 mod deaths;
+mod disks;
 mod hold;
 mod life;
 mod limits;

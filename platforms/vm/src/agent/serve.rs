@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_platform::{Fault, HERE, Ledger, Missing, Site, SiteSpec};
+use barograph_platform::{Disks, Fault, Filled, HERE, Ledger, Missing, Site, SiteSpec};
 use barograph_platform_process::{HostOn, Local};
 use rustix::time::{ClockId, Timespec, clock_settime};
 
@@ -84,6 +84,11 @@ async fn answer(ask: Ask, units: &Arc<Units>, local: &Local) -> Result<Reply, Fa
         Ask::Pause { unit } => units.pause(unit, true),
         Ask::Resume { unit } => units.pause(unit, false),
         Ask::Limit { unit, limits } => units.limit(unit, &limits),
+        Ask::FillDisk(unit) => {
+            let Filled { bytes, kind } = disks(local)?.fill(&unit).await?;
+            Ok(Reply::Filled { bytes, kind })
+        }
+        Ask::FreeDisk(unit) => disks(local)?.free(&unit).await.map(|()| Reply::Done),
         Ask::Ping => Ok(Reply::Clock(now_nanos())),
         Ask::MoveClock(nanos) => move_clock(nanos),
         Ask::Sample => Ok(Reply::Sample(sample())),
@@ -95,6 +100,10 @@ async fn answer(ask: Ask, units: &Arc<Units>, local: &Local) -> Result<Reply, Fa
         // Taken care of before it gets here.
         Ask::Leave => Ok(Reply::Done),
     }
+}
+
+fn disks(local: &Local) -> Result<&dyn Disks, Fault> {
+    local.disks().ok_or_else(|| failed("find the disk of a unit", "no unit has one of its own"))
 }
 
 fn move_clock(nanos: i64) -> Result<Reply, Fault> {

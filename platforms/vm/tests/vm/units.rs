@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use barograph_platform::{
-    Ask, Ended, Fault, HERE, Limits, LinkSpec, Readiness, Site, Step, UnitFile, User, ignore_lines,
+    Ask, DiskSpec, Ended, Fault, HERE, Limits, LinkSpec, Readiness, Site, Step, UnitFile, User, ignore_lines,
 };
 
 use crate::site::{LIMIT, Opened, cpus, listener, open, or_skip, say};
-use crate::{echo, moves};
+use crate::{disks, echo, moves};
 
 /// What this whole test covers shares two guests; its parts are called in order and each cleans up behind itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -17,6 +17,7 @@ async fn guests_do_what_hosts_do_and_can_be_moved() {
     let begun = Instant::now();
     let Some(opened) = open("units", &["a", "b"], |spec, _| {
         spec.hosts[0].limits = Limits { memory_bytes: Some(768 << 20), ..cpus(1.5) };
+        spec.disks = vec![DiskSpec { unit: disks::UNIT.to_owned(), bytes: disks::BYTES }];
     })
     .await
     else {
@@ -30,6 +31,8 @@ async fn guests_do_what_hosts_do_and_can_be_moved() {
     clocks_and_counters(&opened).await;
     pauses_and_limits(&opened).await;
     took("units were paused and limited");
+    disks::all(&opened).await;
+    took("the disk of a unit was full and free again");
     network(&opened).await;
     took("two guests talked, were cut off and healed");
     a_database(&opened).await;

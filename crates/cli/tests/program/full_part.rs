@@ -1,0 +1,120 @@
+//! The disk of one part is full while the load is on, and free again: every other disk of the machine goes on.
+
+use std::fs;
+
+use barograph_record::{KeptFault, Run};
+use rustix::process::Signal;
+
+use crate::deployments::{like, nothing_left, possible};
+use crate::going::{Going, until};
+use crate::place::Place;
+
+/// When the disk is filled and freed, in seconds of the load.
+const FULL_FROM: f64 = 4.0;
+const FREE_FROM: f64 = 18.0;
+
+fn faults(part: &str) -> String {
+    format!(
+        "faults=[{{at_s={FULL_FROM},unit=\"{part}\",act=\"fill-disk\"}},\
+         {{at_s={FREE_FROM},unit=\"{part}\",act=\"free-disk\"}},\
+         {{at_s={},unit=\"{part}\",act=\"start\"}}]",
+        FREE_FROM + 0.5
+    )
+}
+
+/// Operations that write.
+const WRITING: [&str; 2] = ["Login", "JoinAuction"];
+
+/// Writing operations that ended in these seconds of the load: well, and failed.
+fn ended(run: &Run, from: f64, to: f64) -> (u64, u64) {
+    let within = run.intervals().filter(|interval| interval.from_s >= from && interval.to_s <= to);
+    let ops = within.flat_map(|interval| &interval.ops).filter(|op| WRITING.contains(&op.op.as_str()));
+    ops.fold((0, 0), |(well, failed), op| (well + op.count - op.failed, failed + op.failed))
+}
+
+/// PostgreSQL cannot write for some seconds. Whether it outlives that depends on what it had to write; if it does not, it
+/// is started again.
+fn postgresql_fills_up_on(platform: &str) {
+    let place = Place::new();
+    let mut sets = like("minimal", platform);
+    sets.extend(["load.users=60", "load.window_s=30"].map(str::to_owned));
+    sets.push("deploy.relational_disk_mib=512".to_owned());
+    sets.push(faults("relational-1"));
+    if !possible(&place, &sets) {
+        return;
+    }
+    let going = Going::start(place.run(None, &sets));
+    going.says("relational-1 has a file system of its own of 512 MiB");
+    let ended_as = going.end();
+    let run = place.record();
+    assert!(run.complete && run.interrupted().is_none() && run.damage.is_empty(), "{ended_as:?}");
+    let kept: Vec<&KeptFault> = run.faults().collect();
+    assert!(kept[0].act.starts_with("fill-disk: ") && kept[0].failed.is_none(), "{kept:?}");
+    assert!(kept[1].act == "free-disk" && kept[1].failed.is_none(), "{kept:?}");
+    let again = kept[2].failed.as_deref();
+    assert!(kept[2].act == "start" && again.is_none_or(|why| why.starts_with("it runs")), "{kept:?}");
+    let (before, during) = (ended(&run, 0.0, FULL_FROM), ended(&run, FULL_FROM, FREE_FROM));
+    assert!(before.0 > 0 && before.1 == 0, "{before:?}");
+    assert!(during.1 > 0, "nothing failed on a full disk: {during:?}");
+    let last = run.intervals().map(|interval| interval.to_s).fold(0.0, f64::max);
+    // The first second may still see what began before.
+    let after = ended(&run, FREE_FROM + 2.0, last);
+    assert!(after.0 > 0 && after.1 == 0, "nothing succeeds on a disk that is free again: {after:?}");
+    // Failures count, so it did not pass; and what the data are after it was looked at and is told.
+    let verdict = run.verdict().unwrap();
+    assert!(!verdict.passed && ended_as.code != Some(0), "{verdict:?}");
+    assert!(run.phases().iter().any(|phase| phase.phase == "verify" && phase.outcome.is_some()));
+    let about_data = verdict.reasons.iter().any(|reason| reason.contains("data"));
+    assert!(about_data || verdict.reasons.iter().any(|reason| reason.contains("failed")), "{verdict:?}");
+    let log = fs::read_to_string(run.dir.join("services/relational-1.log")).unwrap();
+    assert!(log.contains("No space left on device"), "{log}");
+    nothing_left(&place);
+}
+
+#[test]
+fn postgresql_fills_up_as_a_process() {
+    postgresql_fills_up_on("process");
+}
+
+#[test]
+fn postgresql_fills_up_in_a_namespace() {
+    postgresql_fills_up_on("namespace");
+}
+
+#[test]
+fn postgresql_fills_up_in_a_container() {
+    postgresql_fills_up_on("container");
+}
+
+#[test]
+fn a_full_disk_of_a_killed_program_is_cleaned() {
+    let place = Place::new();
+    let mut sets = like("minimal", "process");
+    sets.push("load.window_s=600".to_owned());
+    sets.push("faults=[{at_s=1,unit=\"relational-1\",act=\"fill-disk\"}]".to_owned());
+    if !possible(&place, &sets) {
+        return;
+    }
+    let going = Going::start(place.run(None, &sets));
+    going.says("fault: fill-disk: ");
+    going.signal(Signal::KILL);
+    assert_eq!(going.end().code, None);
+    let cleaned = until("a broom that finds everything", || {
+        let cleaned = Going::start(place.program(&["clean"])).end();
+        (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(cleaned)
+    });
+    assert!(cleaned.out.contains("removed mount "), "{}", cleaned.out);
+    until("the end of all processes", || place.processes().is_empty().then_some(()));
+    nothing_left(&place);
+}
+
+#[test]
+fn a_platform_without_such_disks_refuses_the_fault() {
+    let place = Place::new();
+    let mut sets = like("minimal", "container-in-vm");
+    sets.push(faults("relational-1"));
+    let ended = Going::start(place.run(None, &sets)).end();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let wanted = "fill-disk with platform = process or namespace or container or vm";
+    assert!(ended.err.contains(wanted), "{}", ended.err);
+}

@@ -1,0 +1,75 @@
+//! What is told of keys and faults that depend on the platform. A study changes `platform` alone, so a key that matters
+//! only elsewhere is no mistake; but nobody should believe that it did something here.
+
+use barograph_spec::{FaultAct, Plan};
+
+use super::{Checking, Target};
+use crate::deploy;
+use crate::topology::{Part, Work};
+
+/// Platforms whose hosts share the ports of this machine.
+const SHARED_PORTS: [&str; 1] = ["process"];
+
+/// Platforms on which a part can have a file system of its own.
+pub(super) const DISKS: [&str; 4] = ["process", "namespace", "container", "vm"];
+
+/// Whether the application's port is one of this machine.
+pub(super) fn shares_ports(plan: &Plan) -> bool {
+    SHARED_PORTS.contains(&plan.deploy.platform.as_str())
+}
+
+impl Checking<'_> {
+    /// Keys that were given and do nothing on this platform.
+    pub(super) fn without_effect(&mut self) {
+        let (plan, platform) = (&self.plan, self.plan.deploy.platform.as_str());
+        let given = |key: &str| plan.places.contains_key(key);
+        let mut notes = Vec::new();
+        if given("deploy.container_network") && platform != "container" {
+            notes.push(
+                "deploy.container_network does nothing here: it is for platform = \"container\"".to_owned(),
+            );
+        }
+        if given("deploy.hosts") && platform == "process" && plan.deploy.hosts == "apart" {
+            notes.push(
+                "deploy.hosts does nothing here: on platform = \"process\" this machine is every host"
+                    .to_owned(),
+            );
+        }
+        let limits = plan.deploy.limits_of("driver");
+        let limited = limits.is_some_and(|l| l.cpus > 0.0 || l.memory_mib > 0 || l.disk_mib > 0);
+        if limited && deploy::drivers_apart(plan) == 0 {
+            notes.push(
+                "deploy.driver_* limits nothing here: this process drives; driver.place = \"unit\" makes it a part"
+                    .to_owned(),
+            );
+        }
+        self.notes.append(&mut notes);
+    }
+
+    /// Parts with file systems of their own.
+    pub(super) fn disks(&mut self) {
+        let (Target::Deployed, Some(deployment), Some(data)) =
+            (&self.target, self.kind.deployment(), &self.data)
+        else {
+            return;
+        };
+        let topology = deploy::whole(deployment.topology(&self.plan, data), &self.plan);
+        let parts = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
+        let notes: Vec<String> = parts
+            .filter_map(|part| Some((part, disk_mib(&self.plan, part)?)))
+            .map(|(part, mib)| format!("{} has a file system of its own of {mib} MiB", part.name))
+            .collect();
+        self.notes.extend(notes);
+    }
+}
+
+/// Size of the file system of its own that a part has.
+pub(crate) fn disk_mib(plan: &Plan, part: &Part) -> Option<u64> {
+    let of_disk = |act: FaultAct| matches!(act, FaultAct::FillDisk | FaultAct::FreeDisk);
+    let filled = plan.faults.iter().any(|fault| of_disk(fault.act) && fault.unit == part.name);
+    plan.deploy.disk_mib(part.tier, filled)
+}
+
+#[cfg(test)]
+#[path = "effect_tests.rs"]
+mod tests;

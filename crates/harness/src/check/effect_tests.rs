@@ -1,0 +1,54 @@
+//! What depends on the platform is told, and faults of disks are checked.
+
+use std::net::TcpListener;
+
+use super::super::{Machine, check};
+use crate::testing::Kind;
+
+const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+
+/// Notes, or the refusal.
+fn told(sets: &[&str]) -> Result<Vec<String>, String> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
+    check(&plan, &Kind::default(), ROOMY).map(|checked| checked.notes).map_err(|refused| refused.to_string())
+}
+
+fn noted(sets: &[&str], words: &str) -> bool {
+    told(sets).unwrap().iter().any(|note| note.contains(words))
+}
+
+#[test]
+fn keys_of_another_platform_are_noted_and_not_refused() {
+    for (key, on) in [("deploy.container_network=host", "container"), ("deploy.hosts=apart", "namespace")] {
+        let words = format!("{} does nothing here", key.split('=').next().unwrap());
+        assert!(noted(&[key], &words), "{key}");
+        assert!(!noted(&[key, &format!("platform={on}")], &words), "{key}");
+    }
+    assert!(noted(&["deploy.driver_cpus=1"], "deploy.driver_* limits nothing here"));
+    assert!(!noted(&["deploy.driver_cpus=1", "platform=namespace"], "deploy.driver_*"));
+    assert_eq!(told(&[]), Ok(Vec::new()));
+}
+
+#[test]
+fn a_port_counts_as_taken_only_where_hosts_share_the_machines() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = format!("target.port={}", taken.local_addr().unwrap().port());
+    let refused = told(&[&port]).unwrap_err();
+    assert!(refused.contains("`target.port`") && refused.contains("stop what listens there"), "{refused}");
+    assert!(told(&[&port, "platform=namespace"]).is_ok());
+}
+
+#[test]
+fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
+    let fill = "faults=[{at_s=1,unit=\"application-1\",act=\"fill-disk\"}]";
+    let own = "application-1 has a file system of its own of";
+    assert!(noted(&[fill], &format!("{own} 1024 MiB")));
+    assert!(noted(&[fill, "deploy.application_disk_mib=64"], &format!("{own} 64 MiB")));
+    assert!(noted(&["deploy.application_disk_mib=64"], &format!("{own} 64 MiB")));
+    let refused = told(&[fill, "platform=container-in-vm"]).unwrap_err();
+    let allowed = "fill-disk with platform = process or namespace or container or vm";
+    assert!(refused.contains(allowed), "{refused}");
+    let refused = told(&["faults=[{at_s=1,unit=\"moon-1\",act=\"free-disk\"}]"]).unwrap_err();
+    assert!(refused.contains("one of application-1"), "{refused}");
+}

@@ -1,0 +1,133 @@
+//! Which kind of file system a unit can be given here.
+
+use std::fs::{self, OpenOptions};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use barograph_platform::{Missing, SiteSpec, in_user_namespace};
+use rustix::process::geteuid;
+
+use crate::preflight::program_of_system;
+
+/// The option of a site that chooses: `ext4` or `tmpfs`. Without it the best one is taken.
+const OPTION: &str = "disks";
+
+/// Asked for a loop device.
+const LOOP_DEVICES: &str = "/dev/loop-control";
+
+/// What is in memory is left this much room, for what else needs memory.
+const ROOM: u64 = 2;
+
+/// A kind of file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// In a file of this machine, which has holes where nothing was written. Writes reach the disk as others do.
+    Ext4,
+    /// In memory: quicker than a disk, and what is written is never waited for.
+    Tmpfs,
+}
+
+impl Kind {
+    /// As people say it.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Kind::Ext4 => "ext4 in a file",
+            Kind::Tmpfs => "tmpfs, in memory",
+        }
+    }
+
+    /// The one that the site asks for, else the best that this machine can; nothing is made.
+    pub(crate) fn choose(spec: &SiteSpec) -> Result<Kind, Missing> {
+        let whose = spec.disks.first().map_or("", |disk| disk.unit.as_str());
+        if !may_mount() {
+            return Err(Missing {
+                what: format!(
+                    "unit `{whose}` is to have a file system of its own, which this user may not mount"
+                ),
+                hint: "run as root, or set platform = \"namespace\", which needs only user namespaces"
+                    .to_owned(),
+            });
+        }
+        match spec.option(OPTION) {
+            Some("ext4") => no_ext4().map_or(Ok(Kind::Ext4), Err),
+            Some("tmpfs") => in_memory(spec),
+            Some(other) => Err(Missing {
+                what: format!("option `{OPTION}` cannot be `{other}`"),
+                hint: "set it to ext4 or tmpfs, or leave it out".to_owned(),
+            }),
+            None if no_ext4().is_none() => Ok(Kind::Ext4),
+            None => in_memory(spec),
+        }
+    }
+}
+
+/// Where the program is that makes an ext4.
+pub(super) fn maker() -> Option<PathBuf> {
+    program_of_system("mkfs.ext4", "e2fsprogs").ok()
+}
+
+/// Tries it in a namespace that goes at once: only that tells whether it is allowed.
+fn may_mount() -> bool {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--", "true"]);
+    let tried = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    geteuid().is_root() && tried.is_ok_and(|status| status.success())
+}
+
+/// What an ext4 in a file lacks.
+fn no_ext4() -> Option<Missing> {
+    if in_user_namespace() {
+        return Some(Missing {
+            what: "an ext4 may not be mounted in a user namespace".to_owned(),
+            hint: "run as root of the machine".to_owned(),
+        });
+    }
+    if let Err(why) = OpenOptions::new().read(true).write(true).open(LOOP_DEVICES) {
+        return Some(Missing {
+            what: format!("files cannot be mounted: {LOOP_DEVICES}: {why}"),
+            hint: "modprobe loop".to_owned(),
+        });
+    }
+    program_of_system("mkfs.ext4", "e2fsprogs").err()
+}
+
+/// All of it may come to be used, and it must not push out what is measured.
+fn in_memory(spec: &SiteSpec) -> Result<Kind, Missing> {
+    let bytes: u64 = spec.disks.iter().map(|disk| disk.bytes).sum();
+    match available_memory().filter(|free| *free / ROOM < bytes) {
+        None => Ok(Kind::Tmpfs),
+        Some(free) => Err(Missing {
+            what: format!(
+                "file systems of {} MiB for units would be in memory here, and {} MiB are available",
+                bytes >> 20,
+                free >> 20
+            ),
+            hint: "make them smaller (deploy.TIER_disk_mib), or run as root with loop devices, where they are files"
+                .to_owned(),
+        }),
+    }
+}
+
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_platform::DiskSpec;
+
+    use super::*;
+
+    #[test]
+    fn more_than_memory_has_is_refused_with_both_sizes() {
+        let disk = |bytes| SiteSpec {
+            disks: vec![DiskSpec { unit: "db".to_owned(), bytes }],
+            ..SiteSpec::default()
+        };
+        let missing = in_memory(&disk(1 << 60)).unwrap_err();
+        assert!(missing.what.contains("1099511627776 MiB for units"), "{missing}");
+        assert_eq!(in_memory(&disk(1 << 20)), Ok(Kind::Tmpfs));
+    }
+}

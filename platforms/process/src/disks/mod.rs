@@ -1,0 +1,187 @@
+//! File systems of their own for units: made before the unit starts, filled and freed on request, noted so that they go.
+//!
+//! Only so the disk of one unit can be full: the machine's own is never filled.
+
+mod ballast;
+mod kind;
+mod mounted;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use barograph_platform::{DiskSpec, Entry, Fault, Filled, Ledger, SiteSpec, Thing, Unit};
+use tokio::process::Command;
+
+use crate::folders::Folders;
+pub(crate) use kind::Kind;
+pub(crate) use mounted::unmount;
+
+/// The file systems of a site.
+#[derive(Debug)]
+pub(crate) struct Disks {
+    ledger: Ledger,
+    wanted: Vec<DiskSpec>,
+    /// `None` when there are none, or when this machine cannot.
+    kind: Option<Kind>,
+    /// The folder for the files that they are in: it goes with the site.
+    images: PathBuf,
+    made: Mutex<BTreeMap<String, Disk>>,
+}
+
+/// One that is there, or about to be.
+#[derive(Clone, Debug)]
+struct Disk {
+    folder: PathBuf,
+    bytes: u64,
+    entry: Entry,
+}
+
+/// Why something went wrong, for a fault.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+impl Disks {
+    pub(crate) fn new(spec: &SiteSpec, ledger: &Ledger) -> Self {
+        Disks {
+            ledger: ledger.clone(),
+            wanted: spec.disks.clone(),
+            kind: spec.disks.first().and_then(|_| Kind::choose(spec).ok()),
+            images: spec.folder.clone(),
+            made: Mutex::default(),
+        }
+    }
+
+    /// Whether no unit has one.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    fn made(&self) -> MutexGuard<'_, BTreeMap<String, Disk>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Mounts the file system of a unit at its working folder, where it is to have one and has none yet.
+    pub(crate) async fn make(&self, unit: &Unit, folders: &Folders) -> Result<(), Fault> {
+        let Some(disk) = self.wanted.iter().find(|disk| disk.unit == unit.name) else { return Ok(()) };
+        if self.made().contains_key(&unit.name) {
+            // It is started again, with what it left.
+            return Ok(());
+        }
+        folders.ensure(&unit.name, &unit.workdir)?;
+        let failed = |source: Cause| Fault::Unit {
+            unit: unit.name.clone(),
+            act: "make a file system for".to_owned(),
+            source,
+        };
+        let kind = self.kind.ok_or_else(|| failed("this machine cannot".into()))?;
+        let folder = empty_folder(&unit.workdir).map_err(|error| failed(error.into()))?;
+        let image = self.images.join(format!("{}.disk", unit.name));
+        if kind == Kind::Ext4 {
+            make_image(&image, disk.bytes).await.map_err(failed)?;
+        }
+        let note = |source| Fault::Note { unit: unit.name.clone(), source };
+        let thing = Thing::Mount { path: folder.clone() };
+        let entry = self.ledger.will(thing.clone()).map_err(note)?;
+        let made = Disk { folder: folder.clone(), bytes: disk.bytes, entry };
+        self.made().insert(unit.name.clone(), made);
+        mount(kind, &image, &folder, disk.bytes).await.map_err(failed)?;
+        self.ledger.done(entry, thing).map_err(note)
+    }
+
+    fn find(&self, unit: &Unit, act: &str) -> Result<Disk, Fault> {
+        self.made().get(&unit.name).cloned().ok_or_else(|| Fault::Unit {
+            unit: unit.name.clone(),
+            act: act.to_owned(),
+            source: "it has no file system of its own".into(),
+        })
+    }
+
+    /// Leaves not a byte free.
+    pub(crate) async fn fill(&self, unit: &Unit) -> Result<Filled, Fault> {
+        const ACT: &str = "fill the disk of";
+        let Disk { folder, bytes, .. } = self.find(unit, ACT)?;
+        let bytes = blocking(unit, ACT, move || ballast::fill(&folder, bytes)).await?;
+        let kind = self.kind.map_or_else(String::new, |kind| kind.describe().to_owned());
+        Ok(Filled { bytes, kind })
+    }
+
+    /// Frees what was filled.
+    pub(crate) async fn free(&self, unit: &Unit) -> Result<(), Fault> {
+        const ACT: &str = "free the disk of";
+        let Disk { folder, .. } = self.find(unit, ACT)?;
+        blocking(unit, ACT, move || ballast::free(&folder)).await
+    }
+
+    /// Unmounts all, after their units have ended.
+    pub(crate) async fn close(&self) -> Result<(), Cause> {
+        loop {
+            let next = self.made().iter().next().map(|(unit, disk)| (unit.clone(), disk.clone()));
+            let Some((unit, disk)) = next else { return Ok(()) };
+            unmount(&disk.folder).await?;
+            self.ledger.removed(disk.entry)?;
+            self.made().remove(&unit);
+        }
+    }
+}
+
+/// Does something that waits for a disk on a thread of its own.
+async fn blocking<T: Send + 'static>(
+    unit: &Unit,
+    act: &str,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, Fault> {
+    let done = match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(Cause::from),
+        Err(error) => Err(error.into()),
+    };
+    done.map_err(|source| Fault::Unit { unit: unit.name.clone(), act: act.to_owned(), source })
+}
+
+/// What lies in the folder would be hidden.
+fn empty_folder(folder: &Path) -> io::Result<PathBuf> {
+    let folder = folder.canonicalize()?;
+    match fs::read_dir(&folder)?.next() {
+        None => Ok(folder),
+        Some(_) => Err(io::Error::other(format!(
+            "folder `{}` is not empty, and a file system there would hide what is in it",
+            folder.display()
+        ))),
+    }
+}
+
+/// A file with an empty ext4, of which nothing is set aside for root, and in which nothing is still to be done later.
+async fn make_image(image: &Path, bytes: u64) -> Result<(), Cause> {
+    let maker = kind::maker().ok_or("mkfs.ext4 is not there")?;
+    if let Some(folder) = image.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    File::create_new(image)?.set_len(bytes)?;
+    let now = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+    let words = ["-q", "-F", "-m", "0", "-E", now].map(OsString::from);
+    run(maker.as_os_str(), words.into_iter().chain([image.into()])).await
+}
+
+async fn mount(kind: Kind, image: &Path, folder: &Path, bytes: u64) -> Result<(), Cause> {
+    let (name, options, source) = match kind {
+        Kind::Ext4 => ("ext4", "loop,nosuid,nodev".to_owned(), image.as_os_str()),
+        Kind::Tmpfs => ("tmpfs", format!("size={bytes},mode=0755,nosuid,nodev"), OsStr::new("barograph")),
+    };
+    let words = ["-t".into(), name.into(), "-o".into(), options.into(), source.into(), folder.into()];
+    run(OsStr::new("mount"), words).await
+}
+
+/// Runs a tool to its end; what it complains of is the error.
+async fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> Result<(), Cause> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).kill_on_drop(true);
+    let said = command.output().await?;
+    if said.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+    Err(format!("{} ended with {}: {why}", program.display(), said.status).into())
+}

@@ -1,0 +1,91 @@
+//! What is mounted where, and how it goes again.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+use tokio::time::{sleep, timeout};
+
+/// A file system that is still used after this long is detached: it goes with its last user.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// How often it is tried until then.
+const TRY_EVERY: Duration = Duration::from_millis(20);
+
+/// Unmounts what is mounted at `path`; says whether something was.
+pub(crate) async fn unmount(path: &Path) -> io::Result<bool> {
+    let orderly = async {
+        loop {
+            match try_unmount(path, UnmountFlags::empty()) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => sleep(TRY_EVERY).await,
+                done => return done,
+            }
+        }
+    };
+    match timeout(BUSY_WAIT, orderly).await {
+        Ok(done) => done,
+        Err(_) => try_unmount(path, UnmountFlags::DETACH),
+    }
+}
+
+fn try_unmount(path: &Path, flags: UnmountFlags) -> io::Result<bool> {
+    // Asked first: whoever may not unmount is refused also where there is nothing to unmount.
+    if !is_mounted(path)? {
+        return Ok(false);
+    }
+    match rustix::mount::unmount(path, flags) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_mounted(path: &Path) -> io::Result<bool> {
+    let text = fs::read_to_string("/proc/self/mountinfo")?;
+    Ok(places(&text).any(|place| place == path.as_os_str().as_bytes()))
+}
+
+/// Where something is mounted, of a text as the kernel has it: the fifth word of each line.
+fn places(mountinfo: &str) -> impl Iterator<Item = Vec<u8>> {
+    mountinfo.lines().filter_map(|line| line.split(' ').nth(4)).map(plain)
+}
+
+/// Blanks and backslashes of a name are written as three octal digits.
+fn plain(word: &str) -> Vec<u8> {
+    let mut rest = word.as_bytes();
+    let mut plain = Vec::new();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| first == b'\\').and_then(|digits| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            u8::from_str_radix(digits, 8).ok()
+        });
+        plain.push(code.unwrap_or(first));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_with_their_blanks() {
+        let text =
+            "36 25 0:32 / /a\\040b rw - tmpfs x rw\n37 25 7:0 / /c\\134d\\ rw - ext4 /dev/loop0 rw\nbroken\n";
+        let found: Vec<Vec<u8>> = places(text).collect();
+        assert_eq!(found, [b"/a b".to_vec(), b"/c\\d\\".to_vec()]);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_mounted_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!unmount(dir.path()).await.unwrap());
+        assert!(!unmount(&dir.path().join("absent")).await.unwrap());
+        assert!(is_mounted(Path::new("/proc")).unwrap());
+    }
+}
