@@ -5,6 +5,7 @@ mod ferretdb;
 mod fuzz_api;
 mod packages;
 mod say;
+mod simulate;
 mod steps;
 mod tests_run;
 mod tidy;
@@ -21,7 +22,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
-  fuzz-api       the auction's resources against their OpenAPI document (see fuzz-api --help)";
+  fuzz-api       the auction's resources against their OpenAPI document (see fuzz-api --help)
+  simulate WHAT  what a method is worth where the truth is known (see simulate --help)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         ["fuzz-api", words @ ..] => fuzz_api::run(&root, words),
+        ["simulate", words @ ..] => simulate::simulate(&root, words),
         ["help" | "--help" | "-h"] => {
             say(USAGE);
             return ExitCode::SUCCESS;

@@ -14,7 +14,7 @@ use crate::faults::{self, Faults, NotDone};
 use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
 use crate::probes::Probes;
 use crate::run::Run;
-use crate::{HarnessError, Live, LoadJob, Progress, hold};
+use crate::{HarnessError, Live, LoadJob, Progress, hold, outside};
 
 mod commands;
 
@@ -104,7 +104,8 @@ impl<'r, 'w> Drive<'r, 'w> {
             Listening::start(&folder).map_err(|why| HarnessError::Listen { folder: folder.clone(), why })?;
         let stop = run.world.stop.clone();
         let mut engine = stop.or(begin(run, url, drivers)).await??;
-        let probes = Probes::new(app, run.clock.now(), engine.samples())?;
+        let mut probes = Probes::new(app, run.clock.now(), engine.samples())?;
+        probes.apart = outside::apart(app, url);
         // The load's clock, and with it every interval, counts from here.
         let at_s = (run.clock.now() - engine.now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;

@@ -2,13 +2,16 @@
 //!
 //! Pure code. It does not know where samples come from, reads no clock and writes nothing.
 
+pub mod episode;
+pub mod homogeneity;
 pub mod interval;
 pub mod judge;
+mod pace;
 mod part;
 pub mod search;
 pub mod steady;
 mod wire;
 
 pub use interval::{Histogram, Interval, OpStats};
-pub use part::Part;
+pub use part::{Part, PartOp};
 pub use wire::Damaged;
