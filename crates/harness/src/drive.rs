@@ -15,7 +15,7 @@ use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
 use crate::probes::Probes;
 use crate::run::Run;
 use crate::statistics::Statistics;
-use crate::{HarnessError, Live, LoadJob, Progress, hold};
+use crate::{HarnessError, Live, LoadJob, Progress, hold, outside};
 
 mod commands;
 
@@ -106,7 +106,8 @@ impl<'r, 'w> Drive<'r, 'w> {
             Listening::start(&folder).map_err(|why| HarnessError::Listen { folder: folder.clone(), why })?;
         let stop = run.world.stop.clone();
         let mut engine = stop.or(begin(run, url, drivers)).await??;
-        let probes = Probes::new(app, run.clock.now(), engine.samples())?;
+        let mut probes = Probes::new(app, run.clock.now(), engine.samples())?;
+        probes.apart = outside::apart(app, url);
         let asked = app.filter(|_| run.plan.deploy.statistics);
         let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, run.clock));
         // The load's clock, and with it every interval, counts from here.

@@ -16,6 +16,7 @@ mod fill;
 pub mod fleet;
 mod hold;
 mod kind;
+mod outside;
 mod parts;
 mod probes;
 mod run;

@@ -7,10 +7,12 @@ use barograph_model::Nanos;
 use barograph_platform::Accounts;
 use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe, ProcessSample};
 use barograph_record::{ProbeRow, Resources};
+use barograph_stats::judge::host::HostUse;
 
 use crate::connections;
 use crate::deploy::{self, Deployed, Started};
 use crate::fleet::DriverSample;
+use crate::outside;
 use crate::parts::{PartProbe, PartSample};
 
 /// Below so many users what the driver needs in any case (histograms, buffers) is most of its memory, and divided by them
@@ -18,7 +20,7 @@ use crate::parts::{PartProbe, PartSample};
 const FEWEST_USERS: u32 = 1_000;
 
 /// Tiers whose cores are those of the application.
-const NODES: [&str; 2] = ["application", "bids"];
+pub(crate) const NODES: [&str; 2] = ["application", "bids"];
 
 /// All probes of a run.
 pub(crate) struct Probes {
@@ -31,6 +33,8 @@ pub(crate) struct Probes {
     driver_rss_before_load: u64,
     /// Most users there have been at the end of an interval.
     most_users: u32,
+    /// Can the run's own use of the host be told from that of others?
+    pub(crate) apart: outside::Apart,
 }
 
 /// Host, driver and the parts of the application at one instant.
@@ -71,7 +75,7 @@ impl Probes {
         let (driver, fleet) = who_drives(own.sample(now)?, drivers, None);
         let last = Sample { host: host.sample(now)?, driver, fleet, parts: marks(&parts) };
         let driver_rss_before_load = last.driver.resident_bytes;
-        Ok(Probes { host, own, parts, last, driver_rss_before_load, most_users: 0 })
+        Ok(Probes { host, own, parts, last, driver_rss_before_load, most_users: 0, apart: Ok(()) })
     }
 
     /// A part was started again.
@@ -144,6 +148,25 @@ impl Probes {
                 None => connections::open(),
             },
         }
+    }
+
+    /// What the host did between `from` and the latest sample, and how much of it for others.
+    pub(crate) fn host_use(&self, from: &Sample) -> HostUse {
+        let cores = |now: &ProcessSample, then: &ProcessSample| {
+            let used = now.since(then);
+            used.cpu_user_cores + used.cpu_system_cores
+        };
+        let leading = match (&self.last.fleet, &from.fleet) {
+            (Some(now), Some(then)) => cores(&now.harness, &then.harness),
+            _ => 0.0,
+        };
+        let own = cores(&self.last.driver, &from.driver) + leading;
+        let each = self.parts.iter().zip(&from.parts);
+        let parts: Vec<ProbeRow> = each
+            .map(|(part, then)| ProbeRow { subject: part.name().to_owned(), ..part.since(then) })
+            .collect();
+        let host = self.last.host.since(&from.host);
+        outside::host_use(self.last.host.cores, &host, own, &parts, &self.apart)
     }
 
     /// Cores in use at the latest interval: driver, application.

@@ -74,6 +74,24 @@ impl Fault {
         matches!(self, Fault::Garbage | Fault::TooLarge { .. } | Fault::Status(_) | Fault::NoEvents { .. })
     }
 
+    /// Was it the driver's own machine that could not, rather than the target? No local port or open file was left, no
+    /// memory, or a rule of its own forbade the connection.
+    #[must_use]
+    pub fn is_drivers(&self) -> bool {
+        use rustix::io::Errno;
+        const OWN: [Errno; 7] = [
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::ADDRNOTAVAIL,
+            Errno::NOBUFS,
+            Errno::NOMEM,
+            Errno::PERM,
+            Errno::ACCESS,
+        ];
+        let Fault::Connect { why, .. } = self else { return false };
+        why.raw_os_error().is_some_and(|code| OWN.iter().any(|own| own.raw_os_error() == code))
+    }
+
     pub(crate) fn request(why: impl Into<String>) -> Self {
         Fault::Request { why: why.into() }
     }
@@ -191,4 +209,26 @@ pub enum TargetError {
         /// IPv4 or IPv6.
         wanted: &'static str,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_lack_in_the_driver_is_told_from_a_target_that_refuses() {
+        let failed = |errno: Errno| Fault::Connect {
+            to: Peer::Tcp(([127, 0, 0, 1], 80).into()),
+            why: io::Error::from_raw_os_error(errno.raw_os_error()),
+        };
+        for own in [Errno::MFILE, Errno::ADDRNOTAVAIL, Errno::NOBUFS, Errno::PERM] {
+            assert!(failed(own).is_drivers(), "{own}");
+        }
+        for theirs in [Errno::CONNREFUSED, Errno::TIMEDOUT, Errno::HOSTUNREACH, Errno::CONNRESET] {
+            assert!(!failed(theirs).is_drivers(), "{theirs}");
+        }
+        assert!(!Fault::Broken(io::ErrorKind::ConnectionReset.into()).is_drivers());
+    }
 }

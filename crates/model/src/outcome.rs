@@ -15,19 +15,23 @@ pub enum Outcome {
     TimedOut,
     /// The connection could not be made, or broke.
     Broken,
+    /// The driver could not do its part: it had no local port, no open file or no memory left, or its own machine forbade
+    /// the connection. Says nothing about the target.
+    DriverFault,
     /// The engine ended the operation itself: a user that was told to stop. Not counted as an operation.
     Cancelled,
 }
 
 impl Outcome {
     /// Every outcome, in the order of their indices.
-    pub const ALL: [Outcome; 7] = [
+    pub const ALL: [Outcome; 8] = [
         Outcome::Good,
         Outcome::Expired,
         Outcome::Refused,
         Outcome::WrongAnswer,
         Outcome::TimedOut,
         Outcome::Broken,
+        Outcome::DriverFault,
         Outcome::Cancelled,
     ];
 
@@ -40,7 +44,14 @@ impl Outcome {
     /// Is this a failed operation in the sense of the QoS rules?
     #[must_use]
     pub const fn is_failure(self) -> bool {
-        matches!(self, Outcome::Refused | Outcome::WrongAnswer | Outcome::TimedOut | Outcome::Broken)
+        matches!(
+            self,
+            Outcome::Refused
+                | Outcome::WrongAnswer
+                | Outcome::TimedOut
+                | Outcome::Broken
+                | Outcome::DriverFault
+        )
     }
 
     /// The name in records and reports.
@@ -53,6 +64,7 @@ impl Outcome {
             Outcome::WrongAnswer => "wrong answer",
             Outcome::TimedOut => "timed out",
             Outcome::Broken => "broken connection",
+            Outcome::DriverFault => "driver fault",
             Outcome::Cancelled => "cancelled",
         }
     }

@@ -8,9 +8,15 @@
 
 mod checks;
 mod driver;
+mod errors;
+pub mod host;
+mod little;
+mod mix;
+mod pacing;
+mod slices;
 
 use barograph_model::{
-    Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share, WindowVerdict,
+    Behaviours, Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share, WindowVerdict,
 };
 
 use crate::Part;
@@ -31,6 +37,10 @@ pub struct WindowInput<'a> {
     pub offered: Offered,
     /// How it came, in an open loop.
     pub open: Option<&'a OpenLoop>,
+    /// What users do and how fast; `None` where nobody says.
+    pub behaviours: Option<&'a Behaviours>,
+    /// What the host did meanwhile; `None` where there is none, as in simulated time.
+    pub host: Option<&'a host::HostUse>,
     /// How often a control command changed the load in the window.
     pub level_changes: u32,
     /// What the driver may use before it counts as the limit.
@@ -79,7 +89,6 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
         .zip(input.ops)
         .map(|((stats, rule), spec)| judge_op(spec, rule, &Counted { stats, judged_total }))
         .collect();
-    let passed = ops.iter().all(OpVerdict::passed);
     let seconds = joined.seconds();
     WindowVerdict {
         offered: input.offered,
@@ -95,8 +104,8 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
         skipped: joined.skipped,
         lag_p50_ms: quantile_ms(&joined.lag, 0.5),
         lag_p99_ms: quantile_ms(&joined.lag, 0.99),
+        checks: checks::all(input, &ops),
         ops,
-        checks: checks::all(input, passed),
     }
 }
 
@@ -161,6 +170,8 @@ fn quantile_ms(histogram: &Histogram, quantile: f64) -> f64 {
     histogram.value_at_quantile(quantile) as f64 / 1e3
 }
 
+#[cfg(test)]
+mod gates_tests;
 #[cfg(test)]
 mod open_loop;
 #[cfg(test)]

@@ -6,6 +6,11 @@ pub mod compare;
 pub mod interval;
 pub mod judge;
 mod normal;
+pub mod episode;
+pub mod homogeneity;
+pub mod interval;
+pub mod judge;
+mod pace;
 mod part;
 pub mod queueing;
 pub mod rank;
@@ -16,5 +21,5 @@ pub mod warm_up;
 mod wire;
 
 pub use interval::{Histogram, Interval, OpStats};
-pub use part::Part;
+pub use part::{Part, PartOp};
 pub use wire::Damaged;

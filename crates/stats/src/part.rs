@@ -1,11 +1,11 @@
 //! What a judged window needs of each of its intervals: a few numbers instead of the interval's histograms.
 
-use barograph_model::QosRule;
+use barograph_model::{Outcome, QosRule};
 
-use crate::interval::Interval;
+use crate::interval::{Interval, OpStats};
 
 /// One interval of a window, summed up. A window of an hour holds thousands of these.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     /// Length in seconds.
     pub seconds: f64,
@@ -21,6 +21,31 @@ pub struct Part {
     pub timed_bad: u64,
     /// Users active at the end.
     pub users: u32,
+    /// Operations that started.
+    pub starts: u64,
+    /// What each operation did, by operation index.
+    pub ops: Vec<PartOp>,
+}
+
+/// One operation in one interval of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PartOp {
+    /// How many ended how, by [`Outcome::index`].
+    pub outcomes: [u64; Outcome::ALL.len()],
+    /// Sum of their service times in seconds.
+    pub service_sum_s: f64,
+}
+
+impl PartOp {
+    /// Operations that ended, cancelled ones left out.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.outcomes.iter().sum::<u64>() - self.outcomes[Outcome::Cancelled.index()]
+    }
+
+    fn of(op: &OpStats) -> Self {
+        PartOp { outcomes: op.outcomes, service_sum_s: op.service_sum_s }
+    }
 }
 
 impl Part {
@@ -40,6 +65,8 @@ impl Part {
             timed_sum_s: timed().map(|op| op.response.mean() * op.response.len() as f64 / 1e6).sum(),
             timed_bad: timed().map(|op| op.over_limit.max(op.failed())).sum(),
             users: interval.users,
+            starts: interval.starts,
+            ops: interval.ops.iter().map(PartOp::of).collect(),
         }
     }
 

@@ -96,10 +96,31 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
     })
 }
 
+/// The mean of values taken at equal distances, and how far it may be off at 99 %; `None` of fewer than
+/// [`FEWEST_VALUES`].
+#[must_use]
+pub fn mean_within(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < FEWEST_VALUES {
+        return None;
+    }
+    let batches = batch_means(values);
+    let count = batches.len() as f64;
+    let mean = batches.iter().sum::<f64>() / count;
+    let residuals: Vec<f64> = batches.iter().map(|v| v - mean).collect();
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let error = (squares / (count - 1.0) / count).sqrt() * widening(&residuals, squares);
+    // The table ends one degree of freedom before the most batches; the last two differ by less than one percent.
+    Some((mean, T_99[(batches.len() - 2).min(T_99.len() - 1)] * error))
+}
+
 /// Means of successive batches of (nearly) equal length that use every value once.
 fn batch_means(values: &[f64]) -> Vec<f64> {
     let few = FEWEST_BATCHES.min(values.len());
-    let count = (values.len() / BATCH_VALUES).clamp(few, MOST_BATCHES);
+    means_of(values, (values.len() / BATCH_VALUES).clamp(few, MOST_BATCHES))
+}
+
+/// Means of so many batches.
+pub(crate) fn means_of(values: &[f64], count: usize) -> Vec<f64> {
     let edge = |i: usize| i * values.len() / count;
     (0..count)
         .map(|i| {
@@ -111,7 +132,7 @@ fn batch_means(values: &[f64]) -> Vec<f64> {
 
 /// By how much resemblance between neighbouring batches widens the error of a slope. The estimate from few residuals
 /// is itself rough and too low (fitting a line takes some of it away), so a little is added and it stops at 0.8.
-fn widening(residuals: &[f64], squares: f64) -> f64 {
+pub(crate) fn widening(residuals: &[f64], squares: f64) -> f64 {
     if squares <= 0.0 {
         return 1.0;
     }
@@ -122,16 +143,21 @@ fn widening(residuals: &[f64], squares: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
 
-    /// Values around 100 in which each keeps `memory` of the deviation of the one before, plus a planted drift.
-    fn series(seed: u64, length: usize, shape: (f64, f64, f64)) -> Vec<f64> {
-        let (noise, memory, planted) = shape;
+    /// Values around 100 in which each keeps `memory` of the deviation of the one before, with a shape over the window laid
+    /// on them.
+    pub(crate) fn shaped(
+        seed: u64,
+        length: usize,
+        (noise, memory): (f64, f64),
+        shape: impl Fn(f64) -> f64,
+    ) -> Vec<f64> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut deviation = 0.0;
         (0..length)
@@ -139,9 +165,14 @@ mod tests {
                 // The sum of twelve uniform draws minus six is close enough to a normal draw.
                 let normal: f64 = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
                 deviation = memory * deviation + (1.0 - memory * memory).sqrt() * normal * noise;
-                100.0 * (1.0 + deviation + planted * (i as f64 / length as f64 - 0.5))
+                100.0 * (1.0 + deviation + shape(i as f64 / length as f64))
             })
             .collect()
+    }
+
+    /// With a planted drift.
+    fn series(seed: u64, length: usize, (noise, memory, planted): (f64, f64, f64)) -> Vec<f64> {
+        shaped(seed, length, (noise, memory), |x| planted * (x - 0.5))
     }
 
     fn flagged(shape: (f64, f64, f64), length: usize) -> usize {
@@ -192,6 +223,20 @@ mod tests {
         let values: Vec<f64> = (0..60).map(|i| 1000.0 + f64::from(i)).collect();
         let found = drift(&values).unwrap();
         assert!(!found.uncertain() && found.steady(0.0));
+    }
+
+    #[test]
+    fn a_mean_is_within_what_is_said_99_times_in_100() {
+        for (length, memory) in [(20, 0.0), (60, 0.5), (300, 0.8)] {
+            let misses = (0..1000).filter(|seed| {
+                let (mean, within) = mean_within(&series(*seed, length, (0.3, memory, 0.0))).unwrap();
+                (mean - 100.0).abs() > within
+            });
+            let misses = misses.count();
+            assert!(misses < 25, "{misses} of 1000: {length} values, memory {memory}");
+        }
+        assert_eq!(mean_within(&[1.0; 3]), None);
+        assert_eq!(mean_within(&[2.0; 50]), Some((2.0, 0.0)));
     }
 
     #[test]

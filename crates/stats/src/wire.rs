@@ -11,7 +11,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use crate::interval::{Histogram, Interval, OpStats, histogram};
 
 /// First byte of an interval. Another form gets another number.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 /// Bytes of a histogram before its counts.
 const HEAD: usize = 40;
@@ -268,7 +268,7 @@ mod tests {
         fn op()(
             response in times(),
             service in times(),
-            outcomes in any::<[u64; 7]>(),
+            outcomes in any::<[u64; Outcome::ALL.len()]>(),
             counts in any::<[u64; 3]>(),
             sums in prop::array::uniform2(0.0_f64..1e12),
         ) -> OpStats {

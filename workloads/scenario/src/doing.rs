@@ -174,6 +174,7 @@ impl<'u> Doing<'u> {
             }
             Fault::Request { .. } => Outcome::WrongAnswer,
             fault if fault.is_wrong_answer() => Outcome::WrongAnswer,
+            fault if fault.is_drivers() => Outcome::DriverFault,
             _ => Outcome::Broken,
         };
         let mut why = fault.to_string();

@@ -137,7 +137,12 @@ const CRATES: &[Crate] = &[
         floor: 5,
         may_use: &["model", "platform", "platform-container", "platform-vm"],
     },
-    Crate { name: "xtask", floor: 6, may_use: &["stats"] },
+    Crate {
+        name: "xtask",
+        floor: 6,
+        // To simulate what the methods are worth.
+        may_use: &["model", "stats", "engine", "http", "auction-api", "auction-live", "workload-auction"],
+    },
 ];
 
 /// A dependency between two of our crates, names without the prefix.

@@ -37,6 +37,16 @@ const SMOKE_THERE: [&str; 6] = [
     "driver.timeout_s=5",
 ];
 
+/// … that search for a rate.
+const SMOKE_SEARCH: [&str; 6] = [
+    "load.max_rate=80",
+    "load.max_trials=3",
+    "load.resolution=0.5",
+    "load.ramp_s=2",
+    "load.step_s=1",
+    "load.confirm_s=4",
+];
+
 /// Every plan of the repository that makes its own application, or every other.
 fn plans(there: bool) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").canonicalize().unwrap();
@@ -134,6 +144,9 @@ fn every_plan_of_a_scenario_runs_in_small() {
                     .to_owned(),
             );
             sets.retain(|set| !set.starts_with("load.w"));
+        }
+        if text.contains("max_rate = ") {
+            sets.extend(SMOKE_SEARCH.map(str::to_owned));
         }
         let mut command = place.program(&["run"]);
         command.arg(&plan).arg("--set").arg(format!("runs={}", place.runs().display()));

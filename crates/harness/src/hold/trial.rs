@@ -22,6 +22,8 @@ pub(super) async fn trial(
     let (changes_before, changing_until) = drive.changes;
     let going_on = u32::from(changing_until > drive.reached);
     let (joined, parts) = drive.collect(span).await?;
+    let behaviours = drive.run.world.kind.behaviours(&drive.run.plan.profile);
+    let host = drive.probes.host_use(&before);
     let mut verdict = judge_window(&WindowInput {
         joined: &joined,
         parts: &parts,
@@ -29,6 +31,8 @@ pub(super) async fn trial(
         ops: drive.run.world.kind.ops(),
         offered: load,
         open: drive.run.open.as_ref(),
+        behaviours: behaviours.as_ref(),
+        host: Some(&host),
         level_changes: drive.changes.0 - changes_before + going_on,
         driver: DriverLimits::default(),
         clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,

@@ -1,19 +1,15 @@
-//! The reasons to believe a window or not: the driver's own (in `driver`), Little's law, steadiness, clock.
+//! The reasons to believe a window or not: all of them in order, and those of steadiness and clock.
 //!
 //! Every check words what it found and what is allowed, because a person who reads "not valid" needs the figure.
 
-use barograph_model::Check;
 use barograph_model::words::millis;
+use barograph_model::{Check, OpVerdict};
 
-use super::WindowInput;
 use super::driver::{self, tightest_limit};
+use super::{WindowInput, errors, host, little, mix, pacing};
 use crate::Part;
+use crate::episode::{Episode, episode};
 use crate::steady::{DRIFT_ALLOWED, Drift, FEWEST_VALUES, drift};
-
-/// Mean in flight may differ from throughput times mean service time by this part. The law holds exactly over all
-/// time; over a window it misses the operations that straddle its edges, and long polls of up to 45 s straddle the
-/// edges of a one-minute window often. A driver that lost operations or mistook times would be off by far more.
-const LITTLE_TOLERANCE: f64 = 0.10;
 
 /// Wall clock and monotonic clock may part by this many seconds in a window: time synchronisation slews by far less,
 /// a step or a suspended machine shows more.
@@ -23,14 +19,20 @@ const CLOCK_JUMP_ALLOWED_S: f64 = 0.1;
 /// against a mean of a few milliseconds.
 const FLOOR_OF_LIMIT: f64 = 0.05;
 
-pub(super) fn all(input: &WindowInput<'_>, passed: bool) -> Vec<Check> {
+pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Vec<Check> {
+    let passed = ops.iter().all(OpVerdict::passed);
+    // Too slow or failing too often, whatever the mix: an overload upsets what users do.
+    let hopeless = ops.iter().any(|op| op.judged && !(op.time_ok && op.failures_ok));
     let mut checks = driver::all(input);
-    checks.extend([
-        little(input),
-        steady_throughput(input, passed),
-        steady_response(input, passed),
-        clock(input),
-    ]);
+    checks.push(errors::of_the_driver(input));
+    checks.extend(input.host.into_iter().flat_map(host::all));
+    checks.push(little::check(input));
+    checks.extend(pacing::all(input));
+    checks.extend([steady_throughput(input, passed), steady_response(input, passed)]);
+    checks.extend(no_episode(input, passed));
+    checks.extend(mix::drift(input, hopeless));
+    checks.extend(errors::mix(input, hopeless));
+    checks.push(clock(input));
     // A load that nobody changed is no news.
     checks.extend((input.level_changes > 0).then(|| Check {
         name: "constant load".to_owned(),
@@ -44,36 +46,10 @@ pub(super) fn all(input: &WindowInput<'_>, passed: bool) -> Vec<Check> {
     checks
 }
 
-fn little(input: &WindowInput<'_>) -> Check {
-    let name = "Little's law".to_owned();
-    let seconds = input.joined.seconds();
-    let in_flight = input.joined.in_flight_s;
-    let served: f64 = input.joined.ops.iter().map(|op| op.service_sum_s + op.cancelled_sum_s).sum();
-    let count: u64 = input.joined.ops.iter().map(crate::OpStats::count).sum();
-    if seconds <= 0.0 || count == 0 {
-        return Check { name, found: "no operation ended".to_owned(), allowed: "some".to_owned(), ok: false };
-    }
-    let larger = in_flight.max(served).max(f64::MIN_POSITIVE);
-    let differs = (in_flight - served).abs() / larger;
-    let edges = edge_growth(input.parts) * (served / count as f64) / larger;
-    let allowed = LITTLE_TOLERANCE + edges;
-    Check {
-        name,
-        found: format!(
-            "{:.2} in flight, throughput x service time {:.2}: {:.1} % apart",
-            in_flight / seconds,
-            served / seconds,
-            differs * 100.0
-        ),
-        allowed: format!("at most {:.1} % apart", allowed * 100.0),
-        ok: differs <= allowed,
-    }
-}
-
 /// By how many operations the number in flight changed from the first interval to the last. Each of them brings
 /// about one service time into the window that is not matched by an end in it: an overloaded target whose queue
 /// grows must be found too slow, not disbelieved.
-fn edge_growth(parts: &[Part]) -> f64 {
+pub(super) fn edge_growth(parts: &[Part]) -> f64 {
     match (parts.first(), parts.last()) {
         (Some(first), Some(last)) => (last.in_flight() - first.in_flight()).abs(),
         _ => 0.0,
@@ -90,12 +66,7 @@ enum Better {
 }
 
 fn steady_throughput(input: &WindowInput<'_>, passed: bool) -> Check {
-    let values: Vec<f64> = input
-        .parts
-        .iter()
-        .filter(|part| part.seconds > 0.0)
-        .map(|part| part.ended as f64 / part.seconds)
-        .collect();
+    let values = throughput_series(input);
     let (found, ok) = worded(drift(&values), &Allowed { floor: 0.0, passed, better: Better::Higher });
     Check { name: "steady throughput".to_owned(), found, allowed: allowed_drift(), ok }
 }
@@ -110,6 +81,64 @@ fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
     let (found, ok) = worded(drift(&values), &Allowed { floor, passed, better: Better::Lower });
     let allowed = format!("{}, or at most {}", allowed_drift(), millis(floor * 1e3));
     Check { name, found, allowed, ok }
+}
+
+/// A stretch apart from the rest, in throughput or response time: the window has no steady state. In a window that fails
+/// only a beginning that is worse than the rest is against it, as with drifts.
+fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
+    let limit = tightest_limit(&input.profile.rules);
+    let floor = limit.map(|limit| limit.as_secs_f64() * FLOOR_OF_LIMIT);
+    let series = [
+        ("throughput", Some(throughput_series(input)), 0.0, Better::Higher),
+        ("mean response time", floor.map(|_| response_series(input)), floor.unwrap_or(0.0), Better::Lower),
+    ];
+    let mut found = "the same throughout".to_owned();
+    let (mut known, mut ok) = (false, true);
+    for (name, values, floor, better) in series {
+        let Some(one) = values.as_deref().and_then(episode) else { continue };
+        known = true;
+        if !one.counts(floor) {
+            continue;
+        }
+        let worse_first = one.is_the_beginning() && one.worse(better);
+        let excused = !passed && !worse_first;
+        if ok {
+            found = format!("{name} {}{}", told(&one, input), if excused { ANYWAY } else { "" });
+            ok = excused;
+        }
+    }
+    known.then(|| Check {
+        name: "steady state".to_owned(),
+        found,
+        allowed: format!("no stretch that moves the mean by more than {:.0} %", DRIFT_ALLOWED.get() * 100.0),
+        ok,
+    })
+}
+
+const ANYWAY: &str = "; it gets worse in a window that fails anyway";
+
+fn told(one: &Episode, input: &WindowInput<'_>) -> String {
+    let seconds = input.joined.seconds();
+    format!(
+        "was {:+.0} % apart from {:.0} s to {:.0} s: no steady state",
+        (one.mean / one.rest - 1.0) * 100.0,
+        one.from * seconds,
+        one.to * seconds
+    )
+}
+
+impl Episode {
+    fn worse(&self, better: Better) -> bool {
+        match better {
+            Better::Higher => self.mean < self.rest,
+            Better::Lower => self.mean > self.rest,
+        }
+    }
+}
+
+fn throughput_series(input: &WindowInput<'_>) -> Vec<f64> {
+    let parts = input.parts.iter().filter(|part| part.seconds > 0.0);
+    parts.map(|part| part.ended as f64 / part.seconds).collect()
 }
 
 struct Allowed {
@@ -132,7 +161,7 @@ fn worded(found: Option<Drift>, allowed: &Allowed) -> (String, bool) {
     };
     let excused = !allowed.passed && !improves;
     let steady = found.steady(allowed.floor);
-    let excuse = if excused && !steady { "; it gets worse in a window that fails anyway" } else { "" };
+    let excuse = if excused && !steady { ANYWAY } else { "" };
     let text = format!(
         "drifts by {:+.1} % ({:+.1} to {:+.1} %){excuse}",
         found.relative * 100.0,

@@ -119,7 +119,7 @@ fn offered_rate(input: &WindowInput<'_>) -> Check {
 }
 
 /// By which part the rate may be missed; `None` where there is no rate to miss.
-fn rate_tolerance(input: &WindowInput<'_>, seconds: f64) -> Option<f64> {
+pub(super) fn rate_tolerance(input: &WindowInput<'_>, seconds: f64) -> Option<f64> {
     let OpenLoop { arrivals, start_of, .. } = input.open?;
     match (arrivals, start_of) {
         (Arrivals::Trace(_), _) | (_, StartOf::Session) => None,
@@ -144,11 +144,11 @@ fn driver_bound(input: &WindowInput<'_>) -> Check {
     }
 }
 
-const EXCUSE: &str = "by service time alone the target is too slow";
+pub(super) const EXCUSE: &str = "by service time alone the target is too slow";
 
 /// Is some limit broken even by service time, which knows nothing of waiting in the driver? Then more users and more
 /// room to wait would not help: the target is too slow, and that is to be found, not disbelieved.
-fn too_slow_by_service(input: &WindowInput<'_>) -> bool {
+pub(super) fn too_slow_by_service(input: &WindowInput<'_>) -> bool {
     input.joined.ops.iter().zip(&input.profile.rules).any(|(op, rule)| {
         let Some(limit) = rule.limit.filter(|_| rule.judged && !op.service.is_empty()) else { return false };
         op.service.value_at_quantile(rule.quantile.get()) > limit.as_micros()

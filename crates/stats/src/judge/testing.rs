@@ -1,12 +1,13 @@
 //! A made-up clean window for tests, into which faults are planted.
 
 use barograph_model::{
-    LoadUnit, Nanos, Offered, OpId, OpSpec, OpenLoop, Outcome, Profile, QosRule, Share, TrialResult,
-    WindowVerdict,
+    Behaviours, LoadUnit, Nanos, Offered, OpId, OpSpec, OpenLoop, Outcome, Profile, QosRule, Share,
+    TrialResult, WindowVerdict,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::host::HostUse;
 use super::{DriverLimits, WindowInput, judge_window};
 use crate::Part;
 use crate::interval::Interval;
@@ -17,6 +18,8 @@ pub(crate) struct Window {
     pub(crate) profile: Profile,
     pub(crate) offered: Offered,
     pub(crate) open: Option<OpenLoop>,
+    pub(crate) behaviours: Option<Behaviours>,
+    pub(crate) host: Option<HostUse>,
     pub(crate) level_changes: u32,
     pub(crate) clock_jump_s: f64,
 }
@@ -49,6 +52,8 @@ impl Window {
             profile: Profile { name: "test", rules, derived: None },
             offered: Offered { unit: LoadUnit::Users, level: 1000 },
             open: None,
+            behaviours: None,
+            host: None,
             level_changes: 0,
             clock_jump_s: 0.0,
         }
@@ -64,6 +69,8 @@ impl Window {
             ops: &OPS,
             offered: self.offered,
             open: self.open.as_ref(),
+            behaviours: self.behaviours.as_ref(),
+            host: self.host.as_ref(),
             level_changes: self.level_changes,
             driver: DriverLimits::default(),
             clock_jump_s: self.clock_jump_s,

@@ -10,7 +10,7 @@ fn a_clean_window_is_valid_and_passes() {
     let silent = (0..50).filter(|seed| Window::clean(*seed).result() == TrialResult::Pass).count();
     assert!(silent >= 49, "{silent} of 50 clean windows pass");
     let verdict = Window::clean(1).judge();
-    assert_eq!(verdict.checks.len(), 7);
+    assert_eq!(verdict.checks.len(), 10);
     assert!((95.0..110.0).contains(&verdict.throughput) && verdict.goodput == verdict.throughput);
     assert_eq!(verdict.to_s, 60.0);
     assert_eq!(verdict.ops[0].limit_ms, Some(2000.0));

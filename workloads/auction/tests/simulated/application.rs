@@ -14,7 +14,7 @@ use futures::channel::oneshot;
 use futures::future::{Either, select};
 use rand::RngExt;
 
-use crate::feed::InProcessFeed;
+use super::feed::InProcessFeed;
 
 /// Every request takes this long.
 const SERVICE: Nanos = Nanos::from_millis(2);

@@ -4,7 +4,7 @@ use barograph_http::{Event, Fault};
 use barograph_model::Nanos;
 use barograph_workload_auction::Feed;
 
-use crate::application::{Application, bid};
+use super::application::{Application, bid};
 
 /// One open stream.
 pub(crate) struct InProcessFeed {

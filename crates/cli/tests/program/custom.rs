@@ -1,0 +1,73 @@
+//! A target of one's own: the plan of ten lines on a real nginx whose capacity is known, because it refuses what is above it.
+
+use std::fs;
+use std::path::Path;
+
+use barograph_record::KeptResult;
+use barograph_testkit::services;
+
+use crate::going::Going;
+use crate::place::Place;
+
+/// Requests per second that nginx answers; all others are refused.
+const CAPACITY: f64 = 300.0;
+
+/// What nginx lets through in advance, and windows of a few seconds, blur the edge by a few percent.
+const BLUR: f64 = 0.06;
+
+#[test]
+fn the_capacity_of_an_nginx_with_a_limit_is_found() {
+    // A bucket that is emptied at the rate; what overflows is refused.
+    let configuration = "worker_processes 1; events { worker_connections 4096; } http { {temp_paths} access_log off; keepalive_requests 1000000;\n\
+        limit_req_zone $server_name zone=all:1m rate=300r/s; limit_req_status 503;\n\
+        server { listen 127.0.0.1:{port}; location / { limit_req zone=all burst=15 nodelay; root {folder}; try_files /page =404; } } }";
+    let Some(nginx) = services::or_skip(services::nginx(configuration, &[("page", b"hello")])) else {
+        return;
+    };
+    let place = Place::without_data();
+    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/scenario-custom.toml");
+    let lines = fs::read_to_string(&plan).unwrap().lines().filter(|line| !line.starts_with('#')).count();
+    assert!(lines <= 10, "{lines} lines");
+    let mut command = place.program(&["run"]);
+    command.arg(&plan).arg("--set").arg(format!("runs={}", place.runs().display()));
+    let url = format!("target.url=http://127.0.0.1:{}", nginx.port());
+    let short = [
+        "load.max_rate=1200",
+        "load.ramp_s=6",
+        "load.warm_up_s=1",
+        "load.window_s=5",
+        "load.step_s=1",
+        "load.settle_s=1",
+        "load.confirm_s=5",
+        "load.drain_s=1",
+        "driver.interval_ms=250",
+    ];
+    for set in short.iter().copied().chain([url.as_str()]) {
+        command.args(["--set", set]);
+    }
+    let ended = Going::start(command).end();
+    assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
+    let run = place.record();
+    // Whatever could be believed says the truth. What a busy machine spoilt is disbelieved, and no harm is done.
+    for trial in run.trials() {
+        let level = f64::from(trial.level);
+        match trial.result {
+            KeptResult::Pass => assert!(level < CAPACITY * (1.0 + BLUR), "{level} passed: {trial:?}"),
+            KeptResult::Fail => {
+                let refused: u64 = trial.window.ops.iter().map(|op| op.failed).sum();
+                // A machine too busy to answer in time fails by the limit, and that is the truth as well.
+                assert!(level > CAPACITY * (1.0 - BLUR) || refused == 0, "{level} failed: {trial:?}");
+            }
+            KeptResult::Invalid => assert!(trial.window.checks.iter().any(|check| !check.ok), "{trial:?}"),
+        }
+    }
+    let verdict = run.verdict().unwrap();
+    let found = verdict.search.as_ref().unwrap();
+    if let (Some(0), Some(capacity), Some(lowest_fail)) = (ended.code, verdict.capacity, found.lowest_fail) {
+        assert!(f64::from(capacity) < CAPACITY * (1.0 + BLUR), "{ended:?}");
+        assert!(f64::from(lowest_fail) > CAPACITY * (1.0 - BLUR), "{ended:?}");
+    }
+    let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
+    assert!(html.contains(&verdict.sentence), "{}", verdict.sentence);
+    place.assert_nothing_left();
+}

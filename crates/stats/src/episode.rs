@@ -1,0 +1,219 @@
+//! Was there an episode: a stretch of a series that lies apart from the rest?
+//!
+//! A straight line sees a series that rises or falls. It does not see one that goes up and comes down again, and it
+//! hardly sees a step near an end. Here every stretch of batch means is held against all the others; the stretch that
+//! differs most decides, by a limit set so high that the best of many stretches of noise seldom reaches it.
+//!
+//! MSER-5, the usual rule for where a steady state begins, was tried in its place: it names a beginning in the second half
+//! of more than a fifth of all windows of a minute in which there is nothing but noise (tested below).
+
+use barograph_model::Share;
+
+use crate::steady::{means_of, widening};
+
+/// An episode that moves the mean of the window by no more than this part is none: the same that a drift is allowed.
+pub const SHIFT_ALLOWED: Share = crate::steady::DRIFT_ALLOWED;
+
+/// Fewer values than this show no episode.
+pub const FEWEST_VALUES: usize = 8;
+
+/// The contrast between a stretch and the rest, in standard errors, that counts as certain. Of noise, the best of all
+/// stretches reaches it in fewer than one window of a hundred (tested below); a single one would need 2.6 for that.
+const CERTAIN: f64 = 7.0;
+
+/// Values per batch worth having before there are more batches.
+const BATCH_VALUES: usize = 4;
+
+/// Batches at the least and at the most.
+const BATCHES: (usize, usize) = (8, 20);
+
+/// The stretch that differs most from the rest of its window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Episode {
+    /// Where it begins, as a part of the window.
+    pub from: f64,
+    /// Where it ends, as a part of the window.
+    pub to: f64,
+    /// Its mean, in the unit of the series.
+    pub mean: f64,
+    /// The mean of the rest.
+    pub rest: f64,
+    /// The difference of the two in standard errors.
+    pub contrast: f64,
+    /// By which part the smaller of the two moves the mean of the window.
+    pub shift: f64,
+}
+
+impl Episode {
+    /// Certain, and large enough to matter. `floor` is the move of the mean, in the unit of the series, below which nobody
+    /// needs to care.
+    #[must_use]
+    pub fn counts(&self, floor: f64) -> bool {
+        let moved = self.shift * self.window_mean();
+        self.contrast > CERTAIN && self.shift > SHIFT_ALLOWED.get() && moved > floor
+    }
+
+    /// It reaches to the end of the window, or begins in it and does not end: what comes later is not known.
+    #[must_use]
+    pub fn is_the_beginning(&self) -> bool {
+        self.from <= 0.0
+    }
+
+    fn window_mean(&self) -> f64 {
+        let share = self.to - self.from;
+        self.mean * share + self.rest * (1.0 - share)
+    }
+}
+
+/// The stretch that differs most; `None` of fewer than [`FEWEST_VALUES`] values, or when their mean is not above zero.
+#[must_use]
+pub fn episode(values: &[f64]) -> Option<Episode> {
+    if values.len() < FEWEST_VALUES {
+        return None;
+    }
+    let batches = means_of(values, (values.len() / BATCH_VALUES).clamp(BATCHES.0, BATCHES.1));
+    let count = batches.len();
+    let mean = batches.iter().sum::<f64>() / count as f64;
+    if !mean.is_finite() || mean <= 0.0 {
+        return None;
+    }
+    // Sums of deviations up to each batch: a stretch is then a difference of two.
+    let mut sums = vec![0.0];
+    for batch in &batches {
+        sums.push(sums[sums.len() - 1] + batch - mean);
+    }
+    let (mut best, mut most) = ((0, 1), -1.0);
+    for from in 0..count {
+        for to in from + 1..=count {
+            let (inside, outside) = ((to - from) as f64, (count - (to - from)) as f64);
+            if outside < 1.0 {
+                continue;
+            }
+            let off: f64 = sums[to] - sums[from];
+            let between = off * off * (1.0 / inside + 1.0 / outside);
+            if between > most {
+                (best, most) = ((from, to), between);
+            }
+        }
+    }
+    Some(told(&batches, best, most))
+}
+
+fn told(batches: &[f64], (from, to): (usize, usize), between: f64) -> Episode {
+    let count = batches.len();
+    let inside = (to - from) as f64;
+    let outside = count as f64 - inside;
+    let of_stretch: f64 = batches[from..to].iter().sum();
+    let mean = of_stretch / inside;
+    let rest = (batches.iter().sum::<f64>() - of_stretch) / outside;
+    let residuals: Vec<f64> = batches
+        .iter()
+        .enumerate()
+        .map(|(at, batch)| batch - if (from..to).contains(&at) { mean } else { rest })
+        .collect();
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    // Two means and the choice of the stretch are taken from the data.
+    let error = (squares / (count as f64 - 3.0)).sqrt() * widening(&residuals, squares);
+    let whole = batches.iter().sum::<f64>() / count as f64;
+    let contrast = if error > 0.0 {
+        between.sqrt() / error
+    } else if between > 0.0 {
+        f64::INFINITY
+    } else {
+        0.0
+    };
+    Episode {
+        from: from as f64 / count as f64,
+        to: to as f64 / count as f64,
+        mean,
+        rest,
+        contrast,
+        shift: (mean - rest).abs() * inside.min(outside) / count as f64 / whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steady::tests::shaped;
+
+    const RUNS: u64 = 500;
+
+    fn flagged(length: usize, noise: (f64, f64), shape: fn(f64) -> f64) -> usize {
+        let counts = |seed| episode(&shaped(seed, length, noise, shape)).is_some_and(|e| e.counts(0.0));
+        (0..RUNS).filter(|seed| counts(*seed)).count()
+    }
+
+    #[test]
+    fn noise_has_no_episodes() {
+        for noise in [(0.05, 0.0), (0.1, 0.5), (0.3, 0.0), (0.3, 0.5)] {
+            for length in [20, 45, 60, 300] {
+                let found = flagged(length, noise, |_| 0.0);
+                assert!(found < 6, "{found} of {RUNS}: {length} values, noise {noise:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_line_does_not_see_is_found() {
+        let hump = |x: f64| if (0.4..0.7).contains(&x) { 0.5 } else { 0.0 };
+        let early = |x: f64| if x < 0.25 { 0.6 } else { 0.0 };
+        for shape in [hump as fn(f64) -> f64, early] {
+            let found = flagged(60, (0.05, 0.0), shape);
+            assert!(found > RUNS as usize * 9 / 10, "{found} of {RUNS}");
+            let line = (0..RUNS)
+                .filter(|seed| {
+                    let values = shaped(*seed, 60, (0.05, 0.0), shape);
+                    crate::steady::drift(&values).is_some_and(|d| !d.steady(0.0))
+                })
+                .count();
+            assert!(line < found / 2, "a line sees {line}");
+        }
+        let found = episode(&shaped(1, 300, (0.05, 0.0), hump)).unwrap();
+        assert!((found.from - 0.4).abs() < 0.06 && (found.to - 0.7).abs() < 0.06, "{found:?}");
+        assert!((found.mean / found.rest - 1.5).abs() < 0.1 && !found.is_the_beginning(), "{found:?}");
+        assert!(episode(&shaped(1, 300, (0.05, 0.0), early)).unwrap().is_the_beginning());
+    }
+
+    #[test]
+    fn what_does_not_move_the_mean_is_no_episode() {
+        // Half as much again, for a tenth of the time: 5 %.
+        let short = |x: f64| if (0.5..0.6).contains(&x) { 0.5 } else { 0.0 };
+        assert_eq!(flagged(300, (0.02, 0.0), short), 0);
+        let long = |x: f64| if (0.4..0.7).contains(&x) { 0.5 } else { 0.0 };
+        let found = episode(&shaped(1, 300, (0.02, 0.0), long)).unwrap();
+        assert!(found.counts(0.0) && !found.counts(1000.0));
+    }
+
+    #[test]
+    fn too_little_and_nothing_say_nothing() {
+        assert_eq!(episode(&[1.0; 7]), None);
+        assert_eq!(episode(&[0.0; 60]), None);
+        let even = episode(&[5.0; 60]).unwrap();
+        assert!(!even.counts(0.0) && even.contrast == 0.0);
+    }
+
+    /// Where the rest has the smallest estimated error of its mean, in batches of five values.
+    fn mser_5(values: &[f64]) -> (usize, usize) {
+        let batches: Vec<f64> = values.chunks_exact(5).map(|c| c.iter().sum::<f64>() / 5.0).collect();
+        let error = |cut: usize| {
+            let rest = &batches[cut..];
+            let (count, mean) = (rest.len() as f64, rest.iter().sum::<f64>() / rest.len() as f64);
+            rest.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count * count)
+        };
+        // The last few always agree well with each other, so they are left out of the choice.
+        let cut = (0..batches.len() - 2).min_by(|a, b| error(*a).total_cmp(&error(*b))).unwrap();
+        (cut, batches.len())
+    }
+
+    #[test]
+    fn mser_5_would_disbelieve_clean_windows() {
+        let late = (0..RUNS)
+            .filter(|seed| {
+                let (cut, all) = mser_5(&shaped(*seed, 60, (0.1, 0.0), |_| 0.0));
+                cut * 2 > all
+            })
+            .count();
+        assert!(late > RUNS as usize / 5, "{late} of {RUNS}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Do users start as often as their profile says (closed loop), and arrivals come as evenly as they were asked for (open
+//! loop)?
+//!
+//! A user of a closed loop that starts every `C` seconds, or thinks for `Z` after an answer that took `R`, starts
+//! between once in `C + R` and once in `C`, or once in `Z + R`. That holds for a slow target as for a fast one, because `R` is
+//! measured. Users that are stuck, lost, or do without their pauses break it.
+
+use std::collections::BTreeSet;
+
+use barograph_model::{Behaviour, Check, LoadUnit, Next, OpId, Pace};
+
+use super::driver::{EXCUSE, rate_tolerance, too_slow_by_service};
+use super::{WindowInput, slices};
+use crate::pace::mean_s;
+use crate::steady::mean_within;
+
+/// Starts per user may be off by this part, beside what chance makes.
+const TOLERANCE: f64 = 0.03;
+
+/// So many arrivals may be counted on the wrong side of the edges of a third.
+const ARRIVALS_AT_EDGES: f64 = 2.0;
+
+pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
+    match input.offered.unit {
+        LoadUnit::Users => closed(input),
+        LoadUnit::PerSecond => open(input),
+    }
+}
+
+/// How often a user should start, in starts per second: at the least and at the most.
+fn expected(pace: &Pace, response_s: f64) -> Option<(f64, f64)> {
+    let (least, most) = match pace {
+        // The next start is the answer: that is Little's law, which is looked at anyway.
+        Pace::AtOnce => return None,
+        Pace::Cycle(times) => (mean_s(times) + response_s, mean_s(times)),
+        Pace::Beat { every, .. } => (every.as_secs_f64() + response_s, every.as_secs_f64()),
+        Pace::Think(times) => (mean_s(times) + response_s, mean_s(times) + response_s),
+    };
+    (most > 0.0).then(|| (1.0 / least, 1.0 / most))
+}
+
+fn closed(input: &WindowInput<'_>) -> Option<Check> {
+    let behaviours = input.behaviours?;
+    let main = &behaviours.all()[0];
+    let own = operations(main);
+    // An operation that users do beside their main activity too cannot be counted for it.
+    if behaviours.all()[1..].iter().any(|other| !operations(other).is_disjoint(&own)) {
+        return None;
+    }
+    let ended: u64 = own.iter().map(|op| input.joined.ops[op.index()].count()).sum();
+    let served: f64 = own.iter().map(|op| input.joined.ops[op.index()].service_sum_s).sum();
+    let (least, most) = expected(&main.pace, served / ended.max(1) as f64)?;
+    let rates: Vec<f64> = input
+        .parts
+        .iter()
+        .filter(|part| part.seconds > 0.0 && part.users > 0)
+        .map(|part| {
+            let ended: u64 = own.iter().map(|op| part.ops[op.index()].ended()).sum();
+            ended as f64 / part.seconds / f64::from(part.users)
+        })
+        .collect();
+    let (rate, within) = mean_within(&rates)?;
+    // What was in progress at the start of the window and is no more at its end, or the other way round, ended at another
+    // rate than it started.
+    let edges = super::checks::edge_growth(input.parts) / ended.max(1) as f64;
+    let slack = within + most * (TOLERANCE + edges);
+    let per_minute = |rate: f64| rate * 60.0;
+    Some(Check {
+        name: "pacing".to_owned(),
+        found: format!("{:.2} operations of {} per user and minute", per_minute(rate), main.name),
+        allowed: format!(
+            "{:.2} to {:.2}, as the profile and service times make them, within {:.1} %",
+            per_minute(least),
+            per_minute(most),
+            slack / most * 100.0
+        ),
+        ok: rate >= least - slack && rate <= most + slack,
+    })
+}
+
+/// Every operation of a behaviour.
+fn operations(behaviour: &Behaviour) -> BTreeSet<OpId> {
+    let mut all = BTreeSet::new();
+    let mut todo = vec![behaviour.first];
+    while let Some(op) = todo.pop() {
+        if all.insert(op)
+            && let Some(next) = behaviour.next.get(op.index()).and_then(Option::as_ref)
+        {
+            following(next, &mut todo);
+        }
+    }
+    all
+}
+
+fn following(next: &Next, todo: &mut Vec<OpId>) {
+    match next {
+        Next::Op(op) | Next::EndSession { first: op } => todo.push(*op),
+        Next::Vector(vector) => todo.extend(vector.entries().iter().map(|entry| entry.0)),
+        Next::Choose { branches, .. } => branches.iter().for_each(|branch| following(branch, todo)),
+    }
+}
+
+/// The same rate in every third of the window. Whether it is the one that was asked for is looked at elsewhere; a rate that
+/// begins too low and ends too high has the right mean.
+fn open(input: &WindowInput<'_>) -> Option<Check> {
+    let seconds = input.joined.seconds();
+    let thirds = slices::thirds(input.parts);
+    let tolerance = rate_tolerance(input, seconds / thirds.len() as f64)?;
+    if seconds <= 0.0 {
+        return None;
+    }
+    let mean = input.joined.starts as f64 / seconds;
+    let (mut worst, mut right) = (mean, true);
+    for third in &thirds {
+        let length: f64 = third.iter().map(|part| part.seconds).sum();
+        let rate = third.iter().map(|part| part.starts).sum::<u64>() as f64 / length.max(f64::MIN_POSITIVE);
+        let slack = (mean * tolerance).max(ARRIVALS_AT_EDGES / length.max(f64::MIN_POSITIVE));
+        if (rate - mean).abs() > (worst - mean).abs() {
+            (worst, right) = (rate, (rate - mean).abs() <= slack);
+        }
+    }
+    let excused = !right && too_slow_by_service(input);
+    Some(Check {
+        name: "pacing".to_owned(),
+        found: format!(
+            "{worst:.1} starts/s in the third that is furthest from the mean of {mean:.1}{}",
+            if excused { format!("; {EXCUSE}") } else { String::new() }
+        ),
+        allowed: format!("within {:.1} % in every third", tolerance * 100.0),
+        ok: right || excused,
+    })
+}

@@ -1,0 +1,64 @@
+//! The thirds of a window, each in blocks: what happens between thirds is held against what happens within.
+
+use crate::Part;
+
+/// Slices of a window.
+const SLICES: usize = 3;
+
+/// Blocks of a slice at the least, so that there is something within it to compare, and at the most.
+const BLOCKS: (usize, usize) = (2, 8);
+
+/// What a slice is called.
+pub(super) fn name(slice: usize) -> &'static str {
+    ["first third", "middle third", "last third"].get(slice).copied().unwrap_or("window")
+}
+
+/// Counts of the blocks of all slices, and how many blocks a slice has; `None` when there are too few intervals for it.
+/// Every interval is in one block.
+pub(super) fn counted(parts: &[Part], counts: impl Fn(&Part) -> Vec<u64>) -> Option<(Vec<Vec<u64>>, usize)> {
+    let per_slice = (parts.len() / SLICES).min(BLOCKS.1);
+    if per_slice < BLOCKS.0 {
+        return None;
+    }
+    let count = SLICES * per_slice;
+    let edge = |i: usize| i * parts.len() / count;
+    let block = |i: usize| {
+        let mut sum: Vec<u64> = Vec::new();
+        for part in &parts[edge(i)..edge(i + 1)] {
+            let more = counts(part);
+            sum.resize(more.len(), 0);
+            sum.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
+        }
+        sum
+    };
+    Some(((0..count).map(block).collect(), per_slice))
+}
+
+/// The thirds themselves; the whole window when it has too few intervals.
+pub(super) fn thirds(parts: &[Part]) -> Vec<&[Part]> {
+    if parts.len() < SLICES * BLOCKS.0 {
+        return vec![parts];
+    }
+    let edge = |i: usize| i * parts.len() / SLICES;
+    (0..SLICES).map(|i| &parts[edge(i)..edge(i + 1)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_interval_is_in_one_block_and_one_third() {
+        for length in [6, 7, 23, 24, 25, 60, 3600] {
+            let parts: Vec<Part> =
+                (0..length).map(|at| Part { starts: 1 << (at % 40), ..Part::default() }).collect();
+            let all: u64 = parts.iter().map(|part| part.starts).sum();
+            let (blocks, per_slice) = counted(&parts, |part| vec![part.starts]).unwrap();
+            assert_eq!((blocks.len(), blocks.iter().map(|b| b[0]).sum::<u64>()), (3 * per_slice, all));
+            let thirds = thirds(&parts);
+            assert_eq!(thirds.iter().map(|t| t.len()).sum::<usize>(), length);
+        }
+        assert_eq!(counted(&vec![Part::default(); 5], |_| vec![1]), None);
+        assert_eq!(thirds(&vec![Part::default(); 5]).len(), 1);
+    }
+}

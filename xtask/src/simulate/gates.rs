@@ -1,0 +1,150 @@
+//! The validity checks on windows whose truth is known: how often clean ones are disbelieved, and how often planted faults
+//! are found.
+
+#[path = "../../../workloads/auction/tests/simulated/application.rs"]
+#[expect(dead_code, reason = "the auction's own tests ask it for more")]
+mod application;
+mod counted;
+#[path = "../../../workloads/auction/tests/simulated/feed.rs"]
+mod feed;
+mod page;
+mod plants;
+mod shop;
+mod window;
+
+use std::path::Path;
+
+use counted::Counted;
+use plants::Fault;
+use shop::CLEAN;
+use window::{Load, Window, of_auction, of_scenario};
+
+use crate::say::say;
+
+/// How much is simulated.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Runs of each kind of clean load.
+    runs: u64,
+    /// Windows of each length in a run.
+    windows: u32,
+    /// Windows of each fault in each size.
+    faults: u64,
+}
+
+const FULL: Size = Size { runs: 20, windows: 5, faults: 40 };
+
+/// Lengths of clean windows in seconds: of the shortest that is judged, of a quick plan, and of a standard one.
+const SPANS: [u32; 3] = [20, 45, 300];
+
+/// A kind of clean load.
+struct Kind {
+    name: &'static str,
+    windows: fn(seed: u64, (u32, u32)) -> Vec<Window>,
+}
+
+const KINDS: [Kind; 3] = [
+    Kind { name: "auction, 600 users", windows: of_auction },
+    Kind {
+        name: "scenario, 400 users",
+        windows: |seed, shape| of_scenario(seed, Load::Closed, CLEAN, shape, |_| {}),
+    },
+    Kind {
+        name: "scenario, 400 starts/s",
+        windows: |seed, shape| of_scenario(seed, Load::Open(window::LEVEL), CLEAN, shape, |_| {}),
+    },
+];
+
+/// What came of the windows of one kind and length.
+struct CleanRow {
+    kind: &'static str,
+    span: u32,
+    counted: Counted,
+}
+
+/// What came of one fault in one size.
+struct FaultRow {
+    fault: &'static Fault,
+    size: f64,
+    counted: Counted,
+}
+
+fn clean(size: Size) -> Vec<CleanRow> {
+    let mut rows = Vec::new();
+    for kind in &KINDS {
+        for (at, span) in SPANS.into_iter().enumerate() {
+            // The long ones cost the most.
+            let windows = if span > 100 { size.windows.div_ceil(5) } else { size.windows };
+            let mut counted = Counted::default();
+            for run in 0..size.runs {
+                let seed = 1_000 * (at as u64 + 1) + run;
+                (kind.windows)(seed, (span, windows)).iter().for_each(|w| counted.add(&w.judge()));
+            }
+            rows.push(CleanRow { kind: kind.name, span, counted });
+        }
+    }
+    rows
+}
+
+fn faults(size: Size) -> Vec<FaultRow> {
+    let of = |fault: &'static Fault, by: f64| {
+        let mut counted = Counted::default();
+        (0..size.faults).for_each(|seed| counted.add(&(fault.window)(seed, by).judge()));
+        FaultRow { fault, size: by, counted }
+    };
+    plants::ALL.iter().flat_map(|fault| fault.sizes.iter().map(move |by| of(fault, *by))).collect()
+}
+
+/// Simulates everything, says it, and writes the page.
+pub(super) fn gates(root: &Path) -> anyhow::Result<bool> {
+    let (clean, faults) = (clean(FULL), faults(FULL));
+    let page = page::written(&clean, &faults);
+    say(&page);
+    std::fs::write(root.join("docs/reference/gates.md"), page)?;
+    let all = page::together(&clean);
+    let missed = faults.iter().filter(|row| row.is_largest() && row.found() < row.counted.windows).count();
+    Ok(counted::at_most(all.disbelieved, all.windows) < 0.02 && missed == 0)
+}
+
+impl FaultRow {
+    fn found(&self) -> u64 {
+        self.counted.failed(self.fault.check)
+    }
+
+    fn is_largest(&self) -> bool {
+        self.fault.sizes.last() == Some(&self.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Size = Size { runs: 4, windows: 5, faults: 2 };
+
+    /// 132 windows; two of them are 1.5 %.
+    #[test]
+    fn fewer_than_two_clean_windows_of_a_hundred_are_disbelieved() {
+        let rows = clean(SMALL);
+        let all = page::together(&rows);
+        assert_eq!(all.windows, 3 * (20 + 20 + 4));
+        assert!(all.disbelieved <= 2, "{} of {}: {:?}", all.disbelieved, all.windows, all.checks);
+    }
+
+    #[test]
+    fn every_fault_is_found_by_its_own_check() {
+        for row in faults(SMALL).iter().filter(|row| row.is_largest()) {
+            let what = row.fault.what;
+            assert_eq!(row.found(), row.counted.windows, "{what} {}: {:?}", row.size, row.counted.checks);
+        }
+    }
+
+    #[test]
+    fn what_is_small_is_left_alone() {
+        let small = [("stolen CPU", 0.05), ("CPU used by others", 0.05), ("clock", 0.05)];
+        for (check, size) in small {
+            let fault = plants::ALL.iter().find(|fault| fault.check == check).unwrap();
+            assert!((fault.window)(1, size).judge().valid(), "{check} {size}");
+        }
+    }
+}

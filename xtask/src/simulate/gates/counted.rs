@@ -1,0 +1,78 @@
+//! How often each check did not hold, with the bounds that the number of windows allows.
+
+use std::collections::BTreeMap;
+
+use barograph_model::WindowVerdict;
+
+/// Windows of one kind, and what was said about them.
+#[derive(Default)]
+pub(super) struct Counted {
+    pub(super) windows: u64,
+    /// Windows with at least one check that did not hold.
+    pub(super) disbelieved: u64,
+    /// By check: windows in which it was looked at, and in which it did not hold.
+    pub(super) checks: BTreeMap<String, (u64, u64)>,
+}
+
+impl Counted {
+    pub(super) fn add(&mut self, verdict: &WindowVerdict) {
+        self.windows += 1;
+        self.disbelieved += u64::from(!verdict.valid());
+        for check in &verdict.checks {
+            let (looked, failed) = self.checks.entry(check.name.clone()).or_default();
+            *looked += 1;
+            *failed += u64::from(!check.ok);
+        }
+    }
+
+    pub(super) fn append(&mut self, other: &Counted) {
+        self.windows += other.windows;
+        self.disbelieved += other.disbelieved;
+        for (name, (looked, failed)) in &other.checks {
+            let mine = self.checks.entry(name.clone()).or_default();
+            *mine = (mine.0 + looked, mine.1 + failed);
+        }
+    }
+
+    pub(super) fn failed(&self, check: &str) -> u64 {
+        self.checks.get(check).map_or(0, |(_, failed)| *failed)
+    }
+}
+
+/// The share that `some` of `all` is at most, with 95 % confidence (Clopper and Pearson).
+pub(super) fn at_most(some: u64, all: u64) -> f64 {
+    if some >= all {
+        return 1.0;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if up_to(some, all, middle) > 0.05 { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// The probability of `some` or fewer out of `all`, each with probability `p`.
+fn up_to(some: u64, all: u64, p: f64) -> f64 {
+    let mut term = (all as f64 * (1.0 - p).ln()).exp();
+    let mut sum = term;
+    for k in 0..some {
+        term *= (all - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
+        sum += term;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_those_of_the_tables() {
+        // None of n: 1 - 0.05^(1/n); 299 is the number for 1 %.
+        assert!((at_most(0, 299) - 0.01).abs() < 2e-5, "{}", at_most(0, 299));
+        assert!((at_most(1, 10) - 0.3942).abs() < 1e-3, "{}", at_most(1, 10));
+        assert!((at_most(5, 100) - 0.1022).abs() < 1e-3, "{}", at_most(5, 100));
+        assert_eq!(at_most(3, 3), 1.0);
+    }
+}

@@ -1,0 +1,251 @@
+//! What can go wrong in a window, in several sizes, and the check that should say so.
+//!
+//! What the target or its users do is planted into the simulation and goes through the engine. What happens to driver and
+//! host does not exist in simulated time; there the figures are changed that the harness would have measured (the program's
+//! tests make some of them really happen).
+
+use barograph_engine::Stream;
+use barograph_engine::sim::Simulation;
+use barograph_model::{Nanos, OpId, Outcome, Share};
+use rand::RngExt;
+
+use super::shop::{CLEAN, Plant, Shop};
+use super::window::{LEVEL, Load, WARM_UP, Window, of_scenario};
+
+/// One kind of fault.
+pub(super) struct Fault {
+    /// What happens, with `{}` for the size.
+    pub(super) what: &'static str,
+    /// The check that should not hold.
+    pub(super) check: &'static str,
+    /// Sizes, growing; the last must always be found.
+    pub(super) sizes: &'static [f64],
+    /// How a size is written.
+    pub(super) unit: Unit,
+    /// A window with it.
+    pub(super) window: fn(seed: u64, size: f64) -> Window,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Unit {
+    Percent,
+    Times,
+    Milliseconds,
+    Count,
+}
+
+impl Unit {
+    pub(super) fn words(self, size: f64) -> String {
+        match self {
+            Unit::Percent => format!("{:.0} %", size * 100.0),
+            Unit::Times => format!("{size:.2} times"),
+            Unit::Milliseconds => format!("{:.0} ms", size * 1e3),
+            Unit::Count => format!("{size:.0}"),
+        }
+    }
+}
+
+/// Windows with faults last so many seconds: those of a quick plan.
+pub(super) const SPAN: u32 = 45;
+
+fn one(seed: u64, load: Load, plant: Plant) -> Window {
+    changed(seed, load, plant, |_| {})
+}
+
+fn changed(seed: u64, load: Load, plant: Plant, change: impl Fn(&mut Simulation<Shop>)) -> Window {
+    of_scenario(seed, load, plant, (SPAN, 1), change).remove(0)
+}
+
+fn tampered(seed: u64, tamper: impl Fn(&mut Window)) -> Window {
+    let mut window = one(seed, Load::Closed, CLEAN);
+    tamper(&mut window);
+    window
+}
+
+/// How far into the window an instant is, 0 to 1.
+fn into(seconds: f64) -> f64 {
+    (seconds - f64::from(WARM_UP)) / f64::from(SPAN)
+}
+
+pub(super) static ALL: [Fault; 16] = [
+    Fault {
+        what: "{} of the operations in progress are lost by the counting",
+        check: "Little's law",
+        sizes: &[0.05, 0.08, 0.12, 0.25],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            tampered(seed, |window| window.intervals.iter_mut().for_each(|i| i.in_flight_s *= 1.0 + size))
+        },
+    },
+    Fault {
+        what: "one start in fifty is {} late",
+        check: "driver start lag",
+        sizes: &[0.01, 0.03, 0.1],
+        unit: Unit::Milliseconds,
+        window: |seed, size| {
+            tampered(seed, |window| {
+                for interval in &mut window.intervals {
+                    let late = interval.starts / 50;
+                    interval.lag.record_n((size * 1e6) as u64, late as u32 + 1).expect("within bounds");
+                }
+            })
+        },
+    },
+    Fault {
+        what: "the busiest worker uses {} of a core",
+        check: "busiest driver worker",
+        sizes: &[0.9, 0.97],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            tampered(seed, |window| {
+                window.intervals.iter_mut().for_each(|i| i.busiest_worker_cpu_s = size);
+            })
+        },
+    },
+    Fault {
+        what: "the hypervisor takes {}",
+        check: "stolen CPU",
+        sizes: &[0.05, 0.12],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            tampered(seed, |window| window.host.steal = Share::new(size).unwrap_or_default())
+        },
+    },
+    Fault {
+        what: "others use {} of the host's cores",
+        check: "CPU used by others",
+        sizes: &[0.05, 0.12, 0.5],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            tampered(seed, |window| window.host.outside_cores = Ok(size * window.host.cores))
+        },
+    },
+    Fault {
+        what: "others wait for memory in {} of the time",
+        check: "memory pressure from outside",
+        sizes: &[0.05, 0.2],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            tampered(seed, |window| {
+                window.host.outside_memory_wait = Ok(Share::new(size).unwrap_or_default());
+            })
+        },
+    },
+    Fault {
+        what: "the wall clock jumps by {}",
+        check: "clock",
+        sizes: &[0.05, 0.2],
+        unit: Unit::Milliseconds,
+        window: |seed, size| tampered(seed, |window| window.clock_jump_s = size),
+    },
+    Fault {
+        what: "{} operations find no local port",
+        check: "driver's own failures",
+        sizes: &[1.0],
+        unit: Unit::Count,
+        window: |seed, _| {
+            one(
+                seed,
+                Load::Closed,
+                Plant {
+                    script: |now, _, rng, _| {
+                        // One in three thousand is about three in a window, and one at least by the clock.
+                        let own = rng.random::<f64>() < 1.0 / 3_000.0 || (into(now) - 0.5).abs() < 0.001;
+                        (1.0, if own { Outcome::DriverFault } else { Outcome::Good })
+                    },
+                    ..CLEAN
+                },
+            )
+        },
+    },
+    Fault {
+        what: "service times grow {} from the start of the window to its end",
+        check: "steady response time",
+        sizes: &[1.5, 2.0, 4.0],
+        unit: Unit::Times,
+        window: |seed, size| {
+            let script = |now: f64, _: OpId, _: &mut Stream, size: f64| {
+                (1.0 + (size - 1.0) * into(now).clamp(0.0, 1.0), Outcome::Good)
+            };
+            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+        },
+    },
+    Fault {
+        what: "the load grows by {} in the window",
+        check: "steady throughput",
+        sizes: &[0.05, 0.15, 0.3],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            changed(seed, Load::Closed, CLEAN, |sim| {
+                let more = f64::from(LEVEL) * (1.0 + size);
+                sim.ramp(more.round() as u32, Nanos::from_secs(SPAN.into()));
+            })
+        },
+    },
+    Fault {
+        what: "for a third of the window everything takes {} as long",
+        check: "steady state",
+        sizes: &[1.5, 3.0, 6.0],
+        unit: Unit::Times,
+        window: |seed, size| {
+            let script = |now: f64, _: OpId, _: &mut Stream, size: f64| {
+                (if (0.3..0.63).contains(&into(now)) { size } else { 1.0 }, Outcome::Good)
+            };
+            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+        },
+    },
+    Fault {
+        what: "in the last third {} of those who would browse buy besides",
+        check: "steady mix",
+        sizes: &[0.05, 0.15, 0.4],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            let buyers = |now: f64, size: f64| if into(now) < 0.667 { 0.2 } else { 0.2 + size };
+            one(seed, Load::Closed, Plant { buyers, size, ..CLEAN })
+        },
+    },
+    Fault {
+        what: "failures are refusals, and {} of them broken connections in the last third",
+        check: "error mix",
+        sizes: &[0.25, 0.5, 1.0],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            let script = |now: f64, _: OpId, rng: &mut Stream, size: f64| {
+                let outcome = match rng.random::<f64>() < 0.02 {
+                    false => Outcome::Good,
+                    true if into(now) > 0.667 && rng.random::<f64>() < size => Outcome::Broken,
+                    true => Outcome::Refused,
+                };
+                (1.0, outcome)
+            };
+            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+        },
+    },
+    Fault {
+        what: "users wait {} as long as their profile says",
+        check: "pacing",
+        sizes: &[1.03, 1.1, 1.25],
+        unit: Unit::Times,
+        window: |seed, size| one(seed, Load::Closed, Plant { slower_pace: |size| size, size, ..CLEAN }),
+    },
+    Fault {
+        what: "arrivals begin {} too rare and end as much too frequent",
+        check: "pacing",
+        sizes: &[0.005, 0.03, 0.1],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            changed(seed, Load::Open(LEVEL), CLEAN, |sim| {
+                let rate = |part: f64| (f64::from(LEVEL) * part).round() as u32;
+                sim.ramp(rate(1.0 - size), Nanos::ZERO);
+                sim.ramp(rate(1.0 + size), Nanos::from_secs(SPAN.into()));
+            })
+        },
+    },
+    Fault {
+        what: "there are {} users for arrivals that need about ten",
+        check: "driver bound",
+        sizes: &[20.0, 5.0],
+        unit: Unit::Count,
+        window: |seed, size| one(seed, Load::Open(size as u32), CLEAN),
+    },
+];
