@@ -5,6 +5,7 @@ mod ferretdb;
 mod fuzz_api;
 mod packages;
 mod say;
+mod simulate_search;
 mod steps;
 mod tests_run;
 mod tidy;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
+  simulate search  what the search for the capacity makes of luck (see simulate search --help)
   fuzz-api       the auction's resources against their OpenAPI document (see fuzz-api --help)";
 
 fn main() -> ExitCode {
@@ -37,6 +39,11 @@ fn main() -> ExitCode {
         }
         ["bench", "driver", options @ ..] => bench::driver(&root, options),
         ["bench", "auction", words @ ..] => bench::auction(&root, words),
+        ["simulate", "search", "--help"] => {
+            say(simulate_search::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        ["simulate", "search", words @ ..] => simulate_search::run(&root, words),
         ["fuzz-api", "--help"] => {
             say(fuzz_api::USAGE);
             return ExitCode::SUCCESS;

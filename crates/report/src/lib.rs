@@ -11,6 +11,7 @@ mod curve;
 mod facts;
 mod html;
 mod operations;
+mod search;
 mod series;
 mod table;
 mod timelines;

@@ -2,6 +2,7 @@
 //!
 //! Pure code. It does not know where samples come from, reads no clock and writes nothing.
 
+pub mod binomial;
 pub mod interval;
 pub mod judge;
 mod part;
