@@ -2,6 +2,7 @@
 
 mod compare;
 mod gates;
+mod search;
 
 use std::path::Path;
 
@@ -10,13 +11,19 @@ use crate::say::say;
 const USAGE: &str = "usage: cargo xtask simulate WHAT
 
   compare   false verdicts, coverage and power of comparisons; writes docs/reference/comparison.md
-  gates     validity checks on clean windows and on planted faults; writes docs/reference/gates.md";
+  gates     validity checks on clean windows and on planted faults; writes docs/reference/gates.md
+  search    what the search for the capacity makes of luck; writes docs/reference/search.md (see search --help)";
 
 /// Runs one simulation.
 pub(crate) fn simulate(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["compare"] => compare::compare(root),
         ["gates"] => gates::gates(root),
+        ["search", "--help"] => {
+            say(search::USAGE);
+            Ok(true)
+        }
+        ["search", words @ ..] => search::run(root, words),
         ["help" | "--help" | "-h"] => {
             say(USAGE);
             Ok(true)

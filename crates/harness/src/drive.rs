@@ -31,6 +31,8 @@ pub(crate) struct Held {
     pub(crate) trials: Vec<Trial>,
     /// The search's answer; absent for other strategies.
     pub(crate) answer: Option<search::Answer>,
+    /// Seconds of load until the search had it.
+    pub(crate) searched_s: Option<f64>,
 }
 
 /// Drives the whole load of the plan. `app` is the application, when it is one of our units; with no `drivers` this process
@@ -56,7 +58,7 @@ pub(crate) async fn drive(
         // Ended before anything was measured: there is nothing to judge.
         return Err(HarnessError::Interrupted);
     }
-    Ok(Held { trials: drive.trials, answer })
+    Ok(Held { trials: drive.trials, answer, searched_s: drive.searched_s })
 }
 
 /// A load in progress.
@@ -82,6 +84,8 @@ pub(crate) struct Drive<'r, 'w> {
     status: control::Status,
     /// A command asked for the end.
     ending: bool,
+    /// Seconds of load until a search was over.
+    pub(crate) searched_s: Option<f64>,
     /// Arrivals waited for users since the load was last empty: some may wait still.
     pub(crate) crowded: bool,
     /// When the latest change of the load by the plan is complete.
@@ -139,6 +143,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             control: Some(control),
             status: control::Status::default(),
             ending: false,
+            searched_s: None,
             crowded: false,
             level_at: Nanos::ZERO,
             changes: (0, Nanos::ZERO),
@@ -276,8 +281,13 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(())
     }
 
-    /// Collects a window: whole intervals from now on until their length is `span`, or until the end is asked for.
-    pub(crate) async fn collect(&mut self, span: Nanos) -> Result<(Interval, Vec<Part>), HarnessError> {
+    /// Collects a window: whole intervals from now on until their length is `span`, until the end is asked for, or until
+    /// `enough` has seen what it needs.
+    pub(crate) async fn collect(
+        &mut self,
+        span: Nanos,
+        mut enough: impl FnMut(&Self, &Interval, &[Part]) -> bool,
+    ) -> Result<(Interval, Vec<Part>), HarnessError> {
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         let first = self.next().await?;
         self.window = self.engine.samples().to_vec();
@@ -288,6 +298,9 @@ impl<'r, 'w> Drive<'r, 'w> {
             fleet::follow(&mut self.window, self.engine.samples());
             parts.push(Part::of(&interval, &self.profile.rules));
             joined.append(&interval);
+            if enough(self, &joined, &parts) {
+                break;
+            }
         }
         Ok((joined, parts))
     }

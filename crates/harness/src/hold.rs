@@ -1,5 +1,6 @@
 //! The strategies: a fixed load, a search for the most that passes, a path.
 
+mod hopeless;
 mod trial;
 
 use barograph_model::words::offered;
@@ -10,7 +11,7 @@ use barograph_stats::{Interval, OpStats, Part};
 
 use crate::HarnessError;
 use crate::drive::Drive;
-use trial::trial;
+use trial::{observed, trial};
 
 /// The first ramp has failed when in so many intervals running …
 const RAMP_BAD_INTERVALS: u32 = 3;
@@ -88,8 +89,10 @@ pub(crate) async fn search(
 ) -> Result<search::Answer, HarnessError> {
     let d = drive.run.plan.durations;
     let mut search = search::Search::new(bounds);
-    let (reached, how) = first_ramp(drive, bounds).await?;
-    search.ramp_ended(reached, how);
+    if !search.climbs() {
+        let (reached, how) = first_ramp(drive, bounds).await?;
+        search.ramp_ended(reached, how);
+    }
     while drive.goes_on() {
         let (level, purpose) = match search.next() {
             search::Step::Done(_) => break,
@@ -102,14 +105,18 @@ pub(crate) async fn search(
             step_to(drive, level).await?;
         }
         let (purpose, span) = match purpose {
+            search::Purpose::Ramp => (Purpose::Ramp, d.window),
             search::Purpose::Search => (Purpose::Search, d.window),
+            search::Purpose::Repeat => (Purpose::Repeat, d.window),
             search::Purpose::Confirm => (Purpose::Confirm, d.confirm),
         };
         if drive.goes_on() {
             let verdict = trial(drive, (level, purpose), span).await?;
-            search.tell(level, verdict.result());
+            let kept = drive.trials.last().expect("a trial that was judged is kept");
+            search.tell(level, observed(&verdict, &kept.resources));
         }
     }
+    drive.searched_s = Some(drive.reached.as_secs_f64());
     Ok(search.answer())
 }
 
@@ -278,10 +285,16 @@ async fn step_to(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), HarnessErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use barograph_model::Share;
+    use barograph_model::{SearchMethod, Share};
 
     fn levels(min: u32, max: u32, span_s: u64) -> (Vec<u32>, f64) {
-        let bounds = SearchBounds { min, max, resolution: Share::percent(5.0), max_trials: 4 };
+        let bounds = SearchBounds {
+            min,
+            max,
+            resolution: Share::percent(5.0),
+            max_trials: 4,
+            method: SearchMethod::Posterior,
+        };
         let legs = growing(bounds, Nanos::from_secs(span_s), Nanos::from_secs(1));
         (legs.iter().map(|leg| leg.0).collect(), legs.iter().map(|leg| leg.1.as_secs_f64()).sum())
     }

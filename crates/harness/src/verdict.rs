@@ -1,10 +1,12 @@
 //! From trials to the answer: one sentence, passed and valid apart, and what gave way first.
 
+mod certainty;
 mod reasons;
 mod sentence;
 #[cfg(test)]
 mod tests;
 
+use barograph_model::Strategy;
 use barograph_record::{Entry, KeptResult, Note, Resources, SearchSummary, Trial, Verdict};
 use barograph_stats::search::{Answer, BoundedBy};
 
@@ -41,12 +43,15 @@ pub(crate) fn conclude(
         Target::There { .. } => ("the target", format!("at {url}")),
     };
     let trials: Vec<&Trial> = held.trials.iter().collect();
-    let case = Case { holder, object: &object, unit: run.plan.unit, trials: &trials, data, most: run.most };
+    let case = Case { holder, object: &object, unit: run.plan.unit, trials: &trials, data, most: run.most, searched_s: held.searched_s };
     let mut verdict = match &held.answer {
         Some(answer) => of_search(&case, answer),
         None => of_windows(&case),
     };
     verdict.resources = resources(held, verdict.trial);
+    if let (Some(search), Strategy::Search(bounds)) = (&mut verdict.search, &run.plan.strategy) {
+        search.method = Some(bounds.method.name().to_owned());
+    }
     verdict.reasons.splice(0..0, findings);
     verdict
 }
@@ -90,6 +95,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     // Without a pass, levels that could not be believed leave open what lies below the lowest failure.
     let open = answer.capacity.is_none() && answer.bounded_by == BoundedBy::Disbelief;
     let data_right = case.data == DataAfter::Right;
+    let doubts = answer.estimate.iter().flat_map(|estimate| certainty::warnings(case, estimate));
     Verdict {
         unit: case.unit.into(),
         // On data that are wrong nobody knows what the rules were kept with.
@@ -99,7 +105,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
         valid: data_right && !open && deciding.is_some_and(|t| t.window.valid),
         sentence: sentence::of_search(case, answer),
         exit_code: 0,
-        reasons: deciding.map_or_else(Vec::new, reasons_of),
+        reasons: doubts.chain(deciding.map_or_else(Vec::new, reasons_of)).collect(),
         resources: Resources::default(),
         search: Some(SearchSummary {
             highest_pass: answer.highest_pass,
@@ -107,16 +113,24 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
             bounded_by: sentence::bound_words(case, answer.bounded_by),
             trials: answer.trials,
             confirmed: answer.confirmed,
+            method: None,
+            seconds: case.searched_s,
+            aborted: case.trials.iter().filter(|t| t.aborted).count() as u32,
+            estimate: answer.estimate.as_deref().map(|estimate| Box::new(estimate.into())),
         }),
     }
 }
 
-/// The trial the answer rests on: the last that passed at the capacity; without one the failed one with the lowest level;
-/// without that the last of all.
+/// The trial the answer rests on: the last that passed at the level that was confirmed, or at the capacity, or at the level
+/// nearest to it; without one the failed one with the lowest level; without that the last of all.
 fn deciding<'t>(trials: &[&'t Trial], answer: &Answer) -> Option<&'t Trial> {
-    let passed = |t: &&&Trial| Some(t.level) == answer.capacity && t.result == KeptResult::Pass;
+    let confirmed = answer.estimate.as_ref().and_then(|e| e.confirmation).map(|c| c.level);
     match answer.capacity {
-        Some(_) => trials.iter().rev().find(passed).copied(),
+        Some(capacity) => {
+            let level = confirmed.unwrap_or(capacity);
+            let passed = trials.iter().rev().filter(|t| t.result == KeptResult::Pass);
+            passed.min_by_key(|t| (t.level > capacity, t.level.abs_diff(level))).copied()
+        }
         None => reasons::lowest_failure(trials).or(trials.last().copied()),
     }
 }

@@ -109,10 +109,53 @@ pub struct SearchBounds {
     pub min: u32,
     /// Highest level; passing here ends the search.
     pub max: u32,
-    /// Step of the result, as a share of it: the search ends when the bracket is narrower.
+    /// How exact the result shall be, as a share of it: the search ends when its bracket, or its interval, is narrower.
     pub resolution: Share,
-    /// How many trials at most, the confirming one included.
+    /// How many trials at most, the confirming ones included.
     pub max_trials: u32,
+    /// How it looks.
+    pub method: SearchMethod,
+}
+
+/// How a search looks for the highest level that passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum SearchMethod {
+    /// A probability for every capacity, and each trial where it is expected to tell the most.
+    #[default]
+    Posterior,
+    /// A bracket that is halved.
+    Bisect,
+    /// The rules of Weathervane's FindMax.
+    FindMax {
+        /// Levels per step of its initial ramp; 0 leaves it to the method.
+        step: u32,
+    },
+    /// Level by level from below.
+    Staircase(Stair),
+}
+
+impl SearchMethod {
+    /// The name in plans and records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            SearchMethod::Posterior => "posterior",
+            SearchMethod::Bisect => "bisect",
+            SearchMethod::FindMax { .. } => "findmax",
+            SearchMethod::Staircase(_) => "staircase",
+        }
+    }
+}
+
+/// The steps of a staircase, and what ends it besides a level that fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stair {
+    /// Levels per step; 0 leaves it to the method.
+    pub step: u32,
+    /// A step that raises throughput by less than this part of it ends the staircase.
+    pub least_gain: Share,
+    /// A level at which the host uses this part of its CPU or more ends the staircase.
+    pub most_cpu: Share,
 }
 
 /// How long the parts of a run take.

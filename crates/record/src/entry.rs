@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{KeptFault, KeptTopology, KeptUnit, Resources, Trial};
+use crate::{KeptEstimate, KeptFault, KeptTopology, KeptUnit, Resources, Trial};
 
 /// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
 ///
@@ -364,7 +364,7 @@ impl Rule {
 }
 
 /// How a search ended. Levels are in the unit of the verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchSummary {
     /// Highest level that passed.
     pub highest_pass: Option<u32>,
@@ -374,8 +374,21 @@ pub struct SearchSummary {
     pub bounded_by: String,
     /// Trials made.
     pub trials: u32,
-    /// The answer passed twice: a second window confirmed the one that found it.
+    /// The answer was confirmed by the rule of its method: by bisection, it passed a second window; by posterior, the
+    /// sequential test at the level it names accepted.
     pub confirmed: bool,
+    /// How it looked. Absent in older records, which bisected.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// Seconds of load it took, from the start of the load to the end of the last trial.
+    #[serde(default)]
+    pub seconds: Option<f64>,
+    /// Trials that were ended early because they could no longer pass.
+    #[serde(default)]
+    pub aborted: u32,
+    /// How sure it is; only of a search by posterior.
+    #[serde(default)]
+    pub estimate: Option<Box<KeptEstimate>>,
 }
 
 /// The answer.

@@ -137,6 +137,7 @@ impl Trial {
             unit: window.offered.unit.into(),
             level: window.offered.level,
             result: window.result().into(),
+            aborted: false,
             window: KeptWindow::keep(window),
             resources: Resources::default(),
         }

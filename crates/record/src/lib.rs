@@ -12,6 +12,7 @@
 mod append;
 mod entry;
 mod error;
+mod estimate;
 mod exit;
 mod hlog;
 mod id;
@@ -33,6 +34,9 @@ pub use entry::{
     Unknown, VERSION, Verdict,
 };
 pub use error::RecordError;
+pub use estimate::{
+    KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats,
+};
 pub use exit::ExitCode;
 pub use hlog::{LogHistogram, LogReader};
 pub use id::{NotARunId, RunId};

@@ -58,6 +58,8 @@ pub enum Purpose {
     Fixed,
     /// A hold of a load path.
     Path,
+    /// An earlier level of a search once more, to see whether the target changed.
+    Repeat,
 }
 
 impl Purpose {
@@ -70,6 +72,7 @@ impl Purpose {
             Purpose::Confirm => "confirm",
             Purpose::Fixed => "fixed",
             Purpose::Path => "path",
+            Purpose::Repeat => "repeat",
         }
     }
 }
@@ -113,6 +116,9 @@ pub struct Trial {
     pub level: u32,
     /// What it says.
     pub result: KeptResult,
+    /// It was ended before its time, because it could no longer pass.
+    #[serde(default)]
+    pub aborted: bool,
     /// What was measured.
     pub window: KeptWindow,
     /// What it used.

@@ -15,6 +15,9 @@ pub(crate) fn trials(run: &Run) -> Grid {
             |(op, share)| format!("{} ({})", op.op, words::percent(share)),
         );
         let mut why = broken_rules(w);
+        if trial.aborted {
+            why.push("ended early, as it could no longer pass".to_owned());
+        }
         for (name, n) in [("late", w.late), ("dropped", w.dropped), ("skipped", w.skipped)] {
             if n > 0 {
                 why.push(format!("{} {name}", words::count(n)));

@@ -5,7 +5,9 @@ use barograph_record::{KeptUnit, Run};
 
 use crate::answer::{Answer, answer};
 use crate::operations::OpLine;
-use crate::{ReportError, curve, facts, operations, series, services, timelines, topology, words};
+use crate::{
+    ReportError, curve, facts, operations, search, series, services, timelines, topology, words,
+};
 
 /// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
 /// their digits are below each other, unless they are said to hold words.
@@ -75,6 +77,7 @@ struct Page<'a> {
     figures: Vec<Figure>,
     merged: String,
     trials: Grid,
+    certainty: Option<Grid>,
     phases: Grid,
     notes: Vec<(String, String)>,
     fill: Option<(Vec<(String, String)>, Grid)>,
@@ -99,6 +102,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         figures: timelines::figures(run, &measured),
         merged: merged(&measured),
         trials: facts::trials(run),
+        certainty: search::certainty(run),
         phases: facts::phases(run),
         notes: run.notes().map(|(at, text)| (words::clock(at), text.to_owned())).collect(),
         fill: facts::fill(run),

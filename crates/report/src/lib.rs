@@ -12,6 +12,7 @@ mod curve;
 mod facts;
 mod html;
 mod operations;
+mod search;
 mod series;
 pub mod study;
 mod services;

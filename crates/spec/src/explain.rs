@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use barograph_model::words::{count, offered, span, users};
-use barograph_model::{LoadUnit, Nanos, SearchBounds, StartOf, Strategy};
+use barograph_model::{LoadUnit, Nanos, SearchBounds, SearchMethod, StartOf, Strategy};
 
 use crate::{ArrivalsPlan, DeployPlan, Link, Plan};
 
@@ -184,19 +184,56 @@ fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
         (max, _) => count(max.into()),
     };
     let from = if bounds.min == 0 { String::new() } else { format!("from {} ", count(bounds.min.into())) };
-    vec![
+    let head =
+        format!("load      search for {unit} that pass, {from}up to {most}, at most {} trials", bounds.max_trials);
+    let change = span(d.step + d.settle);
+    let windows = if d.window == d.confirm {
+        format!("windows of {} after {change} of change and settling", span(d.window))
+    } else {
         format!(
-            "load      search for {unit} that pass, {from}up to {most}, at most {} trials",
-            bounds.max_trials
-        ),
-        format!(
-            "          first ramp {}, then windows of {} after {} of change and settling; those that confirm take {}",
-            span(d.ramp),
+            "windows of {} after {change} of change and settling; those that confirm take {}",
             span(d.window),
-            span(d.step + d.settle),
             span(d.confirm)
+        )
+    };
+    let begin = match bounds.method {
+        SearchMethod::Posterior | SearchMethod::Bisect => format!("first ramp {}, then ", span(d.ramp)),
+        SearchMethod::FindMax { .. } | SearchMethod::Staircase(_) => {
+            format!("the first level for {}, then ", span(d.ramp + d.warm_up))
+        }
+    };
+    vec![head, format!("          {begin}{windows}"), format!("          {}", how(plan, bounds))]
+}
+
+/// How the search looks and when it is content.
+fn how(plan: &Plan, bounds: &SearchBounds) -> String {
+    let exact = format!("{} %", bounds.resolution.get() * 100.0);
+    let stride = |step: u32, otherwise: &str| match step {
+        0 => otherwise.to_owned(),
+        step => offered(plan.offered(step)),
+    };
+    match bounds.method {
+        SearchMethod::Posterior => format!(
+            "by posterior: each trial where it tells the most, until the 95 % interval is {exact} wide and its lower end \
+             is confirmed"
         ),
-    ]
+        SearchMethod::Bisect => {
+            format!("by bisect: the gap between pass and failure is halved down to {exact}, then confirmed")
+        }
+        SearchMethod::FindMax { step } => format!(
+            "by findmax: a ramp in steps of {}, then steps that shrink until the gap is {exact}; no confidence is stated",
+            stride(step, "1,000, or a tenth of the most")
+        ),
+        SearchMethod::Staircase(stair) => {
+            let cpu = stair.most_cpu.get() * 100.0;
+            format!(
+                "by staircase: steps of {} until a level fails, throughput gains less than {} %, or {cpu} % of the host's \
+                 CPU is used",
+                stride(stair.step, "a twentieth of the most"),
+                stair.least_gain.get() * 100.0
+            )
+        }
+    }
 }
 
 fn arrivals(arrivals: &ArrivalsPlan, start_of: StartOf) -> String {
@@ -213,9 +250,37 @@ mod tests {
     #[test]
     fn the_estimate_adds_up() {
         let plan = crate::read("p", "", &[]).unwrap();
-        // Quick: 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 5 drain.
-        assert_eq!(super::estimate(&plan).as_secs_f64(), 435.0);
-        assert!(super::explain(&plan).contains("at most 7 min 15 s of load"));
+        // Quick: 90 ramp + 70 warm-up + 15 window + 8 x (5 + 10 + 15) + 5 drain.
+        assert_eq!(super::estimate(&plan).as_secs_f64(), 420.0);
+        assert!(super::explain(&plan).contains("at most 7 min of load"), "{}", super::explain(&plan));
+        let bisect = crate::read("p", "", &["load.search=bisect".to_owned()]).unwrap();
+        // 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 5 drain.
+        assert_eq!(super::estimate(&bisect).as_secs_f64(), 435.0);
+    }
+
+    /// A search by posterior may not take longer than the one by bisection at the same pace.
+    #[test]
+    fn many_short_windows_take_no_longer_than_few_long_ones() {
+        for pace in ["quick", "standard", "full"] {
+            let takes = |method: &str| {
+                let sets = [format!("load.duration={pace}"), format!("load.search={method}")];
+                super::estimate(&crate::read("p", "", &sets).unwrap())
+            };
+            assert!(takes("posterior") <= takes("bisect"), "{pace}");
+        }
+    }
+
+    #[test]
+    fn every_method_is_explained() {
+        let says = |method: &str| {
+            super::explain(&crate::read("p", "", &[format!("load.search={method}")]).unwrap())
+        };
+        assert!(says("posterior").contains("until the 95 % interval is 5 % wide"), "{}", says("posterior"));
+        assert!(says("posterior").contains("first ramp 1 min 30 s, then windows of 15 s after 15 s of change"));
+        assert!(says("bisect").contains("halved down to 5 %"), "{}", says("bisect"));
+        assert!(says("findmax").contains("until the gap is 1 %"), "{}", says("findmax"));
+        let stairs = says("staircase");
+        assert!(stairs.contains("throughput gains less than 1 %, or 100 % of the host's"), "{stairs}");
     }
 
     #[test]

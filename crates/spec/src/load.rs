@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use barograph_model::{
-    Durations, LoadPath, LoadStep, LoadUnit, Nanos, SearchBounds, Share, StartOf, Strategy,
+    Durations, LoadPath, LoadStep, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, Stair, StartOf, Strategy,
 };
 
 use toml::Value;
@@ -64,9 +64,10 @@ impl Shape {
 pub(crate) fn load(g: &mut Given) -> Option<LoadPlan> {
     let shape = Shape::read(g);
     let open = open(g, &shape);
-    let durations = durations(g, &shape);
+    let method = method(g, &shape);
+    let durations = durations(g, &shape, method);
     let fixed = fixed(g, &shape);
-    let bounds = bounds(g, &shape, durations.as_ref().map_or(4, |d| d.1));
+    let bounds = bounds(g, &shape, (method, durations.as_ref().map_or(4, |d| d.1)));
     let path = path(g, &shape);
     let (unit, open, durations) = (shape.unit?, open?, durations?.0);
     let strategy = match shape.strategy?.as_str() {
@@ -108,10 +109,46 @@ fn fixed(g: &mut Given, shape: &Shape) -> Option<Strategy> {
     Some(Strategy::Fixed { level: level?, windows: windows? as u32 })
 }
 
-fn bounds(g: &mut Given, shape: &Shape, trials: u64) -> Option<SearchBounds> {
+/// How a search looks; keys of a method do not belong to the others.
+fn method(g: &mut Given, shape: &Shape) -> Option<SearchMethod> {
+    let searches = shape.strategy.is_none() || shape.is("search");
+    g.only_with("load.search", searches, "load.strategy = \"search\"");
+    let method = g.word("load.search", &["posterior", "bisect", "findmax", "staircase"], "posterior");
+    let is = |name: &str| searches && method.as_deref().is_none_or(|method| method == name);
+    let (climbs, stairs) = (is("findmax") || is("staircase"), is("staircase"));
+    let condition = "load.search = \"findmax\" or \"staircase\"";
+    for key in ["load.stride_users", "load.stride_rate"] {
+        g.only_with(key, climbs, condition);
+    }
+    let step = level(g, shape, "stride_", (0, 0));
+    for key in ["load.least_gain", "load.most_cpu"] {
+        g.only_with(key, stairs, "load.search = \"staircase\"");
+    }
+    let least_gain = g.fraction("load.least_gain", 0.0..=1.0, 0.01);
+    let most_cpu = g.fraction("load.most_cpu", 0.1..=1.0, 1.0);
+    let (step, least_gain, most_cpu) = (step?, least_gain?, most_cpu?);
+    Some(match method?.as_str() {
+        "bisect" => SearchMethod::Bisect,
+        "findmax" => SearchMethod::FindMax { step },
+        "staircase" => SearchMethod::Staircase(Stair {
+            step,
+            least_gain: Share::new(least_gain).ok()?,
+            most_cpu: Share::new(most_cpu).ok()?,
+        }),
+        _ => SearchMethod::Posterior,
+    })
+}
+
+fn bounds(
+    g: &mut Given,
+    shape: &Shape,
+    (method, trials): (Option<SearchMethod>, u64),
+) -> Option<SearchBounds> {
     let min = level(g, shape, "min_", (0, 0));
     let max = level(g, shape, "max_", (0, 0));
-    let resolution = g.fraction("load.resolution", 0.001..=0.5, 0.05);
+    // FindMax ends at a hundredth.
+    let default = if matches!(method, Some(SearchMethod::FindMax { .. })) { 0.01 } else { 0.05 };
+    let resolution = g.fraction("load.resolution", 0.001..=0.5, default);
     let max_trials = g.number("load.max_trials", 2..=1_000, trials);
     let (min, max) = (min?, max?);
     if max != 0 && min > max {
@@ -123,13 +160,15 @@ fn bounds(g: &mut Given, shape: &Shape, trials: u64) -> Option<SearchBounds> {
             &format!("lower load.min_{name} or raise load.max_{name}"),
         );
     }
-    Some(SearchBounds { min, max, resolution: Share::new(resolution?).ok()?, max_trials: max_trials? as u32 })
+    let (resolution, max_trials) = (Share::new(resolution?).ok()?, max_trials? as u32);
+    Some(SearchBounds { min, max, resolution, max_trials, method: method? })
 }
 
 /// The durations, and how many trials a search has by default.
-fn durations(g: &mut Given, shape: &Shape) -> Option<(Durations, u64)> {
+fn durations(g: &mut Given, shape: &Shape, method: Option<SearchMethod>) -> Option<(Durations, u64)> {
     let pace = g.word("load.duration", &durations::NAMES, "quick");
-    let (mut default, trials) = durations::of(pace.as_deref().unwrap_or("quick"));
+    let searches = method.filter(|_| shape.is("search"));
+    let (mut default, trials) = durations::of(pace.as_deref().unwrap_or("quick"), searches);
     let is_trace = shape.is_trace();
     if shape.is("path") || is_trace {
         // A path and a trace say themselves how they begin.
@@ -148,6 +187,9 @@ fn durations(g: &mut Given, shape: &Shape) -> Option<(Durations, u64)> {
     let window = seconds(g, "load.window_s", least_window, default.window);
     let step = seconds(g, "load.step_s", 0, default.step);
     let settle = seconds(g, "load.settle_s", 0, default.settle);
+    if searches == Some(SearchMethod::Posterior) {
+        default.confirm = window.unwrap_or(default.confirm);
+    }
     let confirm = seconds(g, "load.confirm_s", 1, default.confirm);
     let drain = seconds(g, "load.drain_s", 0, default.drain);
     let durations = Durations {

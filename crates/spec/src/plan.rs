@@ -235,7 +235,8 @@ fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Durations, inte
     let windows = match strategy {
         Strategy::Fixed { .. } => vec![("load.window_s".to_owned(), d.window)],
         Strategy::Search(_) => {
-            vec![("load.window_s".to_owned(), d.window), ("load.confirm_s".to_owned(), d.confirm)]
+            let confirm = (d.confirm != d.window).then(|| ("load.confirm_s".to_owned(), d.confirm));
+            [("load.window_s".to_owned(), d.window)].into_iter().chain(confirm).collect()
         }
         Strategy::Path(path) => {
             let holds = path.steps.iter().enumerate();

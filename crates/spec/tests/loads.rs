@@ -1,6 +1,8 @@
 //! Open loops, paths and targets in plans, right and wrong, with the whole text of refusals.
 
-use barograph_model::{LoadPath, LoadStep, LoadUnit, Nanos, StartOf, Strategy};
+use barograph_model::{
+    LoadPath, LoadStep, LoadUnit, Nanos, SearchMethod, Share, Stair, StartOf, Strategy,
+};
 use barograph_spec::{ArrivalsPlan, OpenPlan, Plan, TlsPlan, explain, read};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
@@ -37,8 +39,8 @@ fn a_rate_has_an_open_loop_and_users_have_none() {
         plan("[load]\nunit = \"rate\"\nmin_rate = 10\nmax_rate = 500\narrivals = \"poisson\"\n", &[]);
     assert!(matches!(search.strategy, Strategy::Search(b) if (b.min, b.max) == (10, 500)));
     assert_eq!(search.open.as_ref().unwrap().arrivals, ArrivalsPlan::Poisson);
-    // The same search by users takes 435 s; here arrivals may have to be waited for four times, 45 s at the most.
-    assert_eq!(barograph_spec::estimate(&search).as_secs_f64(), 435.0 + 4.0 * 45.0);
+    // The same search by users takes 420 s; here arrivals may have to be waited for nine times, 15 s at the most.
+    assert_eq!(barograph_spec::estimate(&search).as_secs_f64(), 420.0 + 9.0 * 15.0);
 }
 
 #[test]
@@ -250,4 +252,39 @@ proptest! {
         let _ = read("p", &text, std::slice::from_ref(&set));
         let _ = read("p", &format!("{PATH}{text}"), &[format!("load.path{set}")]);
     }
+}
+
+#[test]
+fn a_search_has_one_of_four_methods_and_keys_of_its_own() {
+    let method = |sets: &[&str]| match plan("", sets).strategy {
+        Strategy::Search(bounds) => (bounds.method, bounds.resolution.get(), bounds.max_trials),
+        other => panic!("{other:?} is no search"),
+    };
+    assert_eq!(method(&[]), (SearchMethod::Posterior, 0.05, 9));
+    assert_eq!(method(&["load.search=bisect"]), (SearchMethod::Bisect, 0.05, 4));
+    let findmax = ["load.search=findmax", "load.stride_users=500"];
+    assert_eq!(method(&findmax), (SearchMethod::FindMax { step: 500 }, 0.01, 40));
+    let stair = Stair { step: 0, least_gain: Share::percent(3.0), most_cpu: Share::percent(80.0) };
+    let sets = ["load.search=staircase", "load.least_gain=0.03", "load.most_cpu=0.8"];
+    assert_eq!(method(&sets), (SearchMethod::Staircase(stair), 0.05, 40));
+    let windows = |sets: &[&str]| plan("", sets).durations;
+    assert_eq!(windows(&["load.window_s=33"]).confirm, Nanos::from_secs(33), "all windows of a posterior are alike");
+    assert_eq!(windows(&["load.search=bisect", "load.window_s=33"]).confirm, Nanos::from_secs(45));
+}
+
+#[test]
+fn methods_and_their_keys_are_refused_where_they_do_not_belong() {
+    assert_eq!(
+        refused("", &["load.search=guess"]),
+        "--set: `load.search` = \"guess\"\n  allowed: one of posterior, bisect, findmax, staircase\n  to do:   choose one \
+         of them"
+    );
+    let keys = |sets: &[&str]| -> Vec<String> {
+        let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+        barograph_spec::read("p", "", &sets).unwrap_err().0.iter().map(|r| r.key.clone()).collect()
+    };
+    assert_eq!(keys(&["load.strategy=fixed", "load.search=bisect"]), ["load.search"]);
+    assert_eq!(keys(&["load.stride_users=5"]), ["load.stride_users"]);
+    assert_eq!(keys(&["load.search=findmax", "load.most_cpu=0.9"]), ["load.most_cpu"]);
+    assert_eq!(keys(&["load.search=staircase", "load.stride_rate=5"]), ["load.stride_rate"]);
 }

@@ -3,6 +3,7 @@
 //! Pure code. It does not know where samples come from, reads no clock and writes nothing.
 
 pub mod compare;
+pub mod binomial;
 pub mod interval;
 pub mod judge;
 mod normal;

@@ -1,31 +1,24 @@
-//! Looks for the highest level that passes: a pure state machine, fed with the outcomes of trials. A level counts users,
+//! Looks for the highest level that passes: pure state machines, fed with the outcomes of trials. A level counts users,
 //! or starts per second.
 //!
-//! Bracket and confirm. The first ramp says roughly where to begin. Passing trials go up in growing steps until one
-//! fails, failing ones go down until one passes; then the gap is halved until it is narrower than the resolution.
-//! The end of the budget is kept for a second window at the highest level that passed; only a level that passed both
-//! is called confirmed. Trials at the edge pass or fail partly by luck; what this search makes of that is measured in
-//! its tests and stated in `docs/method.md`.
+//! [`Search`] is one of several methods behind one face: `posterior` says how sure it is, `bisect` halves a bracket,
+//! `findmax` follows the rules of Weathervane, `staircase` goes up step by step. What each makes of trials that pass or
+//! fail partly by luck is measured by `cargo xtask simulate search` and stated in `docs/reference/search.md`.
 
-use std::collections::BTreeSet;
+mod answer;
+mod bisect;
+mod findmax;
+mod posterior;
+pub mod simulate;
+mod staircase;
 
-use barograph_model::{SearchBounds, TrialResult};
+use barograph_model::{SearchBounds, SearchMethod, TrialResult};
 
-/// First step up after a pass, as a part of the level. Doubled with each further pass while nothing has failed.
-const STEP_UP: f64 = 0.10;
-/// First step down after a failure while nothing has passed, as a part of the level. Doubled with each further one.
-const STEP_DOWN: f64 = 0.15;
-/// No single step down is larger than this part of the level.
-const LARGEST_STEP_DOWN: f64 = 0.60;
-/// The last trial, when all that passed failed its confirmation, goes down by at least this part of the level.
-const LAST_CHANCE_DOWN: f64 = 0.15;
-/// The first trial after a ramp that failed is at this part of where it failed: the ramp does not wait for the
-/// target to settle, so it runs a little past the point where response times fail.
-const AFTER_FAILED_RAMP: f64 = 0.90;
-/// An invalid trial is repeated only when afterwards two trials are left: one to go on and one to confirm.
-const LEFT_TO_REPEAT: u32 = 3;
-/// A budget of at most this many trials keeps two of them to confirm; below four there is none to spare.
-const SMALL_BUDGET: u32 = 7;
+pub use answer::{Above, Answer, BoundedBy, Confirmation, CrossCheck, Estimate, PassPoint, Repeats};
+use bisect::Bisect;
+use findmax::FindMax;
+use posterior::Posterior;
+use staircase::Staircase;
 
 /// How the first ramp ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,14 +32,18 @@ pub enum RampEnd {
 /// Why a trial is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To narrow the bracket.
+    /// A step of a ramp that the search makes of trials.
+    Ramp,
+    /// To find out where the edge is.
     Search,
-    /// To confirm a level with a second window, or to try one with the length of window that confirms.
+    /// To confirm a level, or to try one with the length of window that confirms.
     Confirm,
+    /// An earlier level once more, to see whether the target is still what it was.
+    Repeat,
 }
 
 /// What the search wants next.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Hold this level, judge a window, and tell the result.
     Trial {
@@ -59,40 +56,29 @@ pub enum Step {
     Done(Answer),
 }
 
-/// What kept the answer from being higher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BoundedBy {
-    /// Passed at the highest level that was allowed: the capacity may be higher.
-    Maximum,
-    /// A higher level failed.
-    Fail,
-    /// A higher level could not be believed: the measurement, not the target, was the limit.
-    Disbelief,
-    /// The trials were used up before the bracket was narrow.
-    Budget,
-    /// Failed at the lowest level worth a trial.
-    Minimum,
+/// What a trial showed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observed {
+    /// Pass, fail, or not to be believed.
+    pub result: TrialResult,
+    /// Logarithm of the judged quantile over its limit, of the operation nearest to its limit: below zero within it.
+    pub margin: Option<f64>,
+    /// Share of the operations with a limit that kept it, 0 to 1.
+    pub in_time: Option<f64>,
+    /// Operations per second that ended well.
+    pub throughput: Option<f64>,
+    /// Share of the host's CPU that was busy, 0 to 1.
+    pub cpu: Option<f64>,
 }
 
-/// What the search found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The highest level that passed and was not contradicted later; `None` when no level passed.
-    pub capacity: Option<u32>,
-    /// Highest level that passed any window below [`Self::lowest_fail`].
-    pub highest_pass: Option<u32>,
-    /// Lowest level that failed.
-    pub lowest_fail: Option<u32>,
-    /// What kept the capacity from being higher.
-    pub bounded_by: BoundedBy,
-    /// Trials used.
-    pub trials: u32,
-    /// Did the capacity pass twice: the window that found it and a second one that confirms?
-    pub confirmed: bool,
+impl From<TrialResult> for Observed {
+    fn from(result: TrialResult) -> Self {
+        Observed { result, margin: None, in_time: None, throughput: None, cpu: None }
+    }
 }
 
 /// One trial that was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     /// The level held.
     pub level: u32,
@@ -100,263 +86,113 @@ pub struct Trial {
     pub purpose: Purpose,
     /// What came out.
     pub result: TrialResult,
+    /// How far from the limit, as in [`Observed::margin`].
+    pub margin: Option<f64>,
 }
 
-/// The search: ask [`Search::next`], make the trial, [`Search::tell`], until it is done.
+impl Trial {
+    fn new(level: u32, purpose: Purpose, observed: &Observed) -> Self {
+        Trial { level, purpose, result: observed.result, margin: observed.margin }
+    }
+}
+
+/// What every method can do.
+trait Method {
+    /// The first ramp ended at level `at`. Has no effect after the first trial.
+    fn ramp_ended(&mut self, at: u32, how: RampEnd);
+    /// What to do next. Says the same until a result is told.
+    fn next(&self) -> Step;
+    /// Takes the result of a trial at `level`.
+    fn tell(&mut self, level: u32, observed: &Observed);
+    /// The trials told so far, in order.
+    fn trials(&self) -> &[Trial];
+    /// The answer as far as it is known.
+    fn answer(&self) -> Answer;
+}
+
+/// A search: ask [`Search::next`], make the trial, [`Search::tell`], until it is done.
 #[derive(Clone, Debug)]
-pub struct Search {
-    bounds: SearchBounds,
-    /// Where the first trial is.
-    start: u32,
-    told: Vec<Trial>,
-    /// Levels that passed, whatever was found later.
-    passes: Vec<u32>,
-    lowest_fail: Option<u32>,
-    /// Lowest level that was invalid and will not be tried again.
-    lowest_invalid: Option<u32>,
-    /// Invalid once, to be repeated.
-    repeat: Option<(u32, Purpose)>,
-    /// After a failed confirmation: the level to confirm next.
-    step_down: Option<u32>,
-    confirmations_failed: u32,
-    /// Highest level that passed a window that confirms. Unless it had passed before, that is its only pass.
-    settled: Option<u32>,
-    /// The window that was to confirm a pass could not be believed and will not be repeated.
-    confirmation_lost: bool,
+pub struct Search(Looking);
+
+#[derive(Clone, Debug)]
+enum Looking {
+    Posterior(Box<Posterior>),
+    Bisect(Bisect),
+    FindMax(FindMax),
+    Staircase(Staircase),
 }
 
 impl Search {
-    /// A search that begins at the highest level; [`Self::ramp_ended`] says better.
+    /// A search by the method of the bounds.
     ///
     /// Bounds that make no sense are mended rather than refused, since plans are checked elsewhere: level zero becomes
     /// one, and a maximum below the minimum becomes the minimum.
     #[must_use]
     pub fn new(bounds: SearchBounds) -> Self {
         let min = bounds.min.max(1);
-        let max = bounds.max.max(min);
-        Search {
-            bounds: SearchBounds { min, max, ..bounds },
-            start: max,
-            told: Vec::new(),
-            passes: Vec::new(),
-            lowest_fail: None,
-            lowest_invalid: None,
-            repeat: None,
-            step_down: None,
-            confirmations_failed: 0,
-            settled: None,
-            confirmation_lost: false,
+        let bounds = SearchBounds { min, max: bounds.max.max(min), ..bounds };
+        Search(match bounds.method {
+            SearchMethod::Posterior => Looking::Posterior(Box::new(Posterior::new(bounds))),
+            SearchMethod::Bisect => Looking::Bisect(Bisect::new(bounds)),
+            SearchMethod::FindMax { step } => Looking::FindMax(FindMax::new(bounds, step)),
+            SearchMethod::Staircase(stair) => Looking::Staircase(Staircase::new(bounds, stair)),
+        })
+    }
+
+    fn method(&self) -> &dyn Method {
+        match &self.0 {
+            Looking::Posterior(method) => method.as_ref(),
+            Looking::Bisect(method) => method,
+            Looking::FindMax(method) => method,
+            Looking::Staircase(method) => method,
         }
     }
 
-    /// The first ramp ended at level `at`.
-    /// Has no effect after the first trial.
+    fn method_mut(&mut self) -> &mut dyn Method {
+        match &mut self.0 {
+            Looking::Posterior(method) => method.as_mut(),
+            Looking::Bisect(method) => method,
+            Looking::FindMax(method) => method,
+            Looking::Staircase(method) => method,
+        }
+    }
+
+    /// Does the method begin with trials of its own from below, instead of a ramp that says where to begin?
+    #[must_use]
+    pub fn climbs(&self) -> bool {
+        matches!(self.0, Looking::FindMax(_) | Looking::Staircase(_))
+    }
+
+    /// The first ramp ended at level `at`. Has no effect after the first trial.
     pub fn ramp_ended(&mut self, at: u32, how: RampEnd) {
-        let wanted = match how {
-            RampEnd::GaveWay => f64::from(at) * AFTER_FAILED_RAMP,
-            RampEnd::Reached => f64::from(at),
-        };
-        self.start = self.rounded(wanted);
+        if self.trials().is_empty() {
+            self.method_mut().ramp_ended(at, how);
+        }
     }
 
     /// What to do next. Says the same until a result is told.
     #[must_use]
     pub fn next(&self) -> Step {
-        if self.left() == 0 || self.confirmation_lost {
-            return Step::Done(self.answer());
-        }
-        if let Some((level, purpose)) = self.repeat {
-            return Step::Trial { level, purpose };
-        }
-        if let Some(level) = self.step_down {
-            return Step::Trial { level, purpose: Purpose::Confirm };
-        }
-        let searching = self.left() > self.kept_to_confirm() && self.settled.is_none();
-        match (self.candidate(), self.highest_pass()) {
-            (Some(level), _) if searching => Step::Trial { level, purpose: Purpose::Search },
-            (_, Some(level)) if self.settled.is_none() => Step::Trial { level, purpose: Purpose::Confirm },
-            // Nothing passed yet, or trials were kept that the confirmation did not need: a long window serves both.
-            (Some(level), _) => Step::Trial { level, purpose: Purpose::Confirm },
-            (None, _) => Step::Done(self.answer()),
-        }
+        self.method().next()
     }
 
-    /// Tells the result of a trial at `level`; normally the one [`Self::next`] asked for.
-    pub fn tell(&mut self, level: u32, result: TrialResult) {
-        let Step::Trial { purpose, .. } = self.next() else { return };
-        let repeated = self.repeat.take().is_some();
-        let may_repeat = !repeated && self.left() >= LEFT_TO_REPEAT;
-        let passed_before = self.passes.contains(&level);
-        let contested = passed_before || self.step_down == Some(level);
-        self.told.push(Trial { level, purpose, result });
-        if result == TrialResult::Invalid && may_repeat {
-            self.repeat = Some((level, purpose));
-            return;
-        }
-        self.step_down = None;
-        match result {
-            TrialResult::Pass => {
-                self.passes.push(level);
-                if purpose == Purpose::Confirm {
-                    self.settled = self.settled.max(Some(level));
-                }
-            }
-            TrialResult::Fail => {
-                self.lowest_fail = Some(self.lowest_fail.map_or(level, |low| low.min(level)));
-                if purpose == Purpose::Confirm && contested {
-                    self.confirmations_failed += 1;
-                    self.step_down = self.below(level);
-                }
-            }
-            TrialResult::Invalid => {
-                self.lowest_invalid = Some(self.lowest_invalid.map_or(level, |low| low.min(level)));
-                self.confirmation_lost = purpose == Purpose::Confirm && passed_before;
-            }
-        }
+    /// Tells the result of a trial at `level`; normally the one [`Search::next`] asked for.
+    pub fn tell(&mut self, level: u32, observed: impl Into<Observed>) {
+        self.method_mut().tell(level, &observed.into());
     }
 
     /// The trials told so far, in order.
     #[must_use]
     pub fn trials(&self) -> &[Trial] {
-        &self.told
+        self.method().trials()
     }
 
     /// The answer as far as it is known: what is returned when the search is over, or was interrupted.
     #[must_use]
     pub fn answer(&self) -> Answer {
-        let highest_pass = self.highest_pass();
-        let capacity = self.settled.or(highest_pass);
-        Answer {
-            capacity,
-            highest_pass,
-            lowest_fail: self.lowest_fail,
-            bounded_by: self.bounded_by(),
-            trials: self.used(),
-            confirmed: capacity.is_some_and(|level| self.passed_twice(level)),
-        }
-    }
-
-    fn bounded_by(&self) -> BoundedBy {
-        let Some(pass) = self.highest_pass() else {
-            return match (self.lowest_fail, self.lowest_invalid) {
-                (Some(fail), _) if fail <= self.bounds.min => BoundedBy::Minimum,
-                (_, Some(invalid)) if invalid <= self.bounds.min => BoundedBy::Disbelief,
-                _ => BoundedBy::Budget,
-            };
-        };
-        if pass >= self.bounds.max {
-            return BoundedBy::Maximum;
-        }
-        if self.between(pass, self.upper()).is_some() {
-            // A failed confirmation steps below levels that were open before; the failure is what bounds then.
-            return if self.confirmations_failed > 0 { BoundedBy::Fail } else { BoundedBy::Budget };
-        }
-        let fail = self.lowest_fail.unwrap_or(u32::MAX);
-        if fail <= self.lowest_invalid.unwrap_or(u32::MAX) { BoundedBy::Fail } else { BoundedBy::Disbelief }
-    }
-
-    fn passed_twice(&self, level: u32) -> bool {
-        self.passes.iter().filter(|passed| **passed == level).count() >= 2
-    }
-
-    fn used(&self) -> u32 {
-        u32::try_from(self.told.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Trials that are not spent on searching. A small budget keeps two, since the luck of one confirming window
-    /// would decide too much: the second steps down after a failure, or goes on narrowing after a pass.
-    fn kept_to_confirm(&self) -> u32 {
-        if (4..=SMALL_BUDGET).contains(&self.bounds.max_trials) { 2 } else { 1 }
-    }
-
-    fn left(&self) -> u32 {
-        self.bounds.max_trials.saturating_sub(self.used())
-    }
-
-    /// Highest level that passed and that no failure at or below it contradicts.
-    fn highest_pass(&self) -> Option<u32> {
-        let fail = self.lowest_fail.unwrap_or(u32::MAX);
-        self.passes.iter().copied().filter(|level| *level < fail).max()
-    }
-
-    /// Lowest level that is not to be tried, because it failed or could not be believed.
-    fn upper(&self) -> Option<u32> {
-        self.lowest_fail.into_iter().chain(self.lowest_invalid).min()
-    }
-
-    /// The next level that narrows the bracket; `None` when it is narrow enough.
-    fn candidate(&self) -> Option<u32> {
-        if self.told.is_empty() {
-            return Some(self.start);
-        }
-        let lower = self.highest_pass();
-        match (lower, self.upper()) {
-            (Some(pass), None) if pass >= self.bounds.max => None,
-            (Some(pass), None) => {
-                // Past a settled level there are few trials to come back with, so the step is small again.
-                let grown =
-                    if self.settled.is_some() { 0 } else { self.passes_in_a_row().saturating_sub(1).min(4) };
-                let step = STEP_UP * f64::from(1u32 << grown);
-                let up = self.rounded(f64::from(pass) * (1.0 + step));
-                Some(if up > pass { up } else { (pass + 1).min(self.bounds.max) })
-            }
-            (Some(pass), upper) => self.between(pass, upper),
-            (None, Some(upper)) if upper <= self.bounds.min => None,
-            (None, Some(upper)) => {
-                let grown = self.levels_missed().saturating_sub(1).min(4);
-                let step = (STEP_DOWN * f64::from(1u32 << grown)).min(LARGEST_STEP_DOWN);
-                Some(self.rounded(f64::from(upper) * (1.0 - step)).min(upper - 1))
-            }
-            (None, None) => Some(self.start),
-        }
-    }
-
-    /// How many levels were tried and did not pass. One that could not be believed and was repeated is one level.
-    fn levels_missed(&self) -> usize {
-        let missed = self.told.iter().filter(|trial| trial.result != TrialResult::Pass);
-        missed.map(|trial| trial.level).collect::<BTreeSet<_>>().len()
-    }
-
-    /// How many of the last trials passed in a row.
-    fn passes_in_a_row(&self) -> usize {
-        self.told.iter().rev().take_while(|trial| trial.result == TrialResult::Pass).count()
-    }
-
-    /// The middle of a bracket that is wider than the resolution.
-    fn between(&self, pass: u32, upper: Option<u32>) -> Option<u32> {
-        let upper = upper.unwrap_or(self.bounds.max.saturating_add(1));
-        let gap = f64::from(upper.saturating_sub(pass));
-        if gap <= (f64::from(upper) * self.bounds.resolution.get()).max(1.0) {
-            return None;
-        }
-        let middle = self.rounded(f64::from(pass) + gap / 2.0);
-        Some(if middle > pass && middle < upper { middle } else { pass + (upper - pass) / 2 })
-    }
-
-    /// One step below a level that failed its confirmation: the resolution first, then twice and four times as much;
-    /// with the last trial and nothing else that passed, far enough down to bring home an answer.
-    fn below(&self, level: u32) -> Option<u32> {
-        let steps = f64::from(1u32 << self.confirmations_failed.saturating_sub(1).min(4));
-        let last_chance = self.left() == 1 && self.highest_pass().is_none();
-        let least = if last_chance { LAST_CHANCE_DOWN } else { 0.0 };
-        let step = (self.bounds.resolution.get() * steps).max(least).min(LARGEST_STEP_DOWN);
-        let wanted = self.rounded(f64::from(level) * (1.0 - step)).min(level.saturating_sub(1));
-        (wanted >= self.bounds.min).then_some(wanted)
-    }
-
-    /// A level a person would write down: a multiple of 1, 2 or 5 times a power of ten that is at most 1 % (and at
-    /// most the resolution) of it; within the bounds.
-    fn rounded(&self, level: f64) -> u32 {
-        let finest = level * self.bounds.resolution.get().min(0.01);
-        let power = 10f64.powf(finest.max(1.0).log10().floor());
-        let unit =
-            [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|u| *u <= finest.max(1.0)).unwrap_or(1.0);
-        let nice = (level / unit).round() * unit;
-        (nice as u32).clamp(self.bounds.min, self.bounds.max)
+        self.method().answer()
     }
 }
 
-#[cfg(test)]
-mod simulation;
 #[cfg(test)]
 mod tests;

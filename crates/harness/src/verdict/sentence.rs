@@ -1,10 +1,11 @@
 //! The answer in one sentence, which must not say more than was measured.
 
-use barograph_model::words::{listed, offered};
+use barograph_model::words::{count, listed, offered};
 use barograph_model::{LoadUnit, Offered};
 use barograph_record::{KeptResult, Purpose, Trial};
 use barograph_stats::search::{Answer, BoundedBy};
 
+use super::certainty;
 use super::reasons::{disbelieved_by, lowest_failure, reasons_of};
 use crate::check::Most;
 
@@ -32,6 +33,8 @@ pub(super) struct Case<'a> {
     pub(super) trials: &'a [&'a Trial],
     pub(super) data: DataAfter,
     pub(super) most: Most,
+    /// Seconds of load until a search was over.
+    pub(super) searched_s: Option<f64>,
 }
 
 impl Case<'_> {
@@ -44,7 +47,12 @@ impl Case<'_> {
         }
     }
 
-    fn load(&self, level: u32) -> String {
+    /// A level without its unit.
+    pub(super) fn number(&self, level: f64) -> String {
+        count(level.round().max(0.0) as u64)
+    }
+
+    pub(super) fn load(&self, level: u32) -> String {
         offered(Offered { unit: self.unit, level })
     }
 
@@ -98,6 +106,17 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> String {
         return format!("{}, because the data {trouble}{kept}.", case.unknown());
     }
     match answer.capacity {
+        Some(capacity) if answer.estimate.is_some() => {
+            let sure = answer.estimate.as_ref().map(|e| (certainty::of(case, answer, e), certainty::guarantee(case, e)));
+            let (interval, guarantee) = sure.unwrap_or_default();
+            let (subject, held) = (case.subject(), case.load(capacity));
+            let claim = match answer.bounded_by {
+                BoundedBy::Maximum => format!("{subject} holds {held}"),
+                // At its capacity half of the trials fail, so that it is held would be too much said.
+                _ => format!("The capacity of {} is {held}", case.holder),
+            };
+            format!("{claim} {} ({interval}){}{guarantee}.", case.object, limit(case, answer))
+        }
         Some(capacity) => {
             let (verb, how) = if answer.confirmed {
                 ("holds", "confirmed by a second window")
@@ -124,13 +143,13 @@ fn without_a_pass(case: &Case<'_>, answer: &Answer) -> String {
             case.load(failure.level),
             case.object,
             fewest(case.unit),
-            gave_way(case, Place::AtThisLevel)
+            gave_way(case, answer, Place::AtThisLevel)
         ),
         BoundedBy::Disbelief => {
-            format!("{none}{}{}.", gave_way(case, Place::Named), lowest_disbelieved(case, 0))
+            format!("{none}{}{}.", gave_way(case, answer, Place::Named), lowest_disbelieved(case, 0))
         }
-        BoundedBy::Maximum | BoundedBy::Fail | BoundedBy::Budget => {
-            format!("{none}{}.", gave_way(case, Place::Named))
+        BoundedBy::Maximum | BoundedBy::Fail | BoundedBy::Budget | BoundedBy::Gain | BoundedBy::Cpu => {
+            format!("{none}{}.", gave_way(case, answer, Place::Named))
         }
     }
 }
@@ -149,9 +168,11 @@ fn limit(case: &Case<'_>, answer: &Answer) -> String {
         BoundedBy::Disbelief => lowest_disbelieved(case, answer.capacity.unwrap_or(0)),
         BoundedBy::Budget => format!(
             "; the trials were used up before the edge was found closer{}",
-            gave_way(case, Place::Named)
+            gave_way(case, answer, Place::Named)
         ),
-        BoundedBy::Fail | BoundedBy::Minimum => gave_way(case, Place::Named),
+        BoundedBy::Fail | BoundedBy::Minimum => gave_way(case, answer, Place::Named),
+        BoundedBy::Gain => "; the next step brought no more throughput".to_owned(),
+        BoundedBy::Cpu => "; more was not tried, because the host's CPU was used as far as the plan allows".to_owned(),
     }
 }
 
@@ -162,9 +183,11 @@ enum Place {
     AtThisLevel,
 }
 
-/// What failed in the lowest trial that failed. The report lists all of it.
-fn gave_way(case: &Case<'_>, place: Place) -> String {
-    let first = lowest_failure(case.trials).and_then(|t| Some((t.level, reasons_of(t).into_iter().next()?)));
+/// What failed in the lowest trial that failed, above the capacity where one did. The report lists all of it.
+fn gave_way(case: &Case<'_>, answer: &Answer, place: Place) -> String {
+    let above: Vec<&Trial> = case.trials.iter().filter(|t| Some(t.level) > answer.capacity).copied().collect();
+    let first = lowest_failure(&above).or_else(|| lowest_failure(case.trials));
+    let first = first.and_then(|t| Some((t.level, reasons_of(t).into_iter().next()?)));
     first.map_or_else(String::new, |(n, why)| match place {
         Place::Named => format!("; at {}, {why}", case.load(n)),
         Place::AtThisLevel => format!(": {why}"),
@@ -195,5 +218,7 @@ pub(super) fn bound_words(case: &Case<'_>, bound: BoundedBy) -> String {
         BoundedBy::Disbelief => "a level that could not be believed".to_owned(),
         BoundedBy::Budget => "the number of trials".to_owned(),
         BoundedBy::Minimum => format!("the fewest {} worth a trial", case.unit.name()),
+        BoundedBy::Gain => "a step that brought no more throughput".to_owned(),
+        BoundedBy::Cpu => "the CPU of the host".to_owned(),
     }
 }

@@ -3,12 +3,14 @@
 use barograph_model::LoadUnit;
 use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose};
 
+use barograph_stats::search::{Above, Confirmation, CrossCheck, Estimate, Repeats};
+
 use super::*;
 use crate::Most;
 
 fn case<'a>(trials: &'a [&'a Trial], data: DataAfter, most: Most) -> Case<'a> {
     let object = "of the auction application (official2)";
-    Case { holder: "this machine", object, unit: LoadUnit::Users, trials, data, most }
+    Case { holder: "this machine", object, unit: LoadUnit::Users, trials, data, most, searched_s: None }
 }
 
 fn op(judged_ms: f64) -> KeptOp {
@@ -78,13 +80,14 @@ fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
         unit: KeptUnit::Users,
         level,
         result,
+        aborted: false,
         window,
         resources: Resources::default(),
     }
 }
 
 fn answer(capacity: Option<u32>, bounded_by: BoundedBy) -> Answer {
-    Answer { capacity, highest_pass: capacity, lowest_fail: None, bounded_by, trials: 4, confirmed: true }
+    Answer { capacity, highest_pass: capacity, lowest_fail: None, bounded_by, trials: 4, confirmed: true, estimate: None }
 }
 
 fn verdict_on(trials: &[Trial], answer: Answer, data: DataAfter) -> Verdict {
@@ -102,7 +105,7 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
     let trials = [trial(11_818, 900.0, &[]), trial(13_000, 12_345.0, &[])];
     let confirmed = answer(Some(11_818), BoundedBy::Fail);
     assert_eq!(
-        sentence(&trials, confirmed),
+        sentence(&trials, confirmed.clone()),
         "This machine holds 11,818 users of the auction application (official2), confirmed by a second window; at \
          13,000 users, Login took 12,345 ms at the judged quantile, allowed are 2,000 ms."
     );
@@ -229,6 +232,7 @@ fn at_rates(trials: &[Trial], purpose: Purpose, answer: Option<Answer>) -> Strin
         trials: &trials,
         data: DataAfter::Right,
         most: Most::LeftOpen,
+        searched_s: None,
     };
     match answer {
         Some(answer) => of_search(&case, &answer).sentence,
@@ -306,5 +310,99 @@ fn short_times_keep_their_digits() {
     assert!(
         sentence.ends_with("Login took 0.254 ms at the judged quantile, allowed are 0.25 ms."),
         "{sentence}"
+    );
+}
+
+fn estimate() -> Estimate {
+    Estimate {
+        capacity: 11_818.4,
+        low: 11_512.2,
+        high: 12_101.7,
+        safe: 11_500,
+        beyond: 0.0,
+        softness: 0.01,
+        spurious: 0.03,
+        curve: vec![],
+        valid: 29,
+        invalid: 1,
+        confirmation: Some(Confirmation { level: 11_500, passed: 6, trials: 6, at_least: 0.6069, complete: true }),
+        above: Some(Above { level: 12_150, failed: 2, trials: 2, below: 0.7763, complete: true }),
+        cross_check: None,
+        repeats: None,
+    }
+}
+
+fn by_posterior(trials: &[Trial], bounded_by: BoundedBy, estimate: Estimate) -> Verdict {
+    let trials: Vec<&Trial> = trials.iter().collect();
+    let most = Most::OpenFiles { limit: 20_000 };
+    let case = Case { searched_s: Some(260.0), ..case(&trials, DataAfter::Right, most) };
+    let capacity = answer(Some(11_818), bounded_by);
+    of_search(&case, &Answer { trials: 30, estimate: Some(Box::new(estimate)), ..capacity })
+}
+
+#[test]
+fn a_capacity_by_posterior_has_its_interval_and_its_guarantee() {
+    let trials =
+        [trial(9_000, 2_100.0, &[]), trial(11_500, 900.0, &[]), trial(11_900, 1_900.0, &[]), trial(12_150, 2_345.0, &[])];
+    let verdict = by_posterior(&trials, BoundedBy::Fail, estimate());
+    assert_eq!(
+        verdict.sentence,
+        "The capacity of this machine is 11,818 users of the auction application (official2) (95 % interval 11,512 to \
+         12,102 users, from 30 trials (1 not valid) in 4 min 20 s); at 12,150 users, Login took 2,345 ms at the judged \
+         quantile, allowed are 2,000 ms. At 11,500 users, 6 of 6 valid trials passed: the pass probability is at least 0.60 \
+         with 95 % confidence; at 12,150 users it is below 0.78."
+    );
+    assert_eq!((verdict.capacity, verdict.trial), (Some(11_818), Some(11_500)), "it rests on the level that was confirmed");
+    let kept = verdict.search.unwrap();
+    assert_eq!((kept.seconds, kept.aborted, kept.estimate.unwrap().safe), (Some(260.0), 0, 11_500));
+}
+
+#[test]
+fn what_was_not_confirmed_and_what_makes_doubt_is_said() {
+    let trials = [trial(11_500, 900.0, &[]), trial(12_150, 2_345.0, &[])];
+    let few = Confirmation { passed: 2, trials: 2, at_least: 0.2236, complete: false, level: 11_500 };
+    let cross_check =
+        CrossCheck { capacity: 14_000.0, low: 13_500.0, high: 14_500.0, trials: 8, disagrees: true };
+    let repeats = Repeats { trials: 3, passed: 0, expected: 2.7, p: 0.001, drifted: true };
+    let doubtful = Estimate {
+        confirmation: Some(few),
+        above: None,
+        cross_check: Some(cross_check),
+        repeats: Some(repeats),
+        ..estimate()
+    };
+    let verdict = by_posterior(&trials, BoundedBy::Budget, doubtful);
+    assert!(
+        verdict.sentence.ends_with(
+            " At 11,500 users, 2 of 2 valid trials passed: the pass probability is at least 0.22 with 95 % confidence, and the \
+             trials were too few to call it confirmed."
+        ),
+        "{}",
+        verdict.sentence
+    );
+    assert_eq!(
+        verdict.reasons,
+        [
+            "warning: response times say 14,000 users (95 % interval 13,500 to 14,500), passes and fails 11,512 to 12,102; the \
+             rules may be broken by something else than load",
+            "warning: the target changed during the search: of 3 earlier levels that were tried again 0 passed, expected were \
+             2.7 (p = 0.0010)"
+        ]
+    );
+    let none = by_posterior(&trials, BoundedBy::Budget, Estimate { confirmation: None, above: None, ..estimate() });
+    assert!(none.sentence.ends_with(". No trial was left to confirm it."), "{}", none.sentence);
+}
+
+#[test]
+fn at_the_maximum_the_interval_is_one_sided() {
+    let most = Estimate { low: 11_900.0, beyond: 0.99, above: None, ..estimate() };
+    let verdict = by_posterior(&[trial(11_818, 900.0, &[])], BoundedBy::Maximum, most);
+    assert!(
+        verdict.sentence.starts_with(
+            "This machine holds 11,818 users of the auction application (official2) (97.5 % certain to be at least 11,818 \
+             users, from 30 trials (1 not valid) in 4 min 20 s); more was not tried, because the connections of more"
+        ),
+        "{}",
+        verdict.sentence
     );
 }

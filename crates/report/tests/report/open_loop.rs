@@ -155,6 +155,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             bounded_by: "a higher level that failed".to_owned(),
             trials: 4,
             confirmed: true,
+            ..SearchSummary::default()
         }),
     })))?;
     writer.disclosure(&serde_json::json!({ "seed": 1, "host": { "cores": 2 } }))?;

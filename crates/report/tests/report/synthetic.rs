@@ -316,6 +316,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             bounded_by: "response times".to_owned(),
             trials: 8,
             confirmed: true,
+            ..SearchSummary::default()
         }),
     })))?;
     writer.disclosure(&serde_json::json!({

@@ -1,256 +1,104 @@
-//! The rules of the search, one by one, and what holds for every sequence of results.
+//! The methods that are kept to compare with published results.
 
-use barograph_model::{SearchBounds, Share, TrialResult};
-use proptest::prelude::*;
+use barograph_model::{SearchBounds, SearchMethod, Share, Stair, TrialResult};
 
-use super::{Answer, BoundedBy, Purpose, RampEnd, Search, Step};
+use super::{Answer, BoundedBy, Observed, Purpose, Search, Step};
 use TrialResult::{Fail, Invalid, Pass};
 
-fn bounds(max_trials: u32) -> SearchBounds {
-    SearchBounds { min: 100, max: 30_000, resolution: Share::percent(3.0), max_trials }
+fn bounds(method: SearchMethod) -> SearchBounds {
+    SearchBounds { min: 60, max: 30_000, resolution: Share::percent(1.0), max_trials: 60, method }
 }
 
-/// Runs a search against a target that passes up to `capacity`; returns the levels tried and the answer.
-fn run(mut search: Search, capacity: u32) -> (Vec<u32>, Answer) {
+fn run(mut search: Search, mut show: impl FnMut(u32) -> Observed) -> (Vec<(u32, Purpose)>, Answer) {
     let mut tried = Vec::new();
     loop {
         match search.next() {
             Step::Done(answer) => return (tried, answer),
-            Step::Trial { level, .. } => {
-                tried.push(level);
-                search.tell(level, if level <= capacity { Pass } else { Fail });
+            Step::Trial { level, purpose } => {
+                tried.push((level, purpose));
+                search.tell(level, show(level));
             }
         }
     }
 }
 
-fn wants(search: &Search) -> (u32, Purpose) {
-    match search.next() {
-        Step::Trial { level, purpose } => (level, purpose),
-        Step::Done(answer) => panic!("done too early: {answer:?}"),
-    }
+fn sharp(capacity: u32) -> impl Fn(u32) -> Observed {
+    move |level| if level <= capacity { Pass.into() } else { Fail.into() }
+}
+
+fn levels(tried: &[(u32, Purpose)], purpose: Purpose) -> Vec<u32> {
+    tried.iter().filter(|t| t.1 == purpose).map(|t| t.0).collect()
 }
 
 #[test]
-fn a_ramp_that_failed_begins_a_tenth_below_and_brackets() {
-    let mut search = Search::new(bounds(10));
-    search.ramp_ended(20_000, RampEnd::GaveWay);
-    let (tried, answer) = run(search, 21_100);
-    assert_eq!(tried, [18_000, 19_800, 23_800, 21_800, 20_800, 21_400, 20_800]);
-    assert_eq!(
-        answer,
-        Answer {
-            capacity: Some(20_800),
-            highest_pass: Some(20_800),
-            lowest_fail: Some(21_400),
-            bounded_by: BoundedBy::Fail,
-            trials: 7,
-            confirmed: true
+fn findmax_follows_its_rules() {
+    let (tried, answer) = run(Search::new(bounds(SearchMethod::FindMax { step: 1_000 })), sharp(4_300));
+    assert_eq!(levels(&tried, Purpose::Ramp), [1_000, 2_000, 3_000, 4_000, 5_000]);
+    // 4,500 fails; 500 down; half the gap up; three quarters of it down, and so on until it is below 1 %.
+    assert_eq!(levels(&tried, Purpose::Search)[..5], [4_500, 4_000, 4_250, 4_375, 4_281]);
+    let (pass, fail) = (answer.capacity.unwrap(), answer.lowest_fail.unwrap());
+    assert!(pass <= 4_300 && fail > 4_300 && f64::from(fail - pass) < f64::from(fail) * 0.01, "{answer:?}");
+    assert_eq!((answer.bounded_by, answer.confirmed), (BoundedBy::Fail, false));
+}
+
+#[test]
+fn three_passes_and_two_failures_in_a_row_make_findmax_step_farther() {
+    let search = || Search::new(bounds(SearchMethod::FindMax { step: 1_000 }));
+    // The ramp saw 99.9 % in time up to 4,000 only.
+    let show = |in_time_to: u32, capacity: u32| {
+        move |level: u32| {
+            let in_time = Some(if level <= in_time_to { 1.0 } else { 0.99 });
+            Observed { in_time, ..sharp(capacity)(level) }
         }
-    );
+    };
+    let (tried, answer) = run(search(), show(4_000, 30_000));
+    let up = levels(&tried, Purpose::Search);
+    assert_eq!(up[..5], [4_500, 5_000, 5_500, 6_125, 6_906]);
+    assert_eq!((answer.capacity, answer.bounded_by), (Some(30_000), BoundedBy::Maximum));
+    let (tried, answer) = run(search(), show(4_000, 0));
+    assert_eq!(levels(&tried, Purpose::Search)[..3], [4_500, 4_000, 3_250]);
+    assert_eq!((answer.capacity, answer.bounded_by), (None, BoundedBy::Minimum));
+    // The first interval always passes.
+    let (tried, _) = run(search(), show(0, 900));
+    assert_eq!(levels(&tried, Purpose::Ramp), [1_000, 2_000]);
 }
 
 #[test]
-fn a_ramp_that_reached_the_highest_level_begins_there() {
-    let mut search = Search::new(bounds(6));
-    search.ramp_ended(30_000, RampEnd::Reached);
-    let (tried, answer) = run(search, 40_000);
-    assert_eq!(tried, [30_000, 30_000]);
+fn findmax_gives_up_on_what_it_cannot_believe() {
+    let (_, answer) = run(Search::new(bounds(SearchMethod::FindMax { step: 1_000 })), |_| Invalid.into());
+    assert_eq!((answer.capacity, answer.bounded_by), (None, BoundedBy::Disbelief));
+}
+
+fn stairs(least_gain: f64, most_cpu: f64) -> Search {
+    let stair =
+        Stair { step: 2, least_gain: Share::percent(least_gain), most_cpu: Share::percent(most_cpu) };
+    Search::new(SearchBounds { min: 1, max: 20, ..bounds(SearchMethod::Staircase(stair)) })
+}
+
+#[test]
+fn a_staircase_ends_at_the_first_level_that_fails() {
+    let (tried, answer) = run(stairs(1.0, 100.0), sharp(6));
+    assert_eq!(tried.iter().map(|t| t.0).collect::<Vec<_>>(), [1, 3, 5, 7]);
     assert_eq!(
-        (answer.capacity, answer.bounded_by, answer.confirmed),
-        (Some(30_000), BoundedBy::Maximum, true)
+        (answer.capacity, answer.lowest_fail, answer.bounded_by),
+        (Some(5), Some(7), BoundedBy::Fail)
     );
+    assert_eq!(run(stairs(1.0, 100.0), sharp(0)).1.bounded_by, BoundedBy::Minimum);
+    let (_, all) = run(stairs(1.0, 100.0), sharp(30));
+    assert_eq!((all.capacity, all.bounded_by), (Some(20), BoundedBy::Maximum));
+    let (tried, unknown) = run(stairs(1.0, 100.0), |_| Invalid.into());
+    assert_eq!((tried.len(), unknown.capacity, unknown.bounded_by), (2, None, BoundedBy::Disbelief));
 }
 
 #[test]
-fn failing_at_the_minimum_ends_without_a_capacity() {
-    let mut search = Search::new(bounds(30));
-    search.ramp_ended(1_000, RampEnd::GaveWay);
-    let (tried, answer) = run(search, 0);
-    assert_eq!(tried.last(), Some(&100));
-    assert_eq!((answer.capacity, answer.bounded_by, answer.confirmed), (None, BoundedBy::Minimum, false));
-}
-
-#[test]
-fn a_small_budget_keeps_its_last_trial_to_confirm() {
-    let mut search = Search::new(bounds(3));
-    search.ramp_ended(10_000, RampEnd::GaveWay);
-    let (tried, answer) = run(search, 20_000);
-    assert_eq!(tried, [9_000, 9_900, 9_900]);
-    assert_eq!(
-        (answer.capacity, answer.bounded_by, answer.confirmed),
-        (Some(9_900), BoundedBy::Budget, true)
-    );
-    let one = Search::new(bounds(1));
-    assert_eq!(wants(&one), (30_000, Purpose::Confirm));
-}
-
-#[test]
-fn a_failed_confirmation_steps_down_and_confirms_again() {
-    let mut search = Search::new(bounds(5));
-    search.ramp_ended(30_000, RampEnd::Reached);
-    search.tell(30_000, Pass);
-    assert_eq!(wants(&search), (30_000, Purpose::Confirm));
-    search.tell(30_000, Fail);
-    assert_eq!(wants(&search), (29_200, Purpose::Confirm));
-    search.tell(29_200, Fail);
-    assert_eq!(wants(&search), (27_400, Purpose::Confirm));
-    search.tell(27_400, Pass);
-    // A trial is left and the bracket is open again: it goes on from the confirmed level.
-    assert_eq!(wants(&search), (28_400, Purpose::Confirm));
-    search.tell(28_400, Fail);
-    let Step::Done(answer) = search.next() else { panic!("not done") };
-    // 27,400 passed the only window it had.
-    assert_eq!(
-        (answer.capacity, answer.bounded_by, answer.confirmed),
-        (Some(27_400), BoundedBy::Fail, false)
-    );
-    assert_eq!(answer.lowest_fail, Some(28_400));
-}
-
-#[test]
-fn a_budget_of_four_confirms_and_goes_on() {
-    let mut search = Search::new(bounds(4));
-    search.ramp_ended(10_000, RampEnd::GaveWay);
-    let (tried, answer) = run(search, 10_500);
-    assert_eq!(tried, [9_000, 9_900, 9_900, 10_900]);
-    assert_eq!(
-        (answer.capacity, answer.bounded_by, answer.confirmed),
-        (Some(9_900), BoundedBy::Budget, true)
-    );
-}
-
-#[test]
-fn a_level_that_passed_once_is_not_confirmed_even_above_one_that_passed_twice() {
-    let mut search = Search::new(bounds(4));
-    search.ramp_ended(10_000, RampEnd::GaveWay);
-    let (tried, answer) = run(search, 20_000);
-    assert_eq!(tried, [9_000, 9_900, 9_900, 10_900]);
-    assert_eq!((answer.capacity, answer.confirmed), (Some(10_900), false));
-}
-
-#[test]
-fn a_level_repeated_because_it_was_not_believed_goes_down_one_step_only() {
-    let mut search = Search::new(bounds(8));
-    search.ramp_ended(20_000, RampEnd::GaveWay);
-    search.tell(18_000, Invalid);
-    search.tell(18_000, Invalid);
-    assert_eq!(wants(&search), (15_300, Purpose::Search));
-    search.tell(15_300, Fail);
-    // The second level missed: twice the step.
-    assert_eq!(wants(&search), (10_700, Purpose::Search));
-}
-
-#[test]
-fn without_trials_left_the_next_lower_pass_stands_unconfirmed() {
-    let mut search = Search::new(bounds(3));
-    search.ramp_ended(10_000, RampEnd::GaveWay);
-    search.tell(9_000, Pass);
-    search.tell(9_900, Pass);
-    search.tell(9_900, Fail);
-    let Step::Done(answer) = search.next() else { panic!("not done") };
-    assert_eq!((answer.capacity, answer.confirmed), (Some(9_000), false));
-    assert_eq!(answer.bounded_by, BoundedBy::Fail);
-}
-
-#[test]
-fn an_invalid_trial_is_repeated_once_and_then_bounds() {
-    let mut search = Search::new(bounds(8));
-    search.ramp_ended(10_000, RampEnd::GaveWay);
-    search.tell(9_000, Pass);
-    search.tell(9_900, Invalid);
-    assert_eq!(wants(&search), (9_900, Purpose::Search));
-    search.tell(9_900, Invalid);
-    assert_eq!(wants(&search), (9_450, Purpose::Search));
-    search.tell(9_450, Pass);
-    search.tell(9_700, Pass);
-    assert_eq!(wants(&search), (9_700, Purpose::Confirm));
-    search.tell(9_700, Pass);
-    let Step::Done(answer) = search.next() else { panic!("not done") };
-    assert_eq!((answer.capacity, answer.bounded_by), (Some(9_700), BoundedBy::Disbelief));
-    assert_eq!(answer.lowest_fail, None);
-}
-
-#[test]
-fn a_confirmation_that_cannot_be_believed_leaves_the_capacity_unconfirmed() {
-    let mut search = Search::new(bounds(2));
-    search.ramp_ended(30_000, RampEnd::Reached);
-    search.tell(30_000, Pass);
-    search.tell(30_000, Invalid);
-    let Step::Done(answer) = search.next() else { panic!("not done") };
-    assert_eq!((answer.capacity, answer.confirmed), (Some(30_000), false));
-}
-
-#[test]
-fn strange_bounds_still_end() {
-    let strange = SearchBounds { min: 0, max: 0, resolution: Share::ZERO, max_trials: 50 };
-    let (tried, answer) = run(Search::new(strange), 7);
-    assert_eq!((tried, answer.capacity), (vec![1, 1], Some(1)));
-    let none = SearchBounds { max_trials: 0, ..strange };
-    assert_eq!(run(Search::new(none), 7).1.bounded_by, BoundedBy::Budget);
-}
-
-fn any_result() -> impl Strategy<Value = TrialResult> {
-    prop_oneof![4 => Just(Pass), 4 => Just(Fail), 1 => Just(Invalid)]
-}
-
-proptest! {
-    #[test]
-    fn any_results_keep_the_bracket_and_end_in_time(
-        results in prop::collection::vec(any_result(), 40),
-        (min, extra, max_trials) in (1u32..5_000, 0u32..50_000, 1u32..40),
-        (resolution, ramp, ramp_failed) in (0.001f64..0.2, 0u32..60_000, any::<bool>()),
-    ) {
-        let (max, resolution) = (min + extra, Share::new(resolution).unwrap());
-        let mut search = Search::new(SearchBounds { min, max, resolution, max_trials });
-        let how = if ramp_failed { RampEnd::GaveWay } else { RampEnd::Reached };
-        search.ramp_ended(ramp, how);
-        let mut twin = search.clone();
-        let mut used = 0;
-        let answer = loop {
-            prop_assert_eq!(search.next(), twin.next(), "the same results lead to the same steps");
-            let (level, purpose) = match search.next() {
-                Step::Done(answer) => break answer,
-                Step::Trial { level, purpose } => (level, purpose),
-            };
-            prop_assert!((min..=max).contains(&level), "{level} is outside {min} to {max}");
-            let before = search.answer();
-            let repeats = search.trials().last().is_some_and(|t| t.result == Invalid && t.level == level);
-            if let Some(fail) = before.lowest_fail {
-                prop_assert!(level < fail, "{level} was tried, {fail} had failed");
-            }
-            if purpose == Purpose::Search && !repeats {
-                prop_assert!(before.highest_pass.is_none_or(|pass| level > pass), "{level} is below a pass");
-            }
-            prop_assert!(purpose == Purpose::Confirm || used + 1 < max_trials, "the last trial confirms");
-            let result = results[used as usize % results.len()];
-            search.tell(level, result);
-            twin.tell(level, result);
-            used += 1;
-            prop_assert!(used <= max_trials);
-        };
-        prop_assert_eq!(answer.trials, used);
-        if let Some(capacity) = answer.capacity {
-            let passed = search.trials().iter().filter(|t| t.level == capacity && t.result == Pass).count();
-            prop_assert_eq!(answer.confirmed, passed >= 2);
-            prop_assert!((min..=max).contains(&capacity));
-            prop_assert!(answer.lowest_fail.is_none_or(|fail| capacity < fail));
-            prop_assert!(search.trials().iter().any(|t| t.level == capacity && t.result == Pass));
-        } else {
-            prop_assert!(!answer.confirmed);
-        }
-        if answer.bounded_by == BoundedBy::Maximum {
-            prop_assert_eq!(answer.capacity, Some(max));
-        }
-    }
-
-    #[test]
-    fn a_sharp_edge_is_found_within_the_resolution(capacity in 500u32..29_000, ramp in 400u32..30_000) {
-        let mut search = Search::new(bounds(40));
-        search.ramp_ended(ramp, RampEnd::GaveWay);
-        let (_, answer) = run(search, capacity);
-        let found = f64::from(answer.capacity.unwrap());
-        prop_assert!(answer.confirmed && found <= f64::from(capacity));
-        prop_assert!(found >= f64::from(capacity) * 0.965, "{found} of {capacity}");
-    }
+fn a_staircase_ends_where_more_brings_nothing_and_where_the_host_is_used_up() {
+    // 100 per level up to 7, and no more beyond.
+    let saturating =
+        |level: u32| Observed { throughput: Some(f64::from(level.min(7)) * 100.0), ..Pass.into() };
+    let (tried, answer) = run(stairs(2.0, 100.0), saturating);
+    assert_eq!(tried.last().unwrap().0, 9);
+    assert_eq!((answer.capacity, answer.bounded_by), (Some(7), BoundedBy::Gain));
+    let busy = |level: u32| Observed { cpu: Some(f64::from(level) * 0.1), ..Pass.into() };
+    let (_, answer) = run(stairs(2.0, 85.0), busy);
+    assert_eq!((answer.capacity, answer.bounded_by), (Some(9), BoundedBy::Cpu));
 }

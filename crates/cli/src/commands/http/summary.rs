@@ -94,14 +94,18 @@ pub(crate) struct Times {
 }
 
 /// What a search found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Found {
-    /// The highest level that passed and was believed.
+    /// The capacity: its median, or without an interval the highest level that passed and was believed.
     pub(crate) highest: Option<u32>,
     pub(crate) lowest_fail: Option<u32>,
     pub(crate) bounded_by: String,
     pub(crate) trials: u32,
     pub(crate) confirmed: bool,
+    /// The 95 % interval of the capacity.
+    pub(crate) interval: Option<[f64; 2]>,
+    /// Its lower end, rounded down.
+    pub(crate) safe: Option<u32>,
 }
 
 impl Times {
@@ -189,6 +193,8 @@ impl Summary {
                 bounded_by: search.bounded_by.clone(),
                 trials: search.trials,
                 confirmed: search.confirmed,
+                interval: search.estimate.as_deref().map(|estimate| [estimate.low, estimate.high]),
+                safe: search.estimate.as_deref().map(|estimate| estimate.safe),
             }),
             level_changed: false,
         })

@@ -4,11 +4,11 @@
 //! half the trials pass); its softness is the width of the curve as a part of the capacity. Besides, some trials
 //! fail for no reason at all.
 
-use barograph_model::{SearchBounds, Share, TrialResult};
+use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{RampEnd, Search, Step};
+use crate::search::{RampEnd, Search, Step};
 
 struct Target {
     softness: f64,
@@ -34,7 +34,13 @@ fn simulate(target: &Target, max_trials: u32) -> Found {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let truth = 8_000.0 + 16_000.0 * rng.random::<f64>();
         let mut search =
-            Search::new(SearchBounds { min: 500, max: 30_000, resolution: Share::percent(5.0), max_trials });
+            Search::new(SearchBounds {
+                min: 500,
+                max: 30_000,
+                resolution: Share::percent(5.0),
+                max_trials,
+                method: SearchMethod::Bisect,
+            });
         search.ramp_ended((truth * (0.95 + 0.25 * rng.random::<f64>())) as u32, RampEnd::GaveWay);
         let answer = loop {
             match search.next() {

@@ -1,0 +1,92 @@
+//! Can a window that is being measured still pass? One that cannot need not be measured to its end.
+
+use barograph_model::{Nanos, QosRule};
+use barograph_stats::{Interval, Part};
+
+/// No window ends before this part of it, so that what is measured of it is more than its first moment.
+const LEAST_PART: f64 = 1.0 / 3.0;
+
+/// No window ends with fewer intervals: the tests for steadiness need some more than the fewest they accept.
+const LEAST_INTERVALS: usize = 5;
+
+/// In the rest of the window an operation may happen this many times as often as in its busiest interval so far.
+const MORE_OFTEN: f64 = 1.5;
+
+/// Is it certain that the window will not pass? It is when an operation has been over its limit, or has failed, more often
+/// than a whole window of it may, even if from now on it happens far more often than until now and every one is in time.
+pub(super) fn hopeless(joined: &Interval, parts: &[Part], (rules, span): (&[QosRule], Nanos)) -> bool {
+    let (seconds, whole) = (joined.seconds(), span.as_secs_f64());
+    if parts.len() < LEAST_INTERVALS || seconds < whole * LEAST_PART || seconds >= whole {
+        return false;
+    }
+    let busiest = parts.iter().map(|part| part.ended as f64 / part.seconds.max(1e-9)).fold(0.0, f64::max);
+    let mean = parts.iter().map(|part| part.ended).sum::<u64>() as f64 / seconds;
+    let growth = MORE_OFTEN * (busiest / mean.max(1e-9)).max(1.0);
+    let still = growth * (whole - seconds).max(0.0) / seconds;
+    joined.ops.iter().zip(rules).filter(|(_, rule)| rule.judged).any(|(op, rule)| {
+        let most = op.count() as f64 * (1.0 + still);
+        let late = rule.limit.is_some() && op.over_limit as f64 > most * (1.0 - rule.quantile.get());
+        late || op.failed() as f64 > most * rule.failures.get()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_model::{OpId, Outcome, Share};
+
+    use super::*;
+
+    fn rules() -> Vec<QosRule> {
+        vec![QosRule {
+            op: OpId(0),
+            quantile: Share::percent(99.0),
+            limit: Some(Nanos::from_millis(100)),
+            judged: true,
+            mix: Share::ZERO,
+            mix_tolerance: Share::ZERO,
+            failures: Share::percent(1.0),
+        }]
+    }
+
+    /// Intervals of a second with 1,000 operations each, so many of them late or failed.
+    fn window(seconds: u64, late: u64, failed: u64) -> (Interval, Vec<Part>) {
+        let mut joined: Option<Interval> = None;
+        let mut parts = Vec::new();
+        for second in 0..seconds {
+            let mut interval = Interval::new(1);
+            (interval.from, interval.to) = (Nanos::from_secs(second), Nanos::from_secs(second + 1));
+            interval.ops[0].outcomes[Outcome::Good.index()] = 1_000 - failed;
+            interval.ops[0].outcomes[Outcome::Refused.index()] = failed;
+            interval.ops[0].over_limit = late;
+            parts.push(Part::of(&interval, &rules()));
+            match &mut joined {
+                Some(joined) => joined.append(&interval),
+                None => joined = Some(interval),
+            }
+        }
+        (joined.unwrap(), parts)
+    }
+
+    fn given_up(seconds: u64, late: u64, failed: u64) -> bool {
+        let (joined, parts) = window(seconds, late, failed);
+        hopeless(&joined, &parts, (&rules(), Nanos::from_secs(30)))
+    }
+
+    #[test]
+    fn a_window_that_cannot_pass_is_given_up_and_no_sooner() {
+        // After 10 of 30 s a whole window has at most 10,000 x (1 + 1.5 x 20 / 10) = 40,000 operations; 400 may be late.
+        assert!(!given_up(10, 40, 0) && given_up(10, 41, 0));
+        assert!(!given_up(10, 0, 40) && given_up(10, 0, 41));
+        assert!(!given_up(9, 1_000, 0), "not before a third of it");
+        assert!(!given_up(30, 1_000, 0), "a whole window is judged as it is");
+        // Late in the window little can still mend it.
+        assert!(!given_up(28, 11, 0) && given_up(28, 12, 0));
+    }
+
+    #[test]
+    fn what_is_not_judged_gives_nothing_up() {
+        let (joined, parts) = window(20, 1_000, 1_000);
+        let rules: Vec<QosRule> = rules().into_iter().map(|r| QosRule { judged: false, ..r }).collect();
+        assert!(!hopeless(&joined, &parts, (&rules, Nanos::from_secs(30))));
+    }
+}

@@ -1,0 +1,75 @@
+//! How sure a search by posterior is of its answer, in words.
+
+use barograph_stats::search::{Answer, BoundedBy, Estimate};
+
+use super::sentence::Case;
+
+/// How the answer of a search is said to be sure: the interval, and what the trials that confirm say by themselves.
+pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> String {
+    let capacity = answer.capacity.unwrap_or(0);
+    let level = |x: f64| case.load(x.round().max(0.0) as u32);
+    let interval = match answer.bounded_by {
+        BoundedBy::Maximum => format!("97.5 % certain to be at least {}", level(estimate.low.min(f64::from(capacity)))),
+        _ => format!("95 % interval {} to {}", case.number(estimate.low), level(estimate.high)),
+    };
+    format!("{interval}, from {}", effort(case, answer, estimate))
+}
+
+/// Trials and time.
+fn effort(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> String {
+    let trials = if answer.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", answer.trials) };
+    let invalid = match estimate.invalid {
+        0 => String::new(),
+        n => format!(" ({n} not valid)"),
+    };
+    let time = case.searched_s.map_or_else(String::new, |s| {
+        format!(" in {}", barograph_model::words::span(barograph_model::Nanos::from_secs(s.round() as u64)))
+    });
+    format!("{trials}{invalid}{time}")
+}
+
+/// The guarantee: what is known of single levels whatever one believes about the rest.
+pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
+    let Some(c) = estimate.confirmation else {
+        return ". No trial was left to confirm it".to_owned();
+    };
+    let mut text = format!(
+        ". At {}, {} of {} valid trials passed: the pass probability is at least {:.2} with 95 % confidence",
+        case.load(c.level),
+        c.passed,
+        c.trials,
+        // Rounding must not promise more.
+        (c.at_least * 100.0).floor() / 100.0
+    );
+    if !c.complete {
+        text.push_str(", and the trials were too few to call it confirmed");
+    }
+    if let Some(a) = estimate.above.filter(|a| a.failed > 0) {
+        text.push_str(&format!("; at {} it is below {:.2}", case.load(a.level), (a.below * 100.0).ceil() / 100.0));
+    }
+    text
+}
+
+/// What should make the reader doubt the answer.
+pub(super) fn warnings(case: &Case<'_>, estimate: &Estimate) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(found) = estimate.cross_check.filter(|found| found.disagrees) {
+        warnings.push(format!(
+            "warning: response times say {} (95 % interval {} to {}), passes and fails {} to {}; the rules may be broken by \
+             something else than load",
+            case.load(found.capacity.round() as u32),
+            case.number(found.low),
+            case.number(found.high),
+            case.number(estimate.low),
+            case.number(estimate.high)
+        ));
+    }
+    if let Some(found) = estimate.repeats.filter(|found| found.drifted) {
+        warnings.push(format!(
+            "warning: the target changed during the search: of {} earlier levels that were tried again {} passed, expected \
+             were {:.1} (p = {:.4})",
+            found.trials, found.passed, found.expected, found.p
+        ));
+    }
+    warnings
+}

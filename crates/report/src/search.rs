@@ -1,0 +1,66 @@
+//! How sure a search is of its answer, as a table: interval, what confirms it, what speaks against it.
+
+use barograph_record::{KeptEstimate, Run, SearchSummary};
+
+use crate::html::Grid;
+use crate::words;
+
+/// The table; `None` where the search says nothing of it, or nothing was searched.
+pub(crate) fn certainty(run: &Run) -> Option<Grid> {
+    let search = run.verdict()?.search.as_ref()?;
+    let estimate = search.estimate.as_deref()?;
+    let unit = run.unit().name();
+    let mut rows = vec![
+        row("Method", search.method.clone().unwrap_or_default()),
+        row("Capacity, median", format!("{} {unit}", words::fixed(estimate.capacity, 0))),
+        row("95 % interval", format!("{} to {}", words::fixed(estimate.low, 0), words::fixed(estimate.high, 0))),
+        row("Safe level, its lower end", format!("{} {unit}", words::count(estimate.safe.into()))),
+        row("Probability that it is above what was allowed", words::percent(estimate.beyond)),
+        row("Width of the edge", words::percent(estimate.softness)),
+        row("Trials that fail for no reason", words::percent(estimate.spurious)),
+        row("Trials", trials(search, estimate)),
+    ];
+    rows.extend(search.seconds.map(|s| row("Load until the answer", words::duration(s))));
+    rows.push(row("Confirmed", confirmed(estimate)));
+    rows.extend(estimate.above.map(|a| {
+        let says = format!(
+            "at {} {unit}, {} of {} valid trials failed: it passes with less than {}",
+            words::count(a.level.into()),
+            a.failed,
+            a.trials,
+            words::percent(a.below)
+        );
+        row("Above the edge", says)
+    }));
+    rows.extend(estimate.cross_check.map(|c| {
+        let agrees = if c.disagrees { "disagrees" } else { "agrees" };
+        let (at, low, high) = (words::fixed(c.capacity, 0), words::fixed(c.low, 0), words::fixed(c.high, 0));
+        row("By response times alone", format!("{at}, 95 % interval {low} to {high}, {} trials: {agrees}", c.trials))
+    }));
+    rows.extend(estimate.repeats.map(|r| {
+        let says = if r.drifted { "the target changed" } else { "no change shown" };
+        let expected = words::fixed(r.expected, 1);
+        row("Earlier levels again", format!("{} of {} passed, expected {expected}: {says}", r.passed, r.trials))
+    }));
+    Some(Grid::new(&["What", "Found"], rows).with_words(&["Found"]))
+}
+
+fn row(name: &str, value: String) -> Vec<String> {
+    vec![name.to_owned(), value]
+}
+
+fn trials(search: &SearchSummary, estimate: &KeptEstimate) -> String {
+    format!("{} valid, {} not valid; {} of them ended early", estimate.valid, estimate.invalid, search.aborted)
+}
+
+fn confirmed(estimate: &KeptEstimate) -> String {
+    let Some(c) = estimate.confirmation else { return "no trial was left for it".to_owned() };
+    format!(
+        "at {}, {} of {} valid trials passed: it passes with at least {}, with 95 % confidence{}",
+        words::count(c.level.into()),
+        c.passed,
+        c.trials,
+        words::percent(c.at_least),
+        if c.complete { "" } else { "; too few to call it confirmed" }
+    )
+}

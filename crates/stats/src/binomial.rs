@@ -1,0 +1,100 @@
+//! What a number of passes among a number of trials says about the pass probability.
+
+/// One-sided confidence of the bounds.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Halvings of the range in which a bound lies: more than a double can tell apart.
+const HALVINGS: u32 = 60;
+
+/// With 95 % confidence the pass probability is at least this: the exact (Clopper-Pearson) lower bound.
+#[must_use]
+pub fn at_least(passed: u32, trials: u32) -> f64 {
+    if passed == 0 {
+        return 0.0;
+    }
+    // The probability of so many passes or more rises with the pass probability.
+    cross(|p| tail(passed, trials, p))
+}
+
+/// With 95 % confidence the pass probability is below this: the exact upper bound.
+#[must_use]
+pub fn below(passed: u32, trials: u32) -> f64 {
+    1.0 - at_least(trials.saturating_sub(passed), trials)
+}
+
+/// Where a rising function of a probability reaches the error that the confidence leaves.
+pub(crate) fn cross(rising: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if rising(middle) < 1.0 - CONFIDENCE { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Probability of `least` passes or more.
+fn tail(least: u32, trials: u32, p: f64) -> f64 {
+    number(&vec![p; trials as usize])[least.min(trials + 1) as usize..].iter().sum()
+}
+
+/// Probability of each number of passes, 0 to all, of trials with these pass probabilities.
+#[must_use]
+pub fn number(pass: &[f64]) -> Vec<f64> {
+    let mut of = vec![0.0; pass.len() + 2];
+    of[0] = 1.0;
+    for (made, p) in pass.iter().enumerate() {
+        for passed in (0..=made + 1).rev() {
+            let one_less = if passed == 0 { 0.0 } else { of[passed - 1] };
+            of[passed] = of[passed] * (1.0 - p) + one_less * p;
+        }
+    }
+    of.truncate(pass.len() + 1);
+    of
+}
+
+/// Probability of a number of passes that is at most as likely as the one that came.
+#[must_use]
+pub fn as_unlikely(pass: &[f64], passed: usize) -> f64 {
+    let of = number(pass);
+    // What is equal but for rounding counts as equal.
+    let came = of.get(passed).copied().unwrap_or(0.0) * (1.0 + 1e-9);
+    of.iter().filter(|p| **p <= came).sum::<f64>().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Lower bounds when all trials pass: 0.05 to the power of one over their number.
+    #[test]
+    fn all_passes_give_the_known_bounds() {
+        let known =
+            [(3, 0.368), (5, 0.549), (6, 0.607), (10, 0.741), (14, 0.807), (22, 0.873), (29, 0.902), (59, 0.950)];
+        for (trials, bound) in known {
+            assert!((at_least(trials, trials) - bound).abs() < 5e-4, "{trials}: {}", at_least(trials, trials));
+        }
+        assert_eq!((at_least(0, 9), below(9, 9)), (0.0, 1.0));
+        // Two failures of two.
+        assert!((below(0, 2) - 0.776).abs() < 5e-4, "{}", below(0, 2));
+    }
+
+    #[test]
+    fn numbers_of_unequal_trials_add_up() {
+        let of = number(&[0.5, 0.1, 0.9]);
+        assert!((of.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((of[3] - 0.045).abs() < 1e-12 && (of[0] - 0.045).abs() < 1e-12, "{of:?}");
+        assert!((as_unlikely(&[0.9, 0.9, 0.9], 0) - 0.001).abs() < 1e-12);
+        assert!((as_unlikely(&[0.9, 0.9, 0.9], 3) - 1.0).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn bounds_lie_around_the_share(trials in 1u32..60, part in 0.0f64..=1.0) {
+            let passed = (f64::from(trials) * part) as u32;
+            let share = f64::from(passed) / f64::from(trials);
+            prop_assert!(at_least(passed, trials) <= share + 1e-9 && share <= below(passed, trials) + 1e-9);
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! A search that says how sure it is: what is believed about the edge is a probability for every capacity, softness and
+//! share of spurious failures (`grid`), and the next trial is where it is expected to tell the most about the capacity.
+//!
+//! 1. Without a ramp that says where to begin, levels are doubled until one fails twice.
+//! 2. Trials narrow the interval. Every eighth is one at an earlier level below the edge: a spurious pass or a target that
+//!    changed would show there.
+//! 3. When the interval is narrow, or when the trials that are kept for it are all that is left, the safe level is
+//!    confirmed by a sequential test, and then the upper end is tested the same way. Their trials are learned from like
+//!    all others, so a test that contradicts what is believed moves it, and the search goes on.
+//!
+//! A trial that is not valid says nothing: it is counted and made again. After two in a row a lower level is tried; a level
+//! to which that happened three times, with lower ones believed in between, is avoided for good.
+
+mod grid;
+mod margin;
+mod sequential;
+
+use barograph_model::{SearchBounds, TrialResult};
+
+use super::{
+    Above, Answer, BoundedBy, Confirmation, Estimate, Method, Observed, PassPoint, Purpose, RampEnd, Repeats,
+    Step, Trial,
+};
+use crate::binomial;
+use grid::Grid;
+use sequential::Sequential;
+
+/// The interval holds this much of all probability.
+const INTERVAL: [f64; 3] = [0.025, 0.5, 0.975];
+
+/// After so many trials that narrowed, an earlier level is tried again.
+const REPEAT_EVERY: u32 = 8;
+
+/// Repeats that were less likely than this, had nothing changed, are told as a drift.
+const DRIFTED: f64 = 0.01;
+
+/// Trials kept to confirm: this part of all, and never more than a test of both sides takes when all goes well.
+const KEPT: (u32, u32) = (4, 15);
+const MOST_KEPT: u32 = 8;
+
+/// A ramp fails somewhat above the edge, because it does not wait for the target to settle …
+const RAMP_OVERSHOOTS: f64 = 0.92;
+/// … more or less: logarithm of the distance that is believed about as likely as not …
+const RAMP_DOUBT: f64 = 0.12;
+/// … and it is trusted so much; the rest of the belief stays where it was.
+const RAMP_TRUST: f64 = 0.8;
+
+/// With this probability below the lowest level worth a trial there is nothing to look for.
+const NOTHING_BELOW: f64 = 0.975;
+
+/// A level between two neighbours is as exact as levels can be.
+const NEIGHBOURS: f64 = 1.25;
+
+/// Candidates for a trial that are looked at before those around the best of them.
+const CANDIDATES: usize = 40;
+
+/// Not to be believed so often in a row, a level is left alone until a lower one is believed …
+const STRIKE: u32 = 2;
+/// … and after so many times for good.
+const STRIKES: usize = 3;
+/// How far below a level that was not believed the next trial is, at least.
+const BELOW_STRIKE: f64 = 0.9;
+
+/// Points of the curve of pass probabilities, and how far it goes beyond the interval, as a part of its width on each side.
+const CURVE_POINTS: u32 = 33;
+const CURVE_MARGIN: f64 = 0.5;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Next {
+    Trial { level: u32, purpose: Purpose },
+    Done,
+}
+
+/// Doubles the level until one fails twice.
+#[derive(Clone, Copy, Debug)]
+struct Doubling {
+    level: u32,
+    failed: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Posterior {
+    bounds: SearchBounds,
+    grid: Grid,
+    told: Vec<Trial>,
+    next: Next,
+    doubling: Option<Doubling>,
+    /// The test of the level that is to be reported.
+    confirming: Option<Sequential>,
+    /// The test of a level above the edge.
+    above: Option<Sequential>,
+    /// Pass probability before each repeat, and whether it passed.
+    repeats: Vec<(f64, bool)>,
+    since_repeat: u32,
+    /// The latest trials that were not valid: at which level, how many in a row.
+    disbelieved: (u32, u32),
+    /// Levels that were not believed often enough to be left alone, and where no level at or above has been since.
+    strikes: Vec<u32>,
+    /// The latest of them came after the latest trial that was believed: a bad minute is one strike, however long.
+    struck: bool,
+}
+
+impl Posterior {
+    /// Begins at the lowest level, unless a ramp says better.
+    pub(super) fn new(bounds: SearchBounds) -> Self {
+        let level = bounds.min;
+        let next = if bounds.max_trials == 0 { Next::Done } else { Next::Trial { level, purpose: Purpose::Ramp } };
+        Posterior {
+            bounds,
+            grid: Grid::new(bounds.min, bounds.max),
+            told: Vec::new(),
+            next,
+            doubling: Some(Doubling { level, failed: false }),
+            confirming: None,
+            above: None,
+            repeats: Vec::new(),
+            since_repeat: 0,
+            disbelieved: (0, 0),
+            strikes: Vec::new(),
+            struck: false,
+        }
+    }
+
+    fn left(&self) -> u32 {
+        self.bounds.max_trials.saturating_sub(self.told.len() as u32)
+    }
+
+    fn kept(&self) -> u32 {
+        (self.bounds.max_trials * KEPT.0 / KEPT.1).min(MOST_KEPT)
+    }
+
+    /// More likely than not the capacity is above all that may be tried.
+    fn beyond(&self) -> bool {
+        self.grid.above(self.bounds.max) > 0.5
+    }
+
+    /// The interval is as narrow as it is wanted. What lies outside the bounds cannot be told apart.
+    fn narrow(&self) -> bool {
+        let [low, median, high] = self.grid.quantiles(INTERVAL);
+        let (min, max) = (f64::from(self.bounds.min), f64::from(self.bounds.max));
+        let width = high.clamp(min, max) - low.clamp(min, max);
+        width <= (median.min(max) * self.bounds.resolution.get()).max(if max < 1e3 { NEIGHBOURS } else { 0.0 })
+    }
+
+    fn decide(&mut self) -> Next {
+        if self.left() == 0 || 1.0 - self.grid.above(self.bounds.min) > NOTHING_BELOW {
+            return Next::Done;
+        }
+        if let Some(Doubling { level, .. }) = self.doubling {
+            return Next::Trial { level, purpose: Purpose::Ramp };
+        }
+        let narrow = self.narrow();
+        let kept = self.kept();
+        self.forget_stale_tests();
+        if narrow || self.left() <= kept {
+            if self.confirming.is_none() {
+                self.confirming = Some(self.test_of_the_answer());
+            }
+            let beyond = self.beyond();
+            let open = |test: &&Sequential| test.ended().is_none();
+            if let Some(test) = self.confirming.as_ref().filter(open) {
+                return Next::Trial { level: test.level, purpose: Purpose::Confirm };
+            }
+            if !beyond && self.above.is_none() {
+                self.above = self.level_above().map(Sequential::at);
+            }
+            if let Some(test) = self.above.as_ref().filter(open).filter(|_| !beyond) {
+                return Next::Trial { level: test.level, purpose: Purpose::Confirm };
+            }
+            if narrow {
+                return Next::Done;
+            }
+        }
+        if self.since_repeat >= REPEAT_EVERY
+            && let Some(level) = self.level_to_repeat()
+        {
+            return Next::Trial { level, purpose: Purpose::Repeat };
+        }
+        Next::Trial { level: self.telling_level(), purpose: Purpose::Search }
+    }
+
+    /// Tests of levels that are no longer what they were chosen for are worth nothing.
+    fn forget_stale_tests(&mut self) {
+        let [low, median, high] = self.grid.quantiles(INTERVAL);
+        let beyond = self.beyond();
+        let max = self.bounds.max;
+        let stale = |test: &Sequential| match test.ended() {
+            Some(accepted) => !accepted || f64::from(test.level) > high,
+            None => f64::from(test.level) > median.min(f64::from(max)) || (beyond && test.level < max),
+        };
+        self.confirming = self.confirming.filter(|test| !stale(test));
+        let stale_above = |test: &Sequential| match test.ended() {
+            Some(accepted) => accepted || f64::from(test.level) < low,
+            None => f64::from(test.level) < median,
+        };
+        self.above = self.above.filter(|test| !stale_above(test));
+    }
+
+    /// The highest level where it passes, else the safe level. The highest level was not chosen because it had passed, so
+    /// what was seen there counts.
+    fn test_of_the_answer(&self) -> Sequential {
+        let level = self.below_ceiling(if self.beyond() { self.bounds.max } else { self.safe() });
+        let mut test = Sequential::at(level);
+        if level == self.bounds.max {
+            for trial in self.told.iter().filter(|t| t.level == level && t.result != TrialResult::Invalid) {
+                if test.ended().is_none() {
+                    test.tell(trial.result == TrialResult::Pass);
+                }
+            }
+        }
+        test
+    }
+
+    /// The lower end of the interval, rounded down.
+    fn safe(&self) -> u32 {
+        self.rounded(self.grid.quantiles(INTERVAL)[0], f64::floor)
+    }
+
+    /// The upper end of the interval, rounded up, where it may be tried.
+    fn level_above(&self) -> Option<u32> {
+        let high = self.grid.quantiles(INTERVAL)[2];
+        let level = self.rounded(high, f64::ceil);
+        (high <= f64::from(self.bounds.max) && self.below_ceiling(level) == level).then_some(level)
+    }
+
+    /// The highest level that was tried and lies at or below the safe level, where a failure would say much; the lowest of
+    /// all where the target has lost so much that none does.
+    fn level_to_repeat(&self) -> Option<u32> {
+        let safe = self.safe();
+        let tried = self.told.iter().filter(|t| t.result != TrialResult::Invalid).map(|t| t.level);
+        tried.clone().filter(|level| *level <= safe).max().or(tried.min())
+    }
+
+    /// The level at which a trial is expected to tell the most.
+    fn telling_level(&self) -> u32 {
+        let [low, high] = self.grid.quantiles([0.002, 0.998]);
+        let top = self.limit();
+        let within = |level: f64| level.clamp(f64::from(self.bounds.min), f64::from(top));
+        let (first, last) = (self.grid.cell_of(within(low * 0.98)), self.grid.cell_of(within(high * 1.02)));
+        let stride = ((last - first) / CANDIDATES).max(1);
+        let coarse: Vec<usize> = (first..=last).step_by(stride).chain([last]).collect();
+        let best = self.grid.most_telling(&coarse).unwrap_or(first);
+        let around: Vec<usize> = (best.saturating_sub(stride - 1).max(first)..=(best + stride - 1).min(last)).collect();
+        let best = if stride > 1 { self.grid.most_telling(&around).unwrap_or(best) } else { best };
+        self.rounded(self.grid.level_of(best), f64::round).min(top)
+    }
+
+    /// The highest level that may be tried next.
+    fn limit(&self) -> u32 {
+        let lowest = self.strikes.iter().copied().min().unwrap_or(self.bounds.max);
+        // After one that was believed the struck level is looked at again, but nothing above it.
+        let avoided = self.struck || self.ceiling().is_some();
+        let most = if avoided { (f64::from(lowest) * BELOW_STRIKE) as u32 } else { lowest };
+        most.clamp(self.bounds.min, self.bounds.max)
+    }
+
+    /// The lowest level that is avoided for good.
+    fn ceiling(&self) -> Option<u32> {
+        (self.strikes.len() >= STRIKES).then(|| self.strikes.iter().copied().min()).flatten()
+    }
+
+    fn below_ceiling(&self, level: u32) -> u32 {
+        self.ceiling().map_or(level, |ceiling| level.min(ceiling.saturating_sub(1).max(self.bounds.min)))
+    }
+
+    /// Counts a trial that says nothing.
+    fn disbelieve(&mut self, level: u32) {
+        let times = if self.disbelieved.0 == level { self.disbelieved.1 + 1 } else { 1 };
+        self.disbelieved = (level, times);
+        let again = std::mem::replace(&mut self.struck, self.struck || times >= STRIKE);
+        match self.strikes.last_mut() {
+            // A bad minute that goes on, or the same limit of the measurement met again on the way down.
+            Some(strike) if again => *strike = level.min(*strike),
+            _ if times >= STRIKE => self.strikes.push(level),
+            _ => {}
+        }
+        if self.struck && self.doubling.is_some_and(|d| d.level == level) {
+            self.doubling = None;
+        }
+    }
+
+    fn learn(&mut self, level: u32, purpose: Purpose, passed: bool) {
+        self.disbelieved = (0, 0);
+        self.struck = false;
+        self.strikes.retain(|strike| *strike > level);
+        if purpose == Purpose::Repeat {
+            self.repeats.push((self.grid.predict(level), passed));
+            self.since_repeat = 0;
+        } else if purpose == Purpose::Search {
+            self.since_repeat += 1;
+        }
+        self.grid.learn(level, passed);
+        if purpose == Purpose::Confirm {
+            let test = [&mut self.confirming, &mut self.above].into_iter().flatten();
+            if let Some(test) = test.filter(|test| test.ended().is_none()).find(|test| test.level == level) {
+                test.tell(passed);
+            }
+        }
+        if let (Some(doubling), Purpose::Ramp) = (&mut self.doubling, purpose) {
+            match (passed, doubling.failed) {
+                (true, _) if level < self.bounds.max => {
+                    *doubling = Doubling { level: level.saturating_mul(2).min(self.bounds.max), failed: false };
+                }
+                (false, false) => doubling.failed = true,
+                (true, _) | (false, true) => self.doubling = None,
+            }
+        }
+    }
+
+    /// A level a person would write down: a multiple of 1, 2 or 5 times a power of ten that is at most 0.25 % of it; within
+    /// the bounds.
+    fn rounded(&self, level: f64, round: fn(f64) -> f64) -> u32 {
+        let finest = (level * 0.0025).max(1.0);
+        let power = 10f64.powf(finest.log10().floor());
+        let unit = [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|u| *u <= finest).unwrap_or(1.0);
+        (round(level / unit) * unit).clamp(f64::from(self.bounds.min), f64::from(self.bounds.max)) as u32
+    }
+
+    fn levels(&self, result: TrialResult) -> impl Iterator<Item = u32> {
+        self.told.iter().filter(move |trial| trial.result == result).map(|trial| trial.level)
+    }
+
+    fn bounded_by(&self, median: f64) -> BoundedBy {
+        let lowest = self.strikes.iter().min();
+        let disbelieved = lowest.is_some_and(|level| median >= f64::from(*level) * BELOW_STRIKE);
+        if self.levels(TrialResult::Pass).next().is_none() {
+            let failed = self.levels(TrialResult::Fail).min();
+            let believed = failed.is_some();
+            let no_less = self.bounds.min;
+            return match failed {
+                Some(level) if level <= no_less && self.grid.above(no_less) < 0.5 => BoundedBy::Minimum,
+                _ if disbelieved || !believed => BoundedBy::Disbelief,
+                _ => BoundedBy::Budget,
+            };
+        }
+        if disbelieved {
+            BoundedBy::Disbelief
+        } else if self.beyond() && self.levels(TrialResult::Pass).any(|level| level == self.bounds.max) {
+            BoundedBy::Maximum
+        } else if self.narrow() && self.levels(TrialResult::Fail).next().is_some() {
+            BoundedBy::Fail
+        } else {
+            BoundedBy::Budget
+        }
+    }
+
+    fn curve(&self, low: f64, high: f64) -> Vec<PassPoint> {
+        let width = (high / low).ln().max(0.02);
+        let from = low.ln() - width * CURVE_MARGIN;
+        let step = width * (1.0 + 2.0 * CURVE_MARGIN) / f64::from(CURVE_POINTS - 1);
+        let level = |n: u32| (from + f64::from(n) * step).exp().round().max(1.0) as u32;
+        let mut levels: Vec<u32> = (0..CURVE_POINTS).map(level).collect();
+        levels.dedup();
+        let point = |level: u32| {
+            let [low, pass, high] = self.grid.pass_at(level, INTERVAL);
+            PassPoint { level, pass, low, high }
+        };
+        levels.into_iter().map(point).collect()
+    }
+
+    fn estimate(&self) -> Estimate {
+        let [low, capacity, high] = self.grid.quantiles(INTERVAL);
+        let (softness, spurious) = self.grid.kind();
+        let invalid = self.levels(TrialResult::Invalid).count() as u32;
+        let confirmation = self.confirming.filter(|test| test.trials > 0).map(|test| Confirmation {
+            level: test.level,
+            passed: test.passed,
+            trials: test.trials,
+            at_least: test.at_least(),
+            complete: test.ended() == Some(true),
+        });
+        let above = self.above.filter(|test| test.trials > 0).map(|test| Above {
+            level: test.level,
+            failed: test.trials - test.passed,
+            trials: test.trials,
+            below: test.below(),
+            complete: test.ended() == Some(false),
+        });
+        Estimate {
+            capacity,
+            low,
+            high,
+            safe: self.safe(),
+            beyond: self.grid.above(self.bounds.max),
+            softness,
+            spurious,
+            curve: self.curve(low, high),
+            valid: self.told.len() as u32 - invalid,
+            invalid,
+            confirmation,
+            above,
+            cross_check: margin::cross_check(&self.told, (low, high)),
+            repeats: self.repeated(),
+        }
+    }
+
+    fn repeated(&self) -> Option<Repeats> {
+        let (likely, passed): (Vec<f64>, Vec<bool>) = self.repeats.iter().copied().unzip();
+        let passed = passed.into_iter().filter(|passed| *passed).count();
+        let p = binomial::as_unlikely(&likely, passed);
+        (!likely.is_empty()).then(|| Repeats {
+            trials: likely.len() as u32,
+            passed: passed as u32,
+            expected: likely.iter().sum(),
+            p,
+            drifted: p < DRIFTED,
+        })
+    }
+}
+
+impl Method for Posterior {
+    /// A ramp that failed makes levels around its end more likely; one that reached the highest level makes it as likely
+    /// as not that the capacity is beyond it. Neither makes any level impossible.
+    fn ramp_ended(&mut self, at: u32, how: RampEnd) {
+        self.doubling = None;
+        let max = f64::from(self.bounds.max);
+        let cells = self.grid.cell_of(max * 1.3) + 1;
+        match how {
+            RampEnd::GaveWay => {
+                let edge = f64::from(at.clamp(self.bounds.min, self.bounds.max)) * RAMP_OVERSHOOTS;
+                let height = cells as f64 * grid::STEP / (2.0 * RAMP_DOUBT);
+                self.grid.prefer(|level| {
+                    let distance = (level / edge).ln().abs() / RAMP_DOUBT;
+                    1.0 - RAMP_TRUST + RAMP_TRUST * height * (-distance).exp()
+                });
+                self.next = self.decide();
+            }
+            RampEnd::Reached => {
+                let beyond = self.grid.above(self.bounds.max).clamp(1e-6, 1.0 - 1e-6);
+                self.grid.prefer(|level| if level > max { 0.5 / beyond } else { 0.5 / (1.0 - beyond) });
+                if self.next != Next::Done {
+                    self.next = Next::Trial { level: self.bounds.max, purpose: Purpose::Search };
+                }
+            }
+        }
+    }
+
+    fn next(&self) -> Step {
+        match self.next {
+            Next::Trial { level, purpose } => Step::Trial { level, purpose },
+            Next::Done => Step::Done(self.answer()),
+        }
+    }
+
+    fn tell(&mut self, level: u32, observed: &Observed) {
+        let Next::Trial { purpose, .. } = self.next else { return };
+        self.told.push(Trial::new(level, purpose, observed));
+        match observed.result {
+            TrialResult::Invalid => self.disbelieve(level),
+            TrialResult::Pass => self.learn(level, purpose, true),
+            TrialResult::Fail => self.learn(level, purpose, false),
+        }
+        // What could not be believed is made again, unless its level is to be left alone.
+        let again = observed.result == TrialResult::Invalid && !self.struck && self.left() > 0;
+        if !again {
+            self.next = self.decide();
+        }
+    }
+
+    fn trials(&self) -> &[Trial] {
+        &self.told
+    }
+
+    fn answer(&self) -> Answer {
+        let estimate = self.estimate();
+        let highest_pass = self.levels(TrialResult::Pass).max();
+        let bounded_by = self.bounded_by(estimate.capacity);
+        let (min, max) = (f64::from(self.bounds.min), f64::from(self.bounds.max));
+        let believed = self.rounded(estimate.capacity.clamp(min, max), f64::floor);
+        let capacity = highest_pass.map(|pass| match bounded_by {
+            BoundedBy::Disbelief => believed.min(pass),
+            _ => believed,
+        });
+        Answer {
+            capacity,
+            highest_pass,
+            lowest_fail: self.levels(TrialResult::Fail).min(),
+            bounded_by,
+            trials: self.told.len() as u32,
+            confirmed: capacity.is_some() && estimate.confirmation.is_some_and(|c| c.complete),
+            estimate: Some(Box::new(estimate)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! A second opinion on the capacity, from a figure that says more than pass or fail: how far the judged quantile was from
+//! its limit. A straight line through `ln(quantile / limit)` over `ln(level)` crosses zero at the capacity.
+
+use barograph_model::TrialResult;
+
+use crate::search::{CrossCheck, Trial};
+
+/// Only trials whose quantile is within this factor of its limit: farther away the curve is no line.
+const NEAR_LIMIT: f64 = 8.0;
+
+/// Trials nearest to the limit that are fitted.
+const MOST: usize = 12;
+
+/// Fewest trials, at the fewest levels, that make a line with an error.
+const FEWEST: usize = 5;
+const FEWEST_LEVELS: usize = 3;
+
+/// Two-sided 95 % quantiles of Student's t for 3 to 10 degrees of freedom.
+const T_95: [f64; MOST - 4] = [3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+
+/// Fits the line; `None` where there is too little to fit, or where it does not rise. `interval` is what passes and fails
+/// say.
+pub(super) fn cross_check(trials: &[Trial], interval: (f64, f64)) -> Option<CrossCheck> {
+    let known = trials.iter().filter(|trial| trial.result != TrialResult::Invalid);
+    let known = known.filter_map(|trial| Some((f64::from(trial.level).ln(), trial.margin?)));
+    let mut near: Vec<(f64, f64)> = known.filter(|(_, m)| m.abs() <= NEAR_LIMIT.ln()).collect();
+    near.sort_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+    near.truncate(MOST);
+    let mut levels: Vec<u64> = near.iter().map(|(x, _)| x.to_bits()).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    if near.len() < FEWEST || levels.len() < FEWEST_LEVELS {
+        return None;
+    }
+    let count = near.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| near.iter().map(of).sum::<f64>() / count;
+    let (mean_x, mean_m) = (mean(|p| p.0), mean(|p| p.1));
+    let spread: f64 = near.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    let slope = near.iter().map(|(x, m)| (x - mean_x) * (m - mean_m)).sum::<f64>() / spread;
+    if !(slope > 0.0 && slope.is_finite()) {
+        return None;
+    }
+    let at = mean_x - mean_m / slope;
+    let squares: f64 = near.iter().map(|(x, m)| (m - mean_m - slope * (x - mean_x)).powi(2)).sum();
+    let noise = (squares / (count - 2.0)).sqrt();
+    // The error of where the line crosses: of the line's height there, divided by how steep it is.
+    let error = noise / slope * (1.0 / count + (at - mean_x).powi(2) / spread).sqrt();
+    let half = T_95[near.len() - FEWEST] * error;
+    let (low, high) = ((at - half).exp(), (at + half).exp());
+    let disagrees = high < interval.0 || interval.1 < low;
+    Some(CrossCheck { capacity: at.exp(), low, high, trials: near.len() as u32, disagrees })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{Observed, Purpose};
+
+    fn trial(level: u32, margin: f64) -> Trial {
+        let observed = Observed { margin: Some(margin), ..TrialResult::Pass.into() };
+        Trial::new(level, Purpose::Search, &observed)
+    }
+
+    /// Response times that rise with the tenth power of the load and reach their limit at 5,000.
+    fn line(noise: f64) -> Vec<Trial> {
+        let margin = |level: u32, n: i32| 10.0 * (f64::from(level) / 5_000.0).ln() + noise * f64::from(n % 3 - 1);
+        [4_500, 4_800, 4_900, 5_050, 5_100, 5_300].iter().zip(0..).map(|(l, n)| trial(*l, margin(*l, n))).collect()
+    }
+
+    #[test]
+    fn a_line_is_read_exactly() {
+        let found = cross_check(&line(0.0), (4_900.0, 5_100.0)).unwrap();
+        assert!((found.capacity - 5_000.0).abs() < 1e-6 && found.high - found.low < 1e-3, "{found:?}");
+        assert!(!found.disagrees && found.trials == 6);
+        assert!(cross_check(&line(0.0), (5_200.0, 5_400.0)).unwrap().disagrees);
+    }
+
+    #[test]
+    fn noise_widens_it() {
+        let found = cross_check(&line(0.3), (4_900.0, 5_100.0)).unwrap();
+        assert!(found.low < 5_000.0 && 5_000.0 < found.high && found.high - found.low > 50.0, "{found:?}");
+    }
+
+    #[test]
+    fn too_little_and_nonsense_say_nothing() {
+        assert_eq!(cross_check(&line(0.0)[..4], (1.0, 2.0)), None);
+        let falling: Vec<Trial> = line(0.0).iter().map(|t| trial(t.level, -t.margin.unwrap())).collect();
+        assert_eq!(cross_check(&falling, (1.0, 2.0)), None);
+        assert_eq!(cross_check(&vec![trial(5_000, 0.1); 9], (1.0, 2.0)), None);
+        let far: Vec<Trial> = line(0.0).iter().map(|t| trial(t.level, 5.0)).collect();
+        assert_eq!(cross_check(&far, (1.0, 2.0)), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! What a search makes of a target that passes and fails partly by luck: made-up targets whose capacity is known, our
+//! methods, and two that others use, written again to compare with.
+//!
+//! A target has an edge of some shape around its capacity, where half of the trials pass that do not fail for no reason.
+//! Besides it may have bad neighbours: stretches of trials in which it has less capacity. With a gate the trials of such a
+//! stretch come back as not valid.
+
+mod rivals;
+mod target;
+
+use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
+
+use super::{Search, Step};
+use target::Trials;
+pub use target::{Edge, Neighbours, Target};
+
+/// Lowest and highest capacity of made-up targets.
+const CAPACITIES: (f64, f64) = (8_000.0, 60_000.0);
+
+/// Where every search begins, and how far it may look.
+const BOUNDS: (u32, u32) = (1_000, 1_000_000);
+
+/// An error above this is a gross one.
+const GROSS: f64 = 0.10;
+
+/// A method without a budget of its own gives up after so many trials.
+const MOST_TRIALS: u32 = 400;
+
+/// How the gap of the methods without a posterior ends.
+const RESOLUTION: Share = Share::percent(1.0);
+
+/// A method of search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Contender {
+    /// Ours, with so many trials.
+    Posterior {
+        /// The budget; all of it is used.
+        trials: u32,
+    },
+    /// Doubling, then halving the gap until it is 1 %; each level once.
+    Bisection,
+    /// The same, and each level passes when two of three trials do.
+    TwoOfThree,
+    /// The rules of Weathervane.
+    FindMax,
+}
+
+/// What came out of many searches. Errors and widths are shares of the true capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// Searches made.
+    pub searches: u32,
+    /// 5 % and 95 % quantile of the error; what found nothing counts as -1.
+    pub error: (f64, f64),
+    /// Share of searches off by more than a tenth.
+    pub gross: f64,
+    /// Share of 95 % intervals that hold the true capacity; only of a search that has one.
+    pub coverage: Option<f64>,
+    /// Median width of the interval.
+    pub width: Option<f64>,
+    /// Trials per search, mean.
+    pub trials: f64,
+    /// Share of searches whose confirmation came to its end.
+    pub confirmed: f64,
+}
+
+/// What one search found.
+struct Found {
+    capacity: f64,
+    interval: Option<(f64, f64)>,
+    trials: u32,
+    confirmed: bool,
+}
+
+/// Makes `searches` searches for the capacities of targets like this one. The same arguments give the same outcome.
+#[must_use]
+pub fn simulate(contender: Contender, target: &Target, searches: u32) -> Outcome {
+    let mut errors = Vec::new();
+    let (mut held, mut widths, mut trials, mut confirmed) = (0, Vec::new(), 0, 0);
+    for seed in 0..searches {
+        let mut draws = Trials::new(*target, u64::from(seed));
+        let truth = draws.log_uniform(CAPACITIES.0, CAPACITIES.1);
+        let found = look(contender, truth, &mut draws);
+        errors.push(found.capacity / truth - 1.0);
+        if let Some((low, high)) = found.interval {
+            held += u32::from(low <= truth && truth <= high);
+            widths.push((high - low) / truth);
+        }
+        trials += found.trials;
+        confirmed += u32::from(found.confirmed);
+    }
+    let share = |n: u32| f64::from(n) / f64::from(searches);
+    let has_intervals = !widths.is_empty();
+    Outcome {
+        searches,
+        gross: errors.iter().filter(|error| error.abs() > GROSS).count() as f64 / f64::from(searches),
+        error: (quantile(&mut errors, 0.05), quantile(&mut errors, 0.95)),
+        coverage: has_intervals.then(|| share(held)),
+        width: has_intervals.then(|| quantile(&mut widths, 0.5)),
+        trials: share(trials),
+        confirmed: share(confirmed),
+    }
+}
+
+fn quantile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) as f64 * part).round() as usize]
+}
+
+fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
+    let (min, max) = BOUNDS;
+    let bounds = |resolution, max_trials, method| SearchBounds { min, max, resolution, max_trials, method };
+    match contender {
+        Contender::Posterior { trials } => {
+            ours(bounds(Share::ZERO, trials, SearchMethod::Posterior), truth, draws)
+        }
+        Contender::FindMax => {
+            let method = SearchMethod::FindMax { step: 0 };
+            ours(bounds(RESOLUTION, MOST_TRIALS, method), truth, draws)
+        }
+        Contender::Bisection => rivals::bisection(BOUNDS, |level| draws.believed(level, truth)),
+        Contender::TwoOfThree => rivals::bisection(BOUNDS, |level| {
+            let (first, one) = draws.believed(level, truth);
+            let (second, two) = draws.believed(level, truth);
+            if first == second {
+                return (first, one + two);
+            }
+            let (third, three) = draws.believed(level, truth);
+            (third, one + two + three)
+        }),
+    }
+}
+
+fn ours(bounds: SearchBounds, truth: f64, draws: &mut Trials) -> Found {
+    let mut search = Search::new(bounds);
+    let answer = loop {
+        match search.next() {
+            Step::Done(answer) => break answer,
+            Step::Trial { level, .. } => {
+                let result: TrialResult = draws.result(f64::from(level), truth);
+                search.tell(level, result);
+            }
+        }
+    };
+    let estimate = answer.estimate.as_ref();
+    Found {
+        capacity: answer.capacity.map_or(0.0, f64::from),
+        interval: estimate.map(|estimate| (estimate.low, estimate.high)),
+        trials: answer.trials,
+        confirmed: answer.confirmed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,30 @@
+//! Searches as others make them: doubling until a level fails, then halving the gap. What failed is never tried again.
+
+use super::{Found, MOST_TRIALS, RESOLUTION};
+
+/// `passes` makes the trials of a level: did it pass, and how many trials that took.
+pub(super) fn bisection(bounds: (u32, u32), mut passes: impl FnMut(f64) -> (bool, u32)) -> Found {
+    let (min, max) = (f64::from(bounds.0), f64::from(bounds.1));
+    let (mut pass, mut fail): (f64, Option<f64>) = (0.0, None);
+    let mut trials = 0;
+    while trials < MOST_TRIALS {
+        let level = match fail {
+            None if pass == 0.0 => min,
+            None => (pass * 2.0).min(max),
+            Some(fail) if pass == 0.0 => fail / 2.0,
+            Some(fail) if fail - pass <= fail * RESOLUTION.get() => break,
+            Some(fail) => f64::midpoint(pass, fail),
+        };
+        let (passed, made) = passes(level);
+        trials += made;
+        match (passed, fail) {
+            (true, None) if level >= max => {
+                pass = level;
+                break;
+            }
+            (true, _) => pass = level,
+            (false, _) => fail = Some(level),
+        }
+    }
+    Found { capacity: pass, interval: None, trials, confirmed: false }
+}
