@@ -4,6 +4,7 @@ mod drive;
 pub(crate) mod http;
 mod serve;
 mod values;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub(crate) use drive::DriveArgs;
 pub(crate) use http::HttpArgs;
 pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
 pub(crate) use values::{ConnectionsArg, Limit, span};
+pub(crate) use watch::{ExportArgs, WatchArgs, WatchedRunArgs};
 
 /// Finds how much load a platform holds before users notice, and what gave way first.
 #[derive(Parser)]
@@ -29,7 +31,7 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a fault of the tool, 2 refused, 
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run a plan: by default, search the most auction users this machine holds
-    Run(RunArgs),
+    Run(WatchedRunArgs),
     /// Say what a plan would do, before anything happens
     Check(RunArgs),
     /// Load one URL: users or a rate, figures as they come, a verdict at the end
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     Show(RecordArgs),
     /// Make the HTML report of a record again
     Report(RecordArgs),
+    /// Write a record as tables, one file each: CSV or Parquet
+    Export(ExportArgs),
     /// Remove whatever interrupted runs left behind
     Clean(CleanArgs),
     /// Run the benchmark application on its own

@@ -13,6 +13,7 @@ mod append;
 mod entry;
 mod error;
 mod exit;
+mod follow;
 mod hlog;
 mod id;
 mod keep;
@@ -31,6 +32,7 @@ pub use entry::{
 };
 pub use error::RecordError;
 pub use exit::ExitCode;
+pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader};
 pub use id::{NotARunId, RunId};
 pub use probe::ProbeRow;

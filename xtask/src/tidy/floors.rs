@@ -57,6 +57,8 @@ const CRATES: &[Crate] = &[
         may_use: &["model", "stats", "spec", "record", "engine", "platform", "cgroup", "services", "probe"],
     },
     Crate { name: "report", floor: 3, may_use: &["model", "stats", "record"] },
+    Crate { name: "export", floor: 3, may_use: &["model", "stats", "record"] },
+    Crate { name: "live", floor: 3, may_use: &["model", "stats", "record"] },
     Crate {
         name: "workload-auction",
         floor: 3,
@@ -101,6 +103,8 @@ const CRATES: &[Crate] = &[
             "probe",
             "harness",
             "report",
+            "export",
+            "live",
             // For exchanges outside of a run: is the data right, does the target answer?
             "reactor",
             "scenario",

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use barograph_model::{Nanos, Share};
 use clap::{ArgGroup, Args};
 
+use super::watch::WatchArgs;
 use super::values::{ConnectionsArg, Limit, header, seconds, share, span, whole_seconds};
 
 /// Loads one URL. Without options: 50 users, each on a connection of its own, as fast as answers come, for 10 s.
@@ -92,4 +93,6 @@ pub(crate) struct HttpArgs {
     /// Show nothing while it runs
     #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }

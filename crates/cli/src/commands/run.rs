@@ -1,33 +1,38 @@
 //! `barograph run`: the plan, the run, the verdict, the report.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use barograph_harness::{Checked, Finished, HarnessError, Screen, Stop, StopHandle, World};
 use barograph_model::Nanos;
-use barograph_record::{ExitCode, Run, RunId};
+use barograph_record::{ExitCode, Follower, Run, RunId};
 
 use super::{Done, Failed, check};
-use crate::args::RunArgs;
+use crate::args::WatchedRunArgs;
 use crate::catalog::{self, Found};
 use crate::disclosure;
 use crate::terminal::{self, Terminal};
+use crate::watch::Watch;
 
 /// Runs a plan.
-pub(crate) fn run(args: &RunArgs) -> Done {
+pub(crate) fn run(args: &WatchedRunArgs) -> Done {
+    let WatchedRunArgs { run: args, watch } = args;
     let (checked, found) = check::load(args)?;
     terminal::say(check::describe(&checked, &found).trim_end());
     if let Some(missing) = check::missing(&checked, &found)?.into_iter().next() {
         return Err(HarnessError::Missing(missing).into());
     }
     warn_of_debug_builds();
-    let start = Start::now();
+    let title = args.plan.as_deref().map_or_else(|| "auction".to_owned(), |plan| plan.display().to_string());
+    let watch = Watch::start(watch, &title)?;
+    let start = Start::now().watched_by(&watch);
     let mut screen = Terminal::new();
-    let finished = start.carry_out(checked, &found, &mut screen);
+    let finished = start.carry_out(checked, &found, &mut watch.beside(&mut screen));
     screen.finish();
     let finished = finished?;
-    conclude(&finished.dir, finished.error.is_some())?;
+    let report = conclude(&finished.dir, finished.error.is_some())?;
+    watch.end(report.as_deref(), Some(&finished.dir));
     for failures in found.scenario.iter().flat_map(|kind| kind.failures()) {
         terminal::result(&format!("failed  {}", failures.line()));
     }
@@ -56,6 +61,8 @@ pub(crate) struct Start {
     pub(crate) stop: StopHandle,
     heard: Stop,
     at: String,
+    followers: Vec<Arc<dyn Follower>>,
+    watch: Option<serde_json::Value>,
 }
 
 impl Start {
@@ -64,7 +71,14 @@ impl Start {
         let (stop, heard) = Stop::new();
         // Two runs of the same second differ by the process that made them.
         let id = RunId::new(now, (std::process::id() & 0xffff) as u16);
-        Start { id, stop, heard, at: format!("{now:.0}") }
+        Start { id, stop, heard, at: format!("{now:.0}"), followers: Vec::new(), watch: None }
+    }
+
+    /// With somebody who looks on, which the record says.
+    pub(crate) fn watched_by(mut self, watch: &Watch) -> Self {
+        self.followers = watch.followers();
+        self.watch = watch.disclosed();
+        self
     }
 
     /// Runs what was checked, with signals heard.
@@ -75,6 +89,10 @@ impl Start {
         screen: &mut dyn Screen,
     ) -> Result<Finished, Failed> {
         let command = std::env::args().collect::<Vec<_>>().join(" ");
+        let mut disclosure = disclosure::disclosure(&checked, found, &command);
+        if let Some(watch) = self.watch {
+            disclosure["watched_by"] = watch;
+        }
         let world = World {
             kind: Arc::clone(&found.kind),
             platforms: catalog::platforms(),
@@ -82,8 +100,9 @@ impl Start {
             id: self.id,
             started_at: self.at,
             tool: super::drive::tool(),
-            disclosure: disclosure::disclosure(&checked, found, &command),
+            disclosure,
             command,
+            followers: self.followers,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -112,13 +131,13 @@ async fn listen_for_signals(stop: StopHandle) {
     }
 }
 
-/// Shows what the record says and makes the report.
-fn conclude(dir: &Path, failed: bool) -> Result<(), Failed> {
+/// Shows what the record says and makes the report, whose path it gives.
+fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, Failed> {
     let read = Run::open(dir);
     let run = match read {
         Ok(run) => run,
         // The run's own error says more than that its record cannot be read back.
-        Err(_) if failed => return Ok(()),
+        Err(_) if failed => return Ok(None),
         Err(why) => return Err(Failed::new(ExitCode::CannotWrite, why)),
     };
     terminal::result(&barograph_report::terminal_summary(&run));
@@ -126,9 +145,9 @@ fn conclude(dir: &Path, failed: bool) -> Result<(), Failed> {
         Ok(path) => {
             terminal::result(&format!("report  {}", path.display()));
             terminal::result(&format!("record  {}", dir.display()));
-            Ok(())
+            Ok(Some(path))
         }
-        Err(_) if failed => Ok(()),
+        Err(_) if failed => Ok(None),
         Err(why) => Err(why),
     }
 }

@@ -24,7 +24,8 @@ pub(crate) fn report(args: &RecordArgs) -> Done {
     Ok(ExitCode::Fine)
 }
 
-fn open(args: &RecordArgs) -> Result<Run, Failed> {
+/// The record that is named, or the latest.
+pub(super) fn open(args: &RecordArgs) -> Result<Run, Failed> {
     let dir = match &args.run {
         Some(name) if Path::new(name).join("run.jsonl").exists() => PathBuf::from(name),
         Some(name) => args.runs.join(name),
