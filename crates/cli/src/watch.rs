@@ -60,9 +60,13 @@ impl Watch {
         let Some(page) = &self.page else { return };
         let place = |name: &str, path: Option<&Path>| {
             let path = path?;
-            Some(format!("{name}  {}", std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display()))
+            Some(format!(
+                "{name}  {}",
+                std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display()
+            ))
         };
-        let mut words: Vec<String> = [place("report", report), place("record", record)].into_iter().flatten().collect();
+        let mut words: Vec<String> =
+            [place("report", report), place("record", record)].into_iter().flatten().collect();
         if words.is_empty() {
             words.push("The result is on the terminal; no record was kept.".to_owned());
         }

@@ -183,10 +183,10 @@ impl Moment {
 
     /// A sample: the latest of each subject is shown.
     pub(crate) fn probe(&mut self, row: &ProbeRow) {
-        match self.uses.iter_mut().find(|known| known.subject == row.subject) {
-            Some(known) => known.clone_from(row),
-            None if self.uses.len() < MOST_ROWS => self.uses.push(row.clone()),
-            None => {}
+        if let Some(known) = self.uses.iter_mut().find(|known| known.subject == row.subject) {
+            known.clone_from(row);
+        } else if self.uses.len() < MOST_ROWS {
+            self.uses.push(row.clone());
         }
     }
 
@@ -347,7 +347,10 @@ pub(crate) mod tests {
             moment.say("line");
             moment.probe(&ProbeRow { subject: format!("part-{n}"), ..ProbeRow::default() });
         }
-        assert_eq!((moment.points.len(), moment.lines.len(), moment.uses.len()), (MOST_POINTS, MOST_LINES, MOST_ROWS));
+        assert_eq!(
+            (moment.points.len(), moment.lines.len(), moment.uses.len()),
+            (MOST_POINTS, MOST_LINES, MOST_ROWS)
+        );
     }
 
     #[test]

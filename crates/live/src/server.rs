@@ -161,8 +161,11 @@ async fn spread(
 const NO_STORE: (HeaderName, &str) = (header::CACHE_CONTROL, "no-store");
 
 async fn page_of(State(desk): State<Desk>) -> Response {
-    let headers =
-        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY), NO_STORE];
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        NO_STORE,
+    ];
     (headers, desk.page.to_string()).into_response()
 }
 

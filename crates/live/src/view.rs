@@ -17,9 +17,9 @@ pub(crate) struct View<'m> {
     done: f64,
     remaining_s: Option<f64>,
     elapsed_s: f64,
-    /// The load asked for, in words; absent before there is any.
-    load: Option<String>,
-    /// `users` or `starts/s`, in which trials count.
+    /// The load asked for; absent before there is any.
+    level: Option<u32>,
+    /// `users` or `starts/s`, in which levels count.
     unit: &'static str,
     users: u32,
     rate: f64,
@@ -106,7 +106,6 @@ fn short(x: f64) -> f64 {
 impl<'m> View<'m> {
     pub(crate) fn of(moment: &'m Moment) -> Self {
         let (count, failed) = moment.ops.iter().fold((0, 0), |sum, op| (sum.0 + op.count, sum.1 + op.failed));
-        let level = moment.offered.level > 0;
         let levels = |wanted: KeptResult| {
             moment.trials.iter().filter(move |trial| trial.result == wanted).map(|trial| trial.level)
         };
@@ -119,7 +118,7 @@ impl<'m> View<'m> {
             done: short(moment.done),
             remaining_s: moment.remaining.map(|left| left.as_secs_f64().round()),
             elapsed_s: short(moment.elapsed.as_secs_f64()),
-            load: level.then(|| words::offered(moment.offered)),
+            level: Some(moment.offered.level).filter(|level| *level > 0),
             unit: moment.offered.unit.name(),
             users: moment.latest.users,
             rate: short(moment.latest.rate),
@@ -199,7 +198,8 @@ impl<'m> PartView<'m> {
 
 impl<'m> TrialView<'m> {
     fn of(trial: &'m Trial) -> Self {
-        let shares = trial.window.ops.iter().filter_map(|op: &KeptOp| Some((op.op.as_str(), op.limit_share()?)));
+        let shares =
+            trial.window.ops.iter().filter_map(|op: &KeptOp| Some((op.op.as_str(), op.limit_share()?)));
         let closest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
         TrialView {
             n: trial.n,
@@ -221,7 +221,10 @@ mod tests {
 
     #[test]
     fn four_digits_count() {
-        assert_eq!([0.0, 123_456.0, 0.012_345_6, -1.0, 9.999_96].map(short), [0.0, 123_500.0, 0.012_35, -1.0, 10.0]);
+        assert_eq!(
+            [0.0, 123_456.0, 0.012_345_6, -1.0, 9.999_96].map(short),
+            [0.0, 123_500.0, 0.012_35, -1.0, 10.0]
+        );
         assert_eq!(short(f64::NAN), 0.0);
     }
 
@@ -233,7 +236,10 @@ mod tests {
         moment.interval(&second(0, 1_000, 4), &["Bid", "Poll"]);
         moment.say("a line");
         let json = serde_json::to_value(View::of(&moment)).unwrap();
-        assert_eq!((&json["phase"], &json["rate"], &json["failed_share"]), (&"hold".into(), &1000.0.into(), &0.01.into()));
+        assert_eq!(
+            (&json["phase"], &json["rate"], &json["failed_share"]),
+            (&"hold".into(), &1000.0.into(), &0.01.into())
+        );
         let ops = json["ops"].as_array().unwrap();
         assert_eq!(ops.len(), 1, "what never ended is not shown");
         assert_eq!((&ops[0]["limit_ms"], &ops[0]["judged_ms"]), (&5.0.into(), &4.001.into()));

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use barograph_model::{Nanos, Share};
 use clap::{ArgGroup, Args};
 
-use super::watch::WatchArgs;
 use super::values::{ConnectionsArg, Limit, header, seconds, share, span, whole_seconds};
+use super::watch::WatchArgs;
 
 /// Loads one URL. Without options: 50 users, each on a connection of its own, as fast as answers come, for 10 s.
 #[derive(Args)]

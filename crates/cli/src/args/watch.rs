@@ -72,7 +72,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok((Ipv4Addr::LOCALHOST, port).into());
     }
-    text.parse().map_err(|_| "an address is written as in 127.0.0.1:8090, or as a port of this machine".to_owned())
+    text.parse()
+        .map_err(|_| "an address is written as in 127.0.0.1:8090, or as a port of this machine".to_owned())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod cluster;
 mod commands;
 mod control;
 mod deployments;
+mod export;
 mod fake;
 mod fill;
 mod full_disk;

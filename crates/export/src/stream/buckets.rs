@@ -52,7 +52,12 @@ pub(super) struct Times {
 impl Times {
     /// None yet.
     pub(super) fn new() -> Self {
-        Times { count: 0, sum_s: 0.0, bounded: [0; BOUNDS_US.len() + 1], exponential: Box::new([0; EXPONENTIAL]) }
+        Times {
+            count: 0,
+            sum_s: 0.0,
+            bounded: [0; BOUNDS_US.len() + 1],
+            exponential: Box::new([0; EXPONENTIAL]),
+        }
     }
 
     /// Adds what an interval recorded. A histogram tells times apart to a thousandth; each counts as the lowest that it
@@ -122,7 +127,8 @@ mod tests {
                 exact += micros as f64 / 1e6;
                 let index = place(micros.max(1)) as i32 + LOWEST;
                 let seconds = micros.max(1) as f64 / 1e6;
-                let (low, high) = (2_f64.powf(f64::from(index) / 16.0), 2_f64.powf(f64::from(index + 1) / 16.0));
+                let (low, high) =
+                    (2_f64.powf(f64::from(index) / 16.0), 2_f64.powf(f64::from(index + 1) / 16.0));
                 assert!(low * 0.999_999 <= seconds && seconds <= high * 1.000_001, "{low} {seconds} {high}");
             }
             times.add(&seen);

@@ -12,17 +12,26 @@ use crate::tables::stated;
 
 const OPERATIONS: Metric = Metric::new("barograph.operations", "{operation}", "Operations that ended.");
 const REQUESTS: Metric = Metric::new("barograph.requests", "{request}", "Requests sent.");
-const OVER_LIMIT: Metric =
-    Metric::new("barograph.over_limit", "{operation}", "Operations whose response time was over their limit.");
+const OVER_LIMIT: Metric = Metric::new(
+    "barograph.over_limit",
+    "{operation}",
+    "Operations whose response time was over their limit.",
+);
 const RESPONSE: Metric = Metric::new(
     "barograph.response",
     "s",
     "Response time: from the intended start to the end, of operations that ended.",
 );
-const SERVICE: Metric =
-    Metric::new("barograph.service", "s", "Service time: from the actual start to the end, of the same operations.");
-const LAG: Metric =
-    Metric::new("barograph.start_lag", "s", "How late the driver started operations that had to wait for their start.");
+const SERVICE: Metric = Metric::new(
+    "barograph.service",
+    "s",
+    "Service time: from the actual start to the end, of the same operations.",
+);
+const LAG: Metric = Metric::new(
+    "barograph.start_lag",
+    "s",
+    "How late the driver started operations that had to wait for their start.",
+);
 const STARTS: Metric = Metric::new("barograph.starts", "{operation}", "Operations started.");
 const LATE: Metric = Metric::new("barograph.late", "{arrival}", "Arrivals that waited for a free user.");
 const DROPPED: Metric = Metric::new("barograph.dropped", "{arrival}", "Arrivals that never started.");
@@ -34,10 +43,15 @@ const IN_FLIGHT: Metric =
 const WORKERS: Metric = Metric::new("barograph.worker_cores", "{core}", "Cores the driver's workers used.");
 const BUSIEST: Metric =
     Metric::new("barograph.busiest_worker", "1", "Share of its core that the busiest worker used.");
-const PHASE: Metric = Metric::new("barograph.phase", "{run}", "1 for the phase the run is in, 0 for those before.");
-const TRIAL_LEVEL: Metric = Metric::new("barograph.trial_level", "{unit}", "Load of a trial that was judged.");
-const TRIAL_PASSED: Metric =
-    Metric::new("barograph.trial_passed", "{trial}", "1 when a trial passed; 0 when it failed or is not valid.");
+const PHASE: Metric =
+    Metric::new("barograph.phase", "{run}", "1 for the phase the run is in, 0 for those before.");
+const TRIAL_LEVEL: Metric =
+    Metric::new("barograph.trial_level", "{unit}", "Load of a trial that was judged.");
+const TRIAL_PASSED: Metric = Metric::new(
+    "barograph.trial_passed",
+    "{trial}",
+    "1 when a trial passed; 0 when it failed or is not valid.",
+);
 const CAPACITY: Metric = Metric::new("barograph.capacity", "{unit}", "The highest load that passed.");
 const PASSED: Metric = Metric::new("barograph.passed", "{run}", "1 when the run passed.");
 const VALID: Metric = Metric::new("barograph.valid", "{run}", "1 when the run is valid.");

@@ -7,11 +7,11 @@ use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsServiceRequest, ExportMetricsServiceResponse,
 };
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
+use opentelemetry_proto::tonic::metrics::v1::Metric as Message;
 use opentelemetry_proto::tonic::metrics::v1::{
     AggregationTemporality, ExponentialHistogram, ExponentialHistogramDataPoint, Gauge, NumberDataPoint,
     ResourceMetrics, ScopeMetrics, Sum, exponential_histogram_data_point, metric, number_data_point,
 };
-use opentelemetry_proto::tonic::metrics::v1::Metric as Message;
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message as _;
 

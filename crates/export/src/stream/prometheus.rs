@@ -146,7 +146,10 @@ mod tests {
     #[test]
     fn names_follow_the_rule() {
         let named = |metric_name, unit, value| name(&Metric::new(metric_name, unit, ""), &value);
-        assert_eq!(named("barograph.start_lag", "s", Value::Times(Box::new(Times::new()))), "barograph_start_lag_seconds");
+        assert_eq!(
+            named("barograph.start_lag", "s", Value::Times(Box::new(Times::new()))),
+            "barograph_start_lag_seconds"
+        );
         assert_eq!(named("barograph.requests", "{request}", Value::Total(1)), "barograph_requests_total");
         assert_eq!(named("barograph.busiest_worker", "1", Value::Now(1.0)), "barograph_busiest_worker_ratio");
         assert_eq!(named("barograph.probe.rss_bytes", "", Value::Now(1.0)), "barograph_probe_rss_bytes");
@@ -167,7 +170,8 @@ mod tests {
         let batch = Batch { run: "r1".to_owned(), tool: "t".to_owned(), start_ns: 0, points };
         let bytes = snap::raw::Decoder::new().decompress_vec(&body(&batch)).unwrap();
         let request = WriteRequest::decode(&bytes[..]).unwrap();
-        let families: Vec<(i32, &str)> = request.metadata.iter().map(|m| (m.kind, m.family.as_str())).collect();
+        let families: Vec<(i32, &str)> =
+            request.metadata.iter().map(|m| (m.kind, m.family.as_str())).collect();
         assert_eq!(families, [(3, "barograph_response_seconds"), (2, "barograph_users")]);
         let text = |series: &TimeSeries| {
             let labels = series.labels.iter().map(|l| format!("{}={}", l.name, l.value)).collect::<Vec<_>>();
@@ -175,10 +179,15 @@ mod tests {
         };
         let all: Vec<_> = request.timeseries.iter().map(text).collect();
         let bucket = |le: &str| {
-            let labels = format!("__name__=barograph_response_seconds_bucket,job=barograph,le={le},operation=Bid,run=r1");
+            let labels = format!(
+                "__name__=barograph_response_seconds_bucket,job=barograph,le={le},operation=Bid,run=r1"
+            );
             all.iter().find(|(found, ..)| *found == labels).unwrap_or_else(|| panic!("{le} in {all:?}")).1
         };
-        assert_eq!(["0.0001", "0.0002", "0.002", "0.005", "100", "+Inf"].map(bucket), [0.0, 2.0, 2.0, 3.0, 3.0, 4.0]);
+        assert_eq!(
+            ["0.0001", "0.0002", "0.002", "0.005", "100", "+Inf"].map(bucket),
+            [0.0, 2.0, 2.0, 3.0, 3.0, 4.0]
+        );
         let users = "__name__=barograph_users,job=barograph,operation=Bid,run=r1".to_owned();
         assert!(all.contains(&(users, 7.0, 1_500)));
         assert_eq!(all.len(), BOUNDS_US.len() + 3 + 1);

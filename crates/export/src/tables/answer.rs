@@ -1,6 +1,6 @@
 //! The run and its answer: one row each, why it is what it is, and the rules it was judged by.
 
-use barograph_record::{Run, Rule};
+use barograph_record::{Rule, Run};
 
 use super::{Book, Columns};
 use crate::ExportError;
@@ -11,9 +11,7 @@ pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
     let run = book.run;
     let reasons = run.verdict().map_or(&[][..], |verdict| &verdict.reasons);
     let rows = reasons.iter().zip(1_u32..).map(|(reason, n)| (n, reason));
-    let columns = Columns::<(u32, &String)>::new()
-        .whole("n", |r| r.0.into())
-        .text("reason", |r| r.1.into());
+    let columns = Columns::<(u32, &String)>::new().whole("n", |r| r.0.into()).text("reason", |r| r.1.into());
     book.table("reasons", &columns, rows)?;
     rules(book)
 }

@@ -15,9 +15,7 @@ pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
         .text("outcome", |r| r.outcome.map(outcome).into())
         .text("error", |r| r.error.as_ref().into());
     book.table("phases", &columns, &phases)?;
-    let columns = Columns::<(f64, &str)>::new()
-        .float("at_s", |r| r.0.into())
-        .text("note", |r| r.1.into());
+    let columns = Columns::<(f64, &str)>::new().float("at_s", |r| r.0.into()).text("note", |r| r.1.into());
     book.table("notes", &columns, run.notes())?;
     let columns = Columns::<&Control>::new()
         .float("at_s", |r| r.at_s.into())

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use barograph_record::Run;
 
-use crate::sheet::{Cell, Format, Head, Kind, Open};
 use crate::ExportError;
+use crate::sheet::{Cell, Format, Head, Kind, Open};
 
 /// Are the histograms of every interval written too? They are what quantiles can be computed from again, and by far the
 /// largest tables.

@@ -7,7 +7,8 @@ use crate::ExportError;
 
 pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
     let run = book.run;
-    let named = Columns::<&ProbeRow>::new().float("at_s", |r| r.at_s.into()).text("subject", |r| (&r.subject).into());
+    let named =
+        Columns::<&ProbeRow>::new().float("at_s", |r| r.at_s.into()).text("subject", |r| (&r.subject).into());
     let columns = ProbeRow::figure_names().enumerate().fold(named, |columns, (i, name)| {
         columns.float(&stated(name), move |r| r.figures().nth(i).flatten().into())
     });
@@ -33,10 +34,17 @@ mod tests {
 
     #[test]
     fn every_figure_states_its_unit() {
-        let names = ["psi_cpu", "throttled_s", "net_rx_bytes_s", "ctx_switches_s", "rss_bytes", "steal_share"];
+        let names =
+            ["psi_cpu", "throttled_s", "net_rx_bytes_s", "ctx_switches_s", "rss_bytes", "steal_share"];
         let stated: Vec<String> = names.map(stated).into();
-        let expected =
-            ["psi_cpu_percent", "throttled_s_per_s", "net_rx_bytes_per_s", "ctx_switches_per_s", "rss_bytes", "steal_share"];
+        let expected = [
+            "psi_cpu_percent",
+            "throttled_s_per_s",
+            "net_rx_bytes_per_s",
+            "ctx_switches_per_s",
+            "rss_bytes",
+            "steal_share",
+        ];
         assert_eq!(stated, expected);
     }
 }

@@ -11,9 +11,7 @@ type Row = (String, String);
 
 pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
     let run = book.run;
-    let columns = Columns::<Row>::new()
-        .text("key", |r| (&r.0).into())
-        .text("value", |r| (&r.1).into());
+    let columns = Columns::<Row>::new().text("key", |r| (&r.0).into()).text("value", |r| (&r.1).into());
     // A plan that cannot be read any more is no reason to leave the rest out.
     let plan = run.plan.as_deref().and_then(|plan| toml::from_str::<Value>(plan).ok());
     book.table("plan", &columns, plan.as_ref().map_or_else(Vec::new, flat))?;

@@ -47,9 +47,7 @@ fn platform(book: &mut Book<'_>) -> Result<(), ExportError> {
         facts.push(("seconds until the application answered".to_owned(), t.ready_s.to_string()));
         facts
     });
-    let columns = Columns::<Row>::new()
-        .text("fact", |r| (&r.0).into())
-        .text("value", |r| (&r.1).into());
+    let columns = Columns::<Row>::new().text("fact", |r| (&r.0).into()).text("value", |r| (&r.1).into());
     book.table("platform", &columns, said)
 }
 

@@ -12,11 +12,13 @@ use crate::record::{BEGAN_S, LOAD_START_S, written};
 /// The value of a query at the end of the load; one series must answer.
 async fn ask(base: &str, query: &str) -> f64 {
     let time = (BEGAN_S + LOAD_START_S + 3).to_string();
-    let url = url::Url::parse_with_params(&format!("{base}/api/v1/query"), [("query", query), ("time", &time)]);
+    let url =
+        url::Url::parse_with_params(&format!("{base}/api/v1/query"), [("query", query), ("time", &time)]);
     let provider = tokio_rustls::rustls::crypto::ring::default_provider();
     // Another test of this process may have named it.
     let _ = provider.install_default();
-    let answer = reqwest::Client::new().get(url.unwrap().as_str()).send().await.unwrap().text().await.unwrap();
+    let answer =
+        reqwest::Client::new().get(url.unwrap().as_str()).send().await.unwrap().text().await.unwrap();
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let found = answer["data"]["result"].as_array().unwrap_or_else(|| panic!("{query}: {answer}"));
     assert_eq!(found.len(), 1, "{query}: {answer}");

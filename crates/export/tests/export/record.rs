@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
 use barograph_record::{
-    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptDerived, KeptFault, KeptPart,
-    KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchSummary, Tier,
-    Tiers, Trial, Unknown, VERSION, Verdict,
+    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptDerived, KeptFault,
+    KeptPart, KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId,
+    RunWriter, SearchSummary, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -121,7 +121,8 @@ fn window() -> WindowVerdict {
 
 pub(crate) fn trial() -> Trial {
     let mut trial = Trial::keep(1, Purpose::Search, &window());
-    trial.resources = Resources { host_cores: Some(2.0), driver_connections: Some(60), ..Resources::default() };
+    trial.resources =
+        Resources { host_cores: Some(2.0), driver_connections: Some(60), ..Resources::default() };
     trial
 }
 
@@ -237,7 +238,9 @@ pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>)
         writer.probe(&sample((LOAD_START_S + n + 1) as f64)).unwrap();
     }
     writer.append(&Entry::Trial(Box::new(trial()))).unwrap();
-    writer.append(&Entry::Note(Note { at_s: 8.0, text: "a note, \"quoted\",\nof two lines".to_owned() })).unwrap();
+    writer
+        .append(&Entry::Note(Note { at_s: 8.0, text: "a note, \"quoted\",\nof two lines".to_owned() }))
+        .unwrap();
     writer.append(&Entry::phase_failed(Phase::Hold, 8.5, "it broke".to_owned())).unwrap();
     writer.append(&Entry::Verdict(Box::new(verdict()))).unwrap();
     let interrupted = Interrupted { at_s: 8.5, phase: "hold".to_owned(), cause: "it broke".to_owned() };

@@ -26,13 +26,14 @@ function figure(x, digits) {
   const fraction = digits ?? (size >= 100 || x === 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
   return x.toLocaleString('en', { maximumFractionDigits: fraction });
 }
-const millis = (x) => none(x) ? '–' : figure(x) + ' ms';
-const percent = (x) => none(x) ? '–' : (x > 0 && x < 0.0001 ? '<0.01' : figure(x * 100, x < 0.1 ? 2 : 0)) + ' %';
+// A figure and its unit stay on one line.
+const millis = (x) => none(x) ? '–' : figure(x) + '\u00a0ms';
+const percent = (x) => none(x) ? '–' : (x > 0 && x < 0.0001 ? '<0.01' : figure(x * 100, x < 0.1 ? 2 : 0)) + '\u00a0%';
 const quantile = (q) => 'p' + String(+(q * 100).toFixed(3)).replace('.', '');
 function bytes(x) {
   if (none(x)) return '–';
   const step = x >= 2 ** 30 ? [2 ** 30, 'GiB'] : x >= 2 ** 20 ? [2 ** 20, 'MiB'] : [2 ** 10, 'KiB'];
-  return figure(x / step[0], x / step[0] >= 10 ? 0 : 1) + ' ' + step[1];
+  return figure(x / step[0], x / step[0] >= 10 ? 0 : 1) + '\u00a0' + step[1];
 }
 function span(seconds) {
   const whole = Math.round(seconds);
@@ -58,7 +59,7 @@ function tiles(now) {
   const missed = late.filter(([, n]) => n > 0).map(([name, n]) => `${figure(n)} ${name}`).join(', ');
   const use = (subject) => now.uses.find((row) => row.subject === subject)?.cores;
   const list = [
-    ['Load', now.load ?? '–', now.unit === 'users' ? `${figure(now.users)} active` : `${figure(now.users)} users`],
+    ['Load', figure(now.level), now.unit === 'users' ? `users, ${figure(now.users)} active` : `${now.unit}, ${figure(now.users)} users`],
     ['Throughput', figure(now.rate), 'operations/s'],
     ['Failed', percent(now.failed_share), 'of this phase', now.failed_share > 0.01],
     ['In flight', figure(now.in_flight), 'operations'],
