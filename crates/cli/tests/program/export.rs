@@ -89,9 +89,8 @@ fn a_run_is_seen_while_it_goes_on() {
 fn figures_of_a_run_arrive_at_prometheus() {
     let Some(prometheus) = services::or_skip(services::prometheus()) else { return };
     let (place, site) = (Place::without_data(), site());
-    let receiver = format!("prometheus={}", prometheus.url());
-    let words =
-        [&site.url("/hello"), "-c", "4", "-d", "2s", "--keep-record", "kept", "--export-to", &receiver];
+    let (url, receiver) = (site.url("/hello"), format!("prometheus={}", prometheus.url()));
+    let words = [url.as_str(), "-c", "4", "-d", "2s", "--keep-record", "kept", "--export-to", &receiver];
     let ended = http(&place, &words);
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let run = kept(&place);
@@ -117,8 +116,9 @@ fn figures_of_a_run_arrive_at_prometheus() {
 #[test]
 fn a_receiver_that_is_down_does_not_fail_the_run() {
     let (place, site) = (Place::without_data(), site());
+    let url = site.url("/hello");
     let words = [
-        &site.url("/hello"),
+        url.as_str(),
         "-c",
         "2",
         "-d",

@@ -188,7 +188,7 @@ function trials(now) {
   const rows = now.trials.toReversed().map((trial) => {
     const [mark, style] = MARKS[trial.result] ?? ['', ''];
     const closest = trial.closest;
-    return [String(trial.n), trial.purpose, trial.load, [`${mark} ${trial.result}`, style],
+    return [String(trial.n), trial.purpose, trial.load, [`${mark}\u00a0${trial.result}`, style],
       figure(trial.throughput), closest ? closest[0] : '–', meter(closest ? closest[1] : null)];
   });
   table('trials', [['trial'], ['for'], ['load', 'n'], ['result'], ['operations/s', 'n'], ['closest to its limit'],
