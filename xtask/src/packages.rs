@@ -47,6 +47,11 @@ const PACKAGES: &[Package] = &[
         needed_by: "the tests of stores against PostgreSQL",
     },
     Package {
+        name: "prometheus",
+        program: "prometheus",
+        needed_by: "the test that sends the figures of a run to Prometheus",
+    },
+    Package {
         name: "qemu-system-x86",
         program: "qemu-system-x86_64",
         needed_by: "the tests of the platform of virtual machines",

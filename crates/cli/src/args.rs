@@ -6,6 +6,7 @@ pub(crate) mod http;
 mod serve;
 mod study;
 mod values;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ pub(crate) use http::HttpArgs;
 pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
 pub(crate) use study::{Format, StudyArgs};
 pub(crate) use values::{ConnectionsArg, Limit, span};
+pub(crate) use watch::{ExportArgs, WatchArgs, WatchedRunArgs};
 
 /// Finds how much load a platform holds before users notice, and what gave way first.
 #[derive(Parser)]
@@ -33,7 +35,7 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a fault of the tool, 2 refused, 
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run a plan: by default, search the most auction users this machine holds
-    Run(RunArgs),
+    Run(WatchedRunArgs),
     /// Say what a plan would do, before anything happens
     Check(RunArgs),
     /// Answer a question by many runs: factors, random order, intervals, a verdict
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Report(RecordArgs),
     /// Hold runs of a candidate against runs of a baseline
     Compare(CompareArgs),
+    /// Write a record as tables, one file each: CSV or Parquet
+    Export(ExportArgs),
     /// Remove whatever interrupted runs left behind
     Clean(CleanArgs),
     /// Run the benchmark application on its own

@@ -5,6 +5,7 @@ pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod control;
 pub(crate) mod drive;
+pub(crate) mod export;
 pub(crate) mod fill;
 pub(crate) mod http;
 pub(crate) mod inner;

@@ -8,6 +8,7 @@ mod live;
 mod machine;
 mod terminal;
 mod told;
+mod watch;
 mod words;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Show(a) => commands::show::show(&a),
         Command::Report(a) => commands::show::report(&a),
         Command::Compare(a) => commands::compare::compare(&a),
+        Command::Export(a) => commands::export::export(&a),
         Command::Clean(a) => commands::clean::clean(&a),
         Command::Serve(a) => commands::serve::serve(&a),
         Command::Fill(a) => commands::fill::fill(&a),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use barograph_model::{OpenLoop, Phase};
 use barograph_platform::{Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
 use barograph_record::{
-    Entry, ExitCode, Expected, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
+    Entry, ExitCode, Expected, Follower, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
 };
 use barograph_spec::Plan;
 
@@ -36,6 +36,8 @@ pub struct World<'w> {
     pub command: String,
     /// Versions, machine, settings.
     pub disclosure: serde_json::Value,
+    /// Who follows the record while it is written.
+    pub followers: Vec<Arc<dyn Follower>>,
 }
 
 /// A run that came to an end, good or bad, with its record in place.
@@ -108,7 +110,7 @@ pub async fn run(
 }
 
 fn begin_record(runs: &Path, world: &World<'_>) -> Result<RunWriter, HarnessError> {
-    let mut record = RunWriter::create(runs, &world.id)?;
+    let mut record = RunWriter::create(runs, &world.id)?.followed_by(world.followers.clone());
     record.append(&Entry::Header(Header {
         v: barograph_record::VERSION,
         id: world.id.to_string(),
@@ -144,6 +146,10 @@ fn end(
         let stop = Interrupted { at_s: clock.at_s(), phase: phase.name().to_owned(), cause: chain(why) };
         // The disk may be what failed: then the record ends here and says so by having no last line.
         let _ = record.append(&Entry::Interrupted(stop));
+    }
+    for text in record.dismiss() {
+        // As above.
+        let _ = record.append(&Entry::Note(Note { at_s: clock.at_s(), text }));
     }
     if let Err(why) = record.finish() {
         broken.get_or_insert(BrokenOff { phase: Phase::Remove, why: why.into() });

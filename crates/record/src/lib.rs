@@ -14,6 +14,7 @@ mod entry;
 mod error;
 mod estimate;
 mod exit;
+mod follow;
 mod hlog;
 mod id;
 mod keep;
@@ -38,6 +39,7 @@ pub use estimate::{
     KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats,
 };
 pub use exit::ExitCode;
+pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader};
 pub use id::{NotARunId, RunId};
 pub use probe::ProbeRow;

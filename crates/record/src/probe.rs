@@ -66,6 +66,18 @@ impl ProbeRow {
     }
 }
 
+impl ProbeRow {
+    /// Names of the figures a row can hold, as in the header of `probe.csv`.
+    pub fn figure_names() -> impl Iterator<Item = &'static str> {
+        COLUMNS.iter().map(|(name, ..)| *name)
+    }
+
+    /// The figures, in the order of [`Self::figure_names`].
+    pub fn figures(&self) -> impl Iterator<Item = Option<f64>> + '_ {
+        COLUMNS.iter().map(|(_, get, _)| get(self))
+    }
+}
+
 type Get = fn(&ProbeRow) -> Option<f64>;
 type Set = fn(&mut ProbeRow, f64);
 

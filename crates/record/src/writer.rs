@@ -2,13 +2,15 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use barograph_stats::Interval;
 
 use crate::hlog::LogWriter;
 use crate::{
-    Appender, Entry, Finished, IntervalRow, ProbeRow, RecordError, RunId, StatisticRow, probe, statistic,
+    Appender, Entry, Finished, Follower, IntervalRow, ProbeRow, RecordError, RunId, StatisticRow, probe,
+    statistic,
 };
 
 /// Writes the record of one run.
@@ -23,6 +25,7 @@ pub struct RunWriter {
     service: LogWriter,
     started_at: SystemTime,
     load_start_s: f64,
+    followers: Vec<Arc<dyn Follower>>,
 }
 
 impl RunWriter {
@@ -46,7 +49,20 @@ impl RunWriter {
             dir,
             started_at: SystemTime::UNIX_EPOCH,
             load_start_s: 0.0,
+            followers: Vec::new(),
         })
+    }
+
+    /// Tells `followers` of everything that is written from here on.
+    #[must_use]
+    pub fn followed_by(mut self, followers: Vec<Arc<dyn Follower>>) -> Self {
+        self.followers = followers;
+        self
+    }
+
+    /// Lets the followers go, before the record is closed. Gives what it should say of them.
+    pub fn dismiss(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.followers).iter().flat_map(|follower| follower.leave()).collect()
     }
 
     /// The directory of the run.
@@ -91,7 +107,9 @@ impl RunWriter {
             Entry::Unknown(unknown) => return self.entries.json(&unknown.value),
             _ => {}
         }
-        self.entries.json(entry)
+        self.entries.json(entry)?;
+        self.followers.iter().for_each(|follower| follower.entry(entry));
+        Ok(())
     }
 
     /// Appends an interval: its histograms to the two logs, its figures to the entries. `names` are the
@@ -104,12 +122,16 @@ impl RunWriter {
         }
         self.response.append(interval, names, |op| &op.response)?;
         self.service.append(interval, names, |op| &op.service)?;
-        self.entries.json(&Entry::Interval(IntervalRow::keep(interval, names)))
+        self.entries.json(&Entry::Interval(IntervalRow::keep(interval, names)))?;
+        self.followers.iter().for_each(|follower| follower.interval(interval, names));
+        Ok(())
     }
 
     /// Appends a resource sample.
     pub fn probe(&mut self, row: &ProbeRow) -> Result<(), RecordError> {
-        self.probes.bytes(probe::line(row).as_bytes())
+        self.probes.bytes(probe::line(row).as_bytes())?;
+        self.followers.iter().for_each(|follower| follower.probe(row));
+        Ok(())
     }
 
     /// Appends what services said of themselves.

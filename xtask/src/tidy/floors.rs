@@ -70,6 +70,8 @@ const CRATES: &[Crate] = &[
     },
     Crate { name: "study", floor: 5, may_use: &["model", "stats", "spec", "record"] },
     Crate { name: "report", floor: 3, may_use: &["model", "stats", "record"] },
+    Crate { name: "export", floor: 3, may_use: &["model", "stats", "record"] },
+    Crate { name: "live", floor: 3, may_use: &["model", "stats", "record"] },
     Crate {
         name: "workload-auction",
         floor: 3,
@@ -115,6 +117,8 @@ const CRATES: &[Crate] = &[
             "harness",
             "study",
             "report",
+            "export",
+            "live",
             // For exchanges outside of a run: is the data right, does the target answer?
             "reactor",
             "scenario",

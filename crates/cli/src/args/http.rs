@@ -7,6 +7,7 @@ use barograph_model::{Nanos, Share};
 use clap::{ArgGroup, Args};
 
 use super::values::{ConnectionsArg, Limit, header, seconds, share, span, whole_seconds};
+use super::watch::WatchArgs;
 
 /// Loads one URL. Without options: 50 users, each on a connection of its own, as fast as answers come, for 10 s.
 #[derive(Args)]
@@ -92,4 +93,6 @@ pub(crate) struct HttpArgs {
     /// Show nothing while it runs
     #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }

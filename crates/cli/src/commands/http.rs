@@ -23,6 +23,7 @@ use crate::args::HttpArgs;
 use crate::catalog::{Found, ScenarioKind};
 use crate::live::{self, Display, Levers};
 use crate::terminal::{self, Terminal};
+use crate::watch::Watch;
 use crate::{machine, words};
 use request::SEARCH_LIMIT;
 use summary::Summary;
@@ -41,17 +42,20 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
     if !args.quiet {
         announce(args, &title, &checked);
     }
-    let start = Start::now();
+    let watch = Watch::start(&args.watch, &title)?;
+    let start = Start::now().watched_by(&watch);
     let dir = runs.join(start.id.as_str());
     let mut screen = screen(args, title.clone(), &checked, (&dir, &start));
-    let finished = start.carry_out(checked, &found, screen.as_mut());
+    let finished = start.carry_out(checked, &found, &mut watch.beside(screen.as_mut()));
     // Gives the terminal back before anything else is said.
     drop(screen);
     let finished = finished?;
     if let Some(why) = finished.error {
+        watch.end(None, args.keep_record.as_ref().map(|_| finished.dir.as_path()));
         return Err(Failed::new(finished.exit, why));
     }
     conclude(args, &finished.dir, (&title, &found))?;
+    watch.end(args.report.as_deref(), args.keep_record.as_ref().map(|_| finished.dir.as_path()));
     Ok(finished.exit)
 }
 

@@ -1,21 +1,23 @@
 //! `barograph run`: the plan, the run, the verdict, the report.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use barograph_harness::{Checked, Finished, HarnessError, Screen, Stop, StopHandle, World};
 use barograph_model::Nanos;
-use barograph_record::{ExitCode, Run, RunId};
+use barograph_record::{ExitCode, Follower, Run, RunId};
 
 use super::{Done, Failed, check, rootless};
-use crate::args::RunArgs;
+use crate::args::WatchedRunArgs;
 use crate::catalog::{self, Found};
 use crate::disclosure;
 use crate::terminal::{self, Terminal};
+use crate::watch::Watch;
 
 /// Runs a plan.
-pub(crate) fn run(args: &RunArgs) -> Done {
+pub(crate) fn run(args: &WatchedRunArgs) -> Done {
+    let WatchedRunArgs { run: args, watch } = args;
     let (mut checked, found) = check::load(args)?;
     rootless::enter(&checked)?;
     rootless::note(&mut checked);
@@ -24,12 +26,15 @@ pub(crate) fn run(args: &RunArgs) -> Done {
         return Err(HarnessError::Missing(missing).into());
     }
     warn_of_debug_builds();
-    let start = Start::now();
+    let title = args.plan.as_deref().map_or_else(|| "auction".to_owned(), |plan| plan.display().to_string());
+    let watch = Watch::start(watch, &title)?;
+    let start = Start::now().watched_by(&watch);
     let mut screen = Terminal::new();
-    let finished = start.carry_out(checked, &found, &mut screen);
+    let finished = start.carry_out(checked, &found, &mut watch.beside(&mut screen));
     screen.finish();
     let finished = finished?;
-    conclude(&finished.dir, finished.error.is_some())?;
+    let report = conclude(&finished.dir, finished.error.is_some())?;
+    watch.end(report.as_deref(), Some(&finished.dir));
     for failures in found.scenario.iter().flat_map(|kind| kind.failures()) {
         terminal::result(&format!("failed  {}", failures.line()));
     }
@@ -58,6 +63,8 @@ pub(crate) struct Start {
     pub(crate) stop: StopHandle,
     heard: Stop,
     at: String,
+    followers: Vec<Arc<dyn Follower>>,
+    watch: Option<serde_json::Value>,
 }
 
 impl Start {
@@ -70,7 +77,14 @@ impl Start {
         let now = jiff::Timestamp::now();
         // Two runs of the same second differ by the process that made them, or by their number in it.
         let id = RunId::new(now, (std::process::id().wrapping_add(number) & 0xffff) as u16);
-        Start { id, stop, heard, at: format!("{now:.0}") }
+        Start { id, stop, heard, at: format!("{now:.0}"), followers: Vec::new(), watch: None }
+    }
+
+    /// With somebody who looks on, which the record says.
+    pub(crate) fn watched_by(mut self, watch: &Watch) -> Self {
+        self.followers = watch.followers();
+        self.watch = watch.disclosed();
+        self
     }
 
     /// Runs what was checked, with signals heard.
@@ -93,6 +107,10 @@ impl Start {
     /// What the run is given from outside.
     pub(crate) fn world(self, checked: &Checked, found: &Found) -> World<'static> {
         let command = command();
+        let mut disclosure = disclosure::disclosure(checked, found, &command);
+        if let Some(watch) = self.watch {
+            disclosure["watched_by"] = watch;
+        }
         World {
             kind: Arc::clone(&found.kind),
             platforms: catalog::platforms(),
@@ -100,8 +118,9 @@ impl Start {
             id: self.id,
             started_at: self.at,
             tool: super::drive::tool(),
-            disclosure: disclosure::disclosure(checked, found, &command),
+            disclosure,
             command,
+            followers: self.followers,
         }
     }
 
@@ -139,13 +158,13 @@ pub(crate) async fn listen_for_signals(stop: StopHandle) {
     }
 }
 
-/// Shows what the record says and makes the report.
-fn conclude(dir: &Path, failed: bool) -> Result<(), Failed> {
+/// Shows what the record says and makes the report, whose path it gives.
+fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, Failed> {
     let read = Run::open(dir);
     let run = match read {
         Ok(run) => run,
         // The run's own error says more than that its record cannot be read back.
-        Err(_) if failed => return Ok(()),
+        Err(_) if failed => return Ok(None),
         Err(why) => return Err(Failed::new(ExitCode::CannotWrite, why)),
     };
     terminal::result(&barograph_report::terminal_summary(&run));
@@ -153,9 +172,9 @@ fn conclude(dir: &Path, failed: bool) -> Result<(), Failed> {
         Ok(path) => {
             terminal::result(&format!("report  {}", path.display()));
             terminal::result(&format!("record  {}", dir.display()));
-            Ok(())
+            Ok(Some(path))
         }
-        Err(_) if failed => Ok(()),
+        Err(_) if failed => Ok(None),
         Err(why) => Err(why),
     }
 }

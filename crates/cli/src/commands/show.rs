@@ -24,7 +24,8 @@ pub(crate) fn report(args: &RecordArgs) -> Done {
     Ok(ExitCode::Fine)
 }
 
-fn open(args: &RecordArgs) -> Result<Run, Failed> {
+/// The record that is named, or the latest.
+pub(super) fn open(args: &RecordArgs) -> Result<Run, Failed> {
     match &args.run {
         Some(name) => named(&args.runs, name),
         None => Ok(Run::open(&latest(&args.runs)?)?),

@@ -10,6 +10,7 @@ mod compare;
 mod control;
 mod custom;
 mod deployments;
+mod export;
 mod fake;
 mod fill;
 mod full_disk;

@@ -57,6 +57,7 @@ fn run_with(
         tool: "test".to_owned(),
         command: "test".to_owned(),
         disclosure: serde_json::json!({}),
+        followers: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(run(checked, &world, screen))

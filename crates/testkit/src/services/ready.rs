@@ -22,6 +22,8 @@ pub(super) enum Ready {
     Nats,
     /// It answers `hello`.
     MongoDb,
+    /// It says that it is ready to be written to.
+    Prometheus,
     /// It accepts connections.
     Listens,
 }
@@ -45,6 +47,10 @@ impl Ready {
             // A method on channel 0.
             Ready::RabbitMq => Ok(first::<3>(&mut stream, AMQP_HELLO)? == [1, 0, 0]),
             Ready::Nats => Ok(first::<5>(&mut stream, b"")? == *b"INFO "),
+            Ready::Prometheus => {
+                let question = b"GET /-/ready HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+                Ok(first::<12>(&mut stream, question)? == *b"HTTP/1.1 200")
+            }
             Ready::MongoDb => {
                 let head = first::<16>(&mut stream, &mongodb_hello())?;
                 Ok(head[12..] == MONGODB_MESSAGE.to_le_bytes())

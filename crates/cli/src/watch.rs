@@ -1,0 +1,115 @@
+//! Who looks on while a run goes on: the live page, and receivers elsewhere.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use barograph_export::Sender;
+use barograph_harness::{Live, Progress, Screen};
+use barograph_live::{LiveError, Page};
+use barograph_model::Phase;
+use barograph_record::{ExitCode, Follower};
+use barograph_stats::Interval;
+use serde_json::{Value, json};
+
+use crate::args::WatchArgs;
+use crate::commands::Failed;
+use crate::terminal;
+
+/// The live page and the senders of one run.
+pub(crate) struct Watch {
+    page: Option<Arc<Page>>,
+    senders: Vec<Arc<Sender>>,
+    disclosed: Value,
+}
+
+impl Watch {
+    /// Starts what was asked for, and says where the page is. `title` says what is loaded.
+    pub(crate) fn start(args: &WatchArgs, title: &str) -> Result<Watch, Failed> {
+        let page = args.live.map(|address| Page::serve(address, title)).transpose().map_err(refused)?;
+        if let Some(page) = &page {
+            terminal::say(&format!("live      {}", page.url()));
+        }
+        let mut senders = Vec::new();
+        for receiver in &args.export_to {
+            let sender = Sender::start(receiver.clone());
+            senders.push(Arc::new(sender.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?));
+        }
+        let receivers: Vec<String> = args.export_to.iter().map(ToString::to_string).collect();
+        let disclosed = json!({ "live_page": page.is_some(), "export_to": receivers });
+        Ok(Watch { page: page.map(Arc::new), senders, disclosed })
+    }
+
+    /// What the record says of it; nothing when nobody looks on.
+    pub(crate) fn disclosed(&self) -> Option<Value> {
+        (self.page.is_some() || !self.senders.is_empty()).then(|| self.disclosed.clone())
+    }
+
+    /// All that follow the record.
+    pub(crate) fn followers(&self) -> Vec<Arc<dyn Follower>> {
+        let page = self.page.iter().map(|page| Arc::clone(page) as Arc<dyn Follower>);
+        page.chain(self.senders.iter().map(|sender| Arc::clone(sender) as Arc<dyn Follower>)).collect()
+    }
+
+    /// A screen that shows on the page too what it is told.
+    pub(crate) fn beside<'s>(&self, screen: &'s mut dyn Screen) -> Beside<'s> {
+        Beside { screen, page: self.page.clone() }
+    }
+
+    /// The run has ended: the page says so, with the report and the record where they stay.
+    pub(crate) fn end(&self, report: Option<&Path>, record: Option<&Path>) {
+        let Some(page) = &self.page else { return };
+        let place = |name: &str, path: Option<&Path>| {
+            let path = path?;
+            Some(format!(
+                "{name}  {}",
+                std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display()
+            ))
+        };
+        let mut words: Vec<String> =
+            [place("report", report), place("record", record)].into_iter().flatten().collect();
+        if words.is_empty() {
+            words.push("The result is on the terminal; no record was kept.".to_owned());
+        }
+        page.end(&words);
+    }
+}
+
+fn refused(why: LiveError) -> Failed {
+    Failed::new(ExitCode::Refused, why)
+}
+
+/// A screen, and the page beside it.
+pub(crate) struct Beside<'s> {
+    screen: &'s mut dyn Screen,
+    page: Option<Arc<Page>>,
+}
+
+impl Screen for Beside<'_> {
+    fn phase(&mut self, phase: Phase, about: &str) {
+        self.screen.phase(phase, about);
+        if let Some(page) = &self.page {
+            page.phase(phase, about);
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.screen.progress(progress);
+        if let Some(page) = &self.page {
+            page.progress(progress.done, progress.remaining);
+        }
+    }
+
+    fn say(&mut self, line: &str) {
+        self.screen.say(line);
+        if let Some(page) = &self.page {
+            page.say(line);
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval, live: &Live) {
+        self.screen.interval(interval, live);
+        if let Some(page) = &self.page {
+            page.load(live.offered);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Records as tables for other tools, and the figures of a run, as it goes, for other people's monitoring.
+//!
+//! [`export`] writes everything in a record as one file per table, CSV or Parquet. A [`Sender`] follows a run and sends
+//! its figures to a receiver that speaks Prometheus remote-write or OpenTelemetry: whole histograms, no quantiles, so
+//! that the receiver can add them up. It never makes the run wait, and never fails it.
+
+mod error;
+mod sheet;
+mod stream;
+mod tables;
+
+pub use error::ExportError;
+pub use sheet::Format;
+pub use stream::{NotAReceiver, Protocol, Receiver, Sender};
+pub use tables::{Histograms, Written, export};

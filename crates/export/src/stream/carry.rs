@@ -1,0 +1,160 @@
+//! The thread that sends: one batch after the other, again while the receiver is down, until the sender leaves.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode};
+use tokio::sync::{mpsc, watch};
+
+use super::point::Batch;
+use super::receiver::{Protocol, Receiver};
+use super::{otlp, prometheus};
+
+/// The pause after a failure doubles from the first to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// At the end so long is tried to bring over what still waits.
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
+
+/// As much of an answer's text as a note can bear.
+const MOST_WORDS: usize = 200;
+
+/// What became of the figures so far.
+#[derive(Debug, Default)]
+pub(super) struct Fate {
+    /// Taken by the receiver.
+    pub(super) arrived: AtomicU64,
+    /// Refused by it.
+    pub(super) refused: AtomicU64,
+    /// The latest failure, in words.
+    failure: Mutex<Option<String>>,
+}
+
+impl Fate {
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn fail(&self, why: String) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+}
+
+/// What a try came to.
+enum Tried {
+    /// The receiver has decided: it took the figures, or never will.
+    Done,
+    /// Nobody is there, or it is too busy.
+    Again,
+}
+
+/// Takes batches to a receiver.
+pub(super) struct Carrier {
+    pub(super) client: Client,
+    pub(super) receiver: Receiver,
+    pub(super) fate: Arc<Fate>,
+}
+
+impl Carrier {
+    /// Sends what comes out of the queue until it is closed and empty. Once `leaving` is true, nobody is waited for
+    /// any longer than a few seconds.
+    pub(super) async fn work(self, mut queue: mpsc::Receiver<Batch>, mut leaving: watch::Receiver<bool>) {
+        let mut left = leaving.clone();
+        let all = async {
+            while let Some(batch) = queue.recv().await {
+                if !self.bring(&batch, &mut leaving).await {
+                    return;
+                }
+            }
+        };
+        let time_is_up = async {
+            // The other end is only dropped when it is true.
+            let _ = left.wait_for(|leaving| *leaving).await;
+            tokio::time::sleep(LEAVE_WITHIN).await;
+        };
+        tokio::select! {
+            () = all => {}
+            () = time_is_up => {}
+        }
+    }
+
+    /// Tries until the receiver has decided. False when it is down and the sender leaves.
+    async fn bring(&self, batch: &Batch, leaving: &mut watch::Receiver<bool>) -> bool {
+        let body = match self.receiver.protocol {
+            Protocol::Prometheus => prometheus::body(batch),
+            Protocol::Otlp => otlp::body(batch),
+        };
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let was_leaving = *leaving.borrow();
+            if matches!(self.try_once(body.clone(), batch.points.len() as u64).await, Tried::Done) {
+                return true;
+            }
+            if was_leaving {
+                return false;
+            }
+            // Leaving cuts the pause short: then there is one last try.
+            let _ = tokio::time::timeout(pause, leaving.wait_for(|leaving| *leaving)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn try_once(&self, body: Vec<u8>, points: u64) -> Tried {
+        let headers: &[(&str, &str)] = match self.receiver.protocol {
+            Protocol::Prometheus => &prometheus::HEADERS,
+            Protocol::Otlp => &otlp::HEADERS,
+        };
+        let mut request = self.client.post(self.receiver.url()).body(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = match request.send().await {
+            Ok(answer) => answer,
+            Err(why) => {
+                self.fate.fail(chain(&why));
+                return Tried::Again;
+            }
+        };
+        let status = answer.status();
+        let words = answer.bytes().await.unwrap_or_default();
+        if status.is_success() {
+            self.taken(points, &words);
+            return Tried::Done;
+        }
+        let text: String = String::from_utf8_lossy(&words).trim().chars().take(MOST_WORDS).collect();
+        self.fate.fail(format!("the receiver answered {status}: {text}"));
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            return Tried::Again;
+        }
+        self.fate.refused.fetch_add(points, Ordering::Relaxed);
+        Tried::Done
+    }
+
+    /// An OpenTelemetry receiver may take a part and say so.
+    fn taken(&self, points: u64, answer: &[u8]) {
+        let rejected = match self.receiver.protocol {
+            Protocol::Otlp => otlp::rejected(answer),
+            Protocol::Prometheus => None,
+        };
+        let (rejected, why) = rejected.unwrap_or_default();
+        if rejected > 0 {
+            self.fate.fail(why);
+        }
+        self.fate.refused.fetch_add(rejected.min(points), Ordering::Relaxed);
+        self.fate.arrived.fetch_add(points.saturating_sub(rejected), Ordering::Relaxed);
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,131 @@
+//! Where figures are sent to, as a person writes it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use url::Url;
+
+/// How a receiver is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Prometheus remote-write 1.0.
+    Prometheus,
+    /// OpenTelemetry metrics over HTTP (OTLP), in protobuf.
+    Otlp,
+}
+
+impl Protocol {
+    /// The name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Protocol::Prometheus => "prometheus",
+            Protocol::Otlp => "otlp",
+        }
+    }
+
+    /// The path that receivers use where the URL has none.
+    const fn usual_path(self) -> &'static str {
+        match self {
+            Protocol::Prometheus => "/api/v1/write",
+            Protocol::Otlp => "/v1/metrics",
+        }
+    }
+}
+
+/// Where figures are sent to, written `prometheus=http://127.0.0.1:9090` or `otlp=http://127.0.0.1:4318`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receiver {
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    url: Url,
+}
+
+/// A text that names no receiver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAReceiver {
+    /// Neither protocol is named.
+    #[error("a receiver is written prometheus=URL or otlp=URL, as in prometheus=http://127.0.0.1:9090")]
+    NoProtocol,
+    /// What follows is no URL.
+    #[error("`{url}` is not a URL of a receiver; it is written as in http://127.0.0.1:9090")]
+    NotAUrl {
+        /// What was written.
+        url: String,
+    },
+    /// A secret would stay in the record.
+    #[error(
+        "the URL of a receiver is kept in the record, so it must not hold a name or a password; send to an agent on this \
+         machine that knows them"
+    )]
+    Secret,
+}
+
+impl Receiver {
+    /// The whole URL, path included.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.url.as_str()
+    }
+}
+
+impl fmt::Display for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.protocol.name(), self.url)
+    }
+}
+
+impl FromStr for Receiver {
+    type Err = NotAReceiver;
+
+    fn from_str(text: &str) -> Result<Self, NotAReceiver> {
+        let (name, rest) = text.split_once('=').ok_or(NotAReceiver::NoProtocol)?;
+        let protocol = [Protocol::Prometheus, Protocol::Otlp].into_iter().find(|p| p.name() == name);
+        let protocol = protocol.ok_or(NotAReceiver::NoProtocol)?;
+        let mut url = Url::parse(rest).map_err(|_| NotAReceiver::NotAUrl { url: rest.to_owned() })?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(NotAReceiver::Secret);
+        }
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(NotAReceiver::NotAUrl { url: rest.to_owned() });
+        }
+        if url.path() == "/" {
+            url.set_path(protocol.usual_path());
+        }
+        Ok(Receiver { protocol, url })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<String, NotAReceiver> {
+        text.parse().map(|receiver: Receiver| receiver.to_string())
+    }
+
+    #[test]
+    fn the_usual_path_is_added_where_there_is_none() {
+        let written = [
+            ("prometheus=http://127.0.0.1:9090", "prometheus=http://127.0.0.1:9090/api/v1/write"),
+            ("otlp=http://[::1]:4318/", "otlp=http://[::1]:4318/v1/metrics"),
+            ("otlp=https://h/api/v1/otlp/v1/metrics", "otlp=https://h/api/v1/otlp/v1/metrics"),
+        ];
+        for (text, expected) in written {
+            assert_eq!(read(text).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_receiver_says_why_without_its_secret() {
+        for text in ["http://127.0.0.1:9090", "statsd=http://h", ""] {
+            assert_eq!(read(text), Err(NotAReceiver::NoProtocol), "{text}");
+        }
+        for text in ["otlp=127.0.0.1:4318", "otlp=ftp://h", "prometheus=", "otlp=unix:/x"] {
+            assert!(matches!(read(text), Err(NotAReceiver::NotAUrl { .. })), "{text}");
+        }
+        let secret = read("prometheus=ftp://me:hunter2@h").unwrap_err();
+        assert_eq!(secret, NotAReceiver::Secret);
+        assert!(!secret.to_string().contains("hunter2"));
+    }
+}

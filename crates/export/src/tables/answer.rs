@@ -1,0 +1,81 @@
+//! The run and its answer: one row each, why it is what it is, and the rules it was judged by.
+
+use barograph_record::{Rule, Run};
+
+use super::{Book, Columns};
+use crate::ExportError;
+
+pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
+    runs(book)?;
+    verdict(book)?;
+    let run = book.run;
+    let reasons = run.verdict().map_or(&[][..], |verdict| &verdict.reasons);
+    let rows = reasons.iter().zip(1_u32..).map(|(reason, n)| (n, reason));
+    let columns = Columns::<(u32, &String)>::new().whole("n", |r| r.0.into()).text("reason", |r| r.1.into());
+    book.table("reasons", &columns, rows)?;
+    rules(book)
+}
+
+/// What was run, and whether its record is whole.
+fn runs(book: &mut Book<'_>) -> Result<(), ExportError> {
+    let run = book.run;
+    let columns = Columns::<&Run>::new()
+        .whole("record_version", |r| r.header.v.into())
+        .text("tool", |r| (&r.header.tool).into())
+        .text("started_at", |r| (&r.header.started_at).into())
+        .text("command", |r| (&r.header.command).into())
+        .text("workload", |r| r.expected().map(|e| &e.workload).into())
+        .text("profile", |r| r.expected().map(|e| &e.profile).into())
+        .text("unit", |r| r.unit().name().into())
+        .text("target", |r| r.expected().and_then(|e| e.target.as_ref()).into())
+        .text("session_operation", |r| r.expected().and_then(|e| e.session_op.as_ref()).into())
+        .float("operations_per_user_and_s", |r| derived(r, |d| d.ops_per_user_s).into())
+        .float("requests_per_operation", |r| derived(r, |d| d.requests_per_op).into())
+        .float("session_s", |r| derived(r, |d| d.session_s).into())
+        .float("load_start_s", |r| r.load_start_s().into())
+        .truth("complete", |r| r.complete.into())
+        .float("interrupted_at_s", |r| r.interrupted().map(|i| i.at_s).into())
+        .text("interrupted_in_phase", |r| r.interrupted().map(|i| &i.phase).into())
+        .text("interrupted_by", |r| r.interrupted().map(|i| &i.cause).into())
+        .whole("lines_that_could_not_be_read", |r| (r.damage.len() as u64).into());
+    book.table("runs", &columns, [run])
+}
+
+fn derived(run: &Run, pick: fn(&barograph_record::KeptDerived) -> f64) -> Option<f64> {
+    run.expected()?.derived.as_ref().map(pick)
+}
+
+/// No row when the run came to no verdict.
+fn verdict(book: &mut Book<'_>) -> Result<(), ExportError> {
+    type Row<'a> = &'a barograph_record::Verdict;
+    let run = book.run;
+    let columns = Columns::<Row<'_>>::new()
+        .text("unit", |r| r.unit.name().into())
+        .whole("capacity", |r| r.capacity.into())
+        .whole("trial", |r| r.trial.into())
+        .truth("passed", |r| r.passed.into())
+        .truth("valid", |r| r.valid.into())
+        .text("sentence", |r| (&r.sentence).into())
+        .whole("exit_code", |r| r.exit_code.into())
+        .whole("highest_pass", |r| r.search.as_ref().and_then(|s| s.highest_pass).into())
+        .whole("lowest_fail", |r| r.search.as_ref().and_then(|s| s.lowest_fail).into())
+        .text("bounded_by", |r| r.search.as_ref().map(|s| &s.bounded_by).into())
+        .whole("trials", |r| r.search.as_ref().map(|s| s.trials).into())
+        .truth("confirmed", |r| r.search.as_ref().map(|s| s.confirmed).into());
+    let columns = super::trials::resources(columns, |r| &r.resources);
+    book.table("verdict", &columns, run.verdict())
+}
+
+fn rules(book: &mut Book<'_>) -> Result<(), ExportError> {
+    let run = book.run;
+    let columns = Columns::<&Rule>::new()
+        .text("operation", |r| (&r.op).into())
+        .text("about", |r| (&r.about).into())
+        .truth("judged", |r| r.is_judged().into())
+        .float("quantile", |r| r.quantile.into())
+        .float("limit_ms", |r| r.limit_ms.into())
+        .float("mix_share", |r| r.mix.into())
+        .float("mix_tolerance_share", |r| r.mix_tolerance.into())
+        .float("failures_share", |r| r.failures.into());
+    book.table("rules", &columns, run.expected().map_or(&[][..], |expected| &expected.rules))
+}

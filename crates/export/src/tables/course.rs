@@ -1,0 +1,42 @@
+//! The course of the run: phases, notes, changes of the load from outside, faults.
+
+use barograph_record::{Control, KeptFault, PhaseOutcome, PhaseSpan};
+
+use super::{Book, Columns};
+use crate::ExportError;
+
+pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
+    let run = book.run;
+    let phases = run.phases();
+    let columns = Columns::<&PhaseSpan>::new()
+        .text("phase", |r| (&r.phase).into())
+        .float("from_s", |r| r.from_s.into())
+        .float("to_s", |r| r.to_s.into())
+        .text("outcome", |r| r.outcome.map(outcome).into())
+        .text("error", |r| r.error.as_ref().into());
+    book.table("phases", &columns, &phases)?;
+    let columns = Columns::<(f64, &str)>::new().float("at_s", |r| r.0.into()).text("note", |r| r.1.into());
+    book.table("notes", &columns, run.notes())?;
+    let columns = Columns::<&Control>::new()
+        .float("at_s", |r| r.at_s.into())
+        .text("unit", |r| r.unit.name().into())
+        .whole("level", |r| r.level.into())
+        .float("over_s", |r| r.over_s.into());
+    book.table("controls", &columns, run.controls())?;
+    let columns = Columns::<&KeptFault>::new()
+        .float("at_s", |r| r.at_s.into())
+        .text("part", |r| (&r.unit).into())
+        .text("act", |r| (&r.act).into())
+        .float("took_s", |r| r.took_s.into())
+        .truth("done", |r| r.failed.is_none().into())
+        .text("error", |r| r.failed.as_ref().into());
+    book.table("faults", &columns, run.faults())
+}
+
+fn outcome(outcome: PhaseOutcome) -> &'static str {
+    match outcome {
+        PhaseOutcome::Done => "done",
+        PhaseOutcome::Failed => "failed",
+        PhaseOutcome::Interrupted => "interrupted",
+    }
+}

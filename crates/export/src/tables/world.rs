@@ -1,0 +1,82 @@
+//! What the load met: the parts that were deployed, what the application stood on, and its data.
+
+use barograph_record::{KeptPart, KeptTopology, Tier};
+
+use super::{Book, Columns};
+use crate::ExportError;
+
+pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
+    parts(book)?;
+    platform(book)?;
+    let run = book.run;
+    let columns = Columns::<&Tier>::new()
+        .text("tier", |r| (&r.tier).into())
+        .text("product", |r| (&r.product).into())
+        .text("durability", |r| (&r.durability).into());
+    book.table("tiers", &columns, run.tiers())?;
+    fill(book)
+}
+
+fn parts(book: &mut Book<'_>) -> Result<(), ExportError> {
+    type Row<'a> = (&'a KeptTopology, &'a KeptPart);
+    let run = book.run;
+    let columns = Columns::<Row<'_>>::new()
+        .text("part", |r| (&r.1.name).into())
+        .text("tier", |r| (&r.1.tier).into())
+        .text("service", |r| (&r.1.service).into())
+        .text("version", |r| (&r.1.version).into())
+        .text("platform", |r| (&r.0.platform).into())
+        .text("host", |r| (&r.1.host).into())
+        .text("url", |r| (&r.1.url).into())
+        .text("uses", |r| r.1.uses.join(" ").into())
+        .truth("is_front", |r| (r.0.front == r.1.name).into())
+        .float("start_s", |r| r.1.start_s.into())
+        .float("cpu_limit_cores", |r| r.1.cpus.into())
+        .whole("memory_limit_bytes", |r| r.1.memory_bytes.into());
+    let rows = run.topology().into_iter().flat_map(|t| t.parts.iter().map(move |part| (t, part)));
+    book.table("parts", &columns, rows)
+}
+
+/// What the platform says of itself, and how long its site took.
+fn platform(book: &mut Book<'_>) -> Result<(), ExportError> {
+    type Row = (String, String);
+    let run = book.run;
+    let said = run.topology().map_or_else(Vec::new, |t| {
+        let mut facts = t.facts.clone();
+        facts.push(("seconds until hosts were there".to_owned(), t.open_s.to_string()));
+        facts.push(("seconds until the application answered".to_owned(), t.ready_s.to_string()));
+        facts
+    });
+    let columns = Columns::<Row>::new().text("fact", |r| (&r.0).into()).text("value", |r| (&r.1).into());
+    book.table("platform", &columns, said)
+}
+
+/// The data, a row per count; no row when the data are somebody else's.
+fn fill(book: &mut Book<'_>) -> Result<(), ExportError> {
+    struct Row<'a> {
+        fill: &'a barograph_record::Fill,
+        of: &'static str,
+        name: &'a str,
+        value: f64,
+    }
+    let run = book.run;
+    let columns = Columns::<Row<'_>>::new()
+        .text("size", |r| (&r.fill.size).into())
+        .text("stamp", |r| (&r.fill.stamp).into())
+        .truth("reused", |r| r.fill.reused.into())
+        .float("fill_s", |r| r.fill.seconds.into())
+        .whole("most_users", |r| r.fill.max_users.into())
+        .text("of", |r| r.of.into())
+        .text("name", |r| r.name.into())
+        .float("value", |r| r.value.into());
+    let rows = run.fill().into_iter().flat_map(|fill| {
+        // Exact up to 2^53, far above any count or size here.
+        let row = move |of, name, value| Row { fill, of, name, value };
+        fill.rows
+            .iter()
+            .map(move |c| row("rows", c.name.as_str(), c.count as f64))
+            .chain(fill.bytes.iter().map(move |c| row("bytes", c.name.as_str(), c.count as f64)))
+            .chain(fill.factors.iter().map(move |f| row("factor", f.name.as_str(), f.value)))
+    });
+    book.table("fill", &columns, rows)
+}

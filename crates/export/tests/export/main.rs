@@ -1,0 +1,7 @@
+//! Records exported and read back; figures sent to receivers, real and broken.
+
+mod otlp;
+mod prometheus;
+mod receivers;
+mod record;
+mod tables;

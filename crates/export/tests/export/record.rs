@@ -1,0 +1,254 @@
+//! A made-up record in which everything occurs.
+
+use std::path::{Path, PathBuf};
+
+use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
+use barograph_record::{
+    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptDerived, KeptFault,
+    KeptPart, KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId,
+    RunWriter, SearchSummary, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
+};
+use barograph_stats::Interval;
+
+pub(crate) const NAMES: [&str; 2] = ["Login", "GetNextBid"];
+
+/// When the run began, and seconds from there to the start of the load.
+pub(crate) const BEGAN_S: u64 = 1_900_000_000;
+pub(crate) const LOAD_START_S: u64 = 4;
+
+pub(crate) fn id() -> RunId {
+    "20300317-174640-04f2".parse().unwrap()
+}
+
+/// The first entries of a run, as a follower is told them.
+pub(crate) fn beginning() -> [Entry; 3] {
+    let header = Header {
+        v: VERSION,
+        id: id().to_string(),
+        tool: "barograph 0.1.0".to_owned(),
+        started_at: "2030-03-17T17:46:40Z".to_owned(),
+        command: "barograph run \"a, b\"".to_owned(),
+    };
+    [
+        Entry::Header(header),
+        Entry::LoadStarted(LoadStarted { at_s: LOAD_START_S as f64 }),
+        Entry::phase_started(Phase::Hold, LOAD_START_S as f64),
+    ]
+}
+
+/// Second `n` of the load: logins take 1 ms, 2 ms, ... up to `count` ms, every tenth is refused.
+pub(crate) fn second(n: u64, count: u64) -> Interval {
+    let mut second = Interval::new(NAMES.len());
+    (second.from, second.to) = (Nanos::from_secs(n), Nanos::from_secs(n + 1));
+    (second.users, second.starts, second.late, second.dropped, second.skipped) = (7, count, 3, 2, 1);
+    (second.in_flight_s, second.worker_cpu_s, second.busiest_worker_cpu_s) = (0.5, 0.25, 0.125);
+    let login = &mut second.ops[0];
+    for i in 1..=count {
+        login.response.record(i * 1_000).unwrap();
+        login.service.record(i * 900).unwrap();
+        let end = if i % 10 == 0 { Outcome::Refused } else { Outcome::Good };
+        login.outcomes[end.index()] += 1;
+        login.requests += 2;
+        second.lag.record(100).unwrap();
+    }
+    login.over_limit = count / 4;
+    second
+}
+
+/// A sample in which every figure has a value of its own.
+pub(crate) fn sample(at_s: f64) -> ProbeRow {
+    ProbeRow {
+        at_s,
+        subject: "application-1".to_owned(),
+        cpu_user_cores: Some(1.25),
+        cpu_system_cores: Some(0.5),
+        rss_bytes: Some(3_000_000_123),
+        page_cache_bytes: Some(4_096),
+        throttled_s: Some(0.0625),
+        threads: Some(7),
+        psi_cpu: Some(12.5),
+        steal_share: None,
+        ..ProbeRow::default()
+    }
+}
+
+fn window() -> WindowVerdict {
+    let op = OpVerdict {
+        op: "Login".to_owned(),
+        count: 40,
+        failed: 1,
+        mix: 0.5,
+        mix_required: 0.4,
+        mix_tolerance: 0.2,
+        p50_ms: 3.5,
+        p90_ms: 7.0,
+        p99_ms: f64::NAN,
+        p999_ms: 98.0,
+        max_ms: 99.0,
+        service_p50_ms: 3.0,
+        service_p90_ms: 6.0,
+        service_p99_ms: 40.0,
+        service_p999_ms: 90.0,
+        service_max_ms: 95.0,
+        judged_ms: 41.0,
+        limit_ms: Some(2000.0),
+        over_limit: 0.0,
+        failures_allowed: 0.005,
+        judged: true,
+        time_ok: true,
+        mix_ok: false,
+        failures_ok: true,
+    };
+    let check = Check { name: "start lag".into(), found: "3 ms".into(), allowed: "100 ms".into(), ok: true };
+    WindowVerdict {
+        offered: Offered { unit: LoadUnit::PerSecond, level: 1000 },
+        users: 60,
+        from_s: 0.0,
+        to_s: 3.0,
+        throughput: 300.25,
+        goodput: 299.0,
+        requests_s: 520.0,
+        starts_s: 999.5,
+        late: 12,
+        dropped: 3,
+        skipped: 0,
+        lag_p50_ms: 0.05,
+        lag_p99_ms: 0.2,
+        ops: vec![op],
+        checks: vec![check],
+    }
+}
+
+pub(crate) fn trial() -> Trial {
+    let mut trial = Trial::keep(1, Purpose::Search, &window());
+    trial.resources =
+        Resources { host_cores: Some(2.0), driver_connections: Some(60), ..Resources::default() };
+    trial
+}
+
+fn expected() -> Expected {
+    let rule = Rule {
+        op: "Login".to_owned(),
+        about: "sign in, and keep the token".to_owned(),
+        quantile: 0.99,
+        limit_ms: Some(2000.0),
+        judged: Some(true),
+        mix: 0.4,
+        mix_tolerance: 0.2,
+        failures: 0.005,
+    };
+    Expected {
+        workload: "auction".to_owned(),
+        profile: "official2".to_owned(),
+        unit: KeptUnit::StartsPerSecond,
+        target: Some("http://127.0.0.1:1".to_owned()),
+        derived: Some(KeptDerived { ops_per_user_s: 0.4, requests_per_op: 1.8, session_s: 103.0 }),
+        session_op: Some("Login".to_owned()),
+        rules: vec![rule],
+    }
+}
+
+pub(crate) fn verdict() -> Verdict {
+    Verdict {
+        unit: KeptUnit::StartsPerSecond,
+        capacity: Some(1000),
+        trial: Some(1),
+        passed: false,
+        valid: true,
+        sentence: "This machine holds 1,000 starts/s, \"or so\".".to_owned(),
+        exit_code: 4,
+        reasons: vec!["Login: mix".to_owned(), "the second\nreason".to_owned()],
+        resources: Resources { app_cores: Some(0.8), ..Resources::default() },
+        search: Some(SearchSummary {
+            highest_pass: Some(1000),
+            lowest_fail: None,
+            bounded_by: "the highest level".to_owned(),
+            trials: 1,
+            confirmed: false,
+        }),
+    }
+}
+
+/// What was deployed, and what happened to it.
+fn world() -> [Entry; 6] {
+    let part = KeptPart {
+        name: "application-1".to_owned(),
+        tier: "application".to_owned(),
+        service: "auction".to_owned(),
+        version: "0.1.0".to_owned(),
+        host: "here".to_owned(),
+        url: "http://127.0.0.1:2".to_owned(),
+        uses: vec!["sql".to_owned(), "bus".to_owned()],
+        start_s: 0.5,
+        cpus: Some(1.5),
+        memory_bytes: None,
+    };
+    let topology = KeptTopology {
+        platform: "process".to_owned(),
+        facts: vec![("cgroup".to_owned(), "v2".to_owned())],
+        front: "application-1".to_owned(),
+        parts: vec![part],
+        open_s: 0.25,
+        ready_s: 1.5,
+    };
+    let fault = KeptFault {
+        at_s: 1.5,
+        unit: "application-1".into(),
+        act: "pause".into(),
+        took_s: 0.1,
+        failed: Some("it was gone".into()),
+    };
+    let tier = Tier { tier: "bus".into(), product: "NATS 2.9".into(), durability: "nothing".into() };
+    let fill = Fill {
+        size: "nano".to_owned(),
+        max_users: 100,
+        rows: vec![Count::new("users", 4_000)],
+        bytes: vec![Count::new("images", 9_000_000_000)],
+        factors: vec![Figure::new("history", 0.25)],
+        seconds: 12.5,
+        reused: true,
+        stamp: "abc".to_owned(),
+    };
+    [
+        Entry::Topology(Box::new(topology)),
+        Entry::Fault(fault),
+        Entry::Tiers(Tiers { tiers: vec![tier] }),
+        Entry::Fill(fill),
+        Entry::Control(Control { at_s: 2.0, unit: KeptUnit::StartsPerSecond, level: 900, over_s: 0.5 }),
+        Entry::Unknown(Unknown {
+            kind: "weather".to_owned(),
+            value: serde_json::json!({ "kind": "weather", "is": "fine, mostly" }),
+        }),
+    ]
+}
+
+/// Writes it below `root`; `follower` is told all of it.
+pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>) -> PathBuf {
+    let mut writer = RunWriter::create(root, &id()).unwrap().followed_by(followers);
+    writer.plan("seed = 1\n[load]\nusers = 5\n").unwrap();
+    for entry in beginning() {
+        writer.append(&entry).unwrap();
+    }
+    writer.append(&Entry::Expected(expected())).unwrap();
+    for entry in world() {
+        writer.append(&entry).unwrap();
+    }
+    for n in 0..3 {
+        writer.interval(&second(n, n * 100), &NAMES).unwrap();
+        writer.probe(&sample((LOAD_START_S + n + 1) as f64)).unwrap();
+    }
+    writer.append(&Entry::Trial(Box::new(trial()))).unwrap();
+    writer
+        .append(&Entry::Note(Note { at_s: 8.0, text: "a note, \"quoted\",\nof two lines".to_owned() }))
+        .unwrap();
+    writer.append(&Entry::phase_failed(Phase::Hold, 8.5, "it broke".to_owned())).unwrap();
+    writer.append(&Entry::Verdict(Box::new(verdict()))).unwrap();
+    let interrupted = Interrupted { at_s: 8.5, phase: "hold".to_owned(), cause: "it broke".to_owned() };
+    writer.append(&Entry::Interrupted(interrupted)).unwrap();
+    writer.disclosure(&serde_json::json!({ "kernel": "7.0", "cores": [2, null] })).unwrap();
+    for text in writer.dismiss() {
+        writer.append(&Entry::Note(Note { at_s: 9.0, text })).unwrap();
+    }
+    writer.finish().unwrap();
+    writer.dir().to_owned()
+}

@@ -1,0 +1,212 @@
+//! Tables in both formats, read back by the libraries that read other people's files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use barograph_export::{Format, Histograms, Written, export};
+use barograph_record::{Entry, ProbeRow, Run};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::Value;
+
+use crate::record::{self, sample, written};
+
+/// Rows by column, as text; what is absent is not there.
+type Row = BTreeMap<String, String>;
+
+fn read_csv(path: &Path) -> (Vec<String>, Vec<Row>) {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    let heads: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let row = |record: csv::StringRecord| {
+        let cells = heads.iter().cloned().zip(record.iter().map(str::to_owned));
+        cells.filter(|(_, cell)| !cell.is_empty()).collect()
+    };
+    let rows = reader.records().map(|record| row(record.unwrap())).collect();
+    (heads, rows)
+}
+
+fn read_parquet(path: &Path) -> (Vec<String>, Vec<Row>) {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let heads = schema.columns().iter().map(|column| column.name().to_owned()).collect();
+    let cell = |field: &Field| match field {
+        Field::Null => None,
+        Field::Str(text) => Some(text.clone()),
+        Field::Long(n) => Some(n.to_string()),
+        Field::Double(x) => Some(x.to_string()),
+        Field::Bool(truth) => Some(truth.to_string()),
+        other => panic!("{other:?} is of a kind that is not written"),
+    };
+    let row = |row: parquet::record::Row| {
+        row.get_column_iter().filter_map(|(name, field)| Some((name.clone(), cell(field)?))).collect()
+    };
+    let rows = reader.get_row_iter(None).unwrap().map(|found| row(found.unwrap())).collect();
+    (heads, rows)
+}
+
+fn exported(root: &Path, format: Format) -> (Run, Vec<Written>) {
+    let run = Run::open(&root.join("runs").join(record::id().as_str())).unwrap();
+    let tables = export(&run, format, &root.join(format.name()), Histograms::Written).unwrap();
+    (run, tables)
+}
+
+fn made() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    written(&root.path().join("runs"), Vec::new());
+    root
+}
+
+/// Every table by its name.
+fn all_csv(root: &Path) -> BTreeMap<&'static str, (Vec<String>, Vec<Row>)> {
+    exported(root, Format::Csv).1.into_iter().map(|w| (w.table, read_csv(&w.path))).collect()
+}
+
+#[test]
+fn both_formats_hold_the_same_and_every_row_names_its_run() {
+    let root = made();
+    let csv = all_csv(root.path());
+    for Written { table, path, rows } in exported(root.path(), Format::Parquet).1 {
+        let (heads, found) = read_parquet(&path);
+        assert_eq!((&heads, &found), (&csv[table].0, &csv[table].1), "{table}");
+        assert_eq!(found.len() as u64, rows, "{table}");
+        assert!(!found.is_empty(), "the made-up record has something for {table}");
+        assert!(found.iter().all(|row| row["run"] == record::id().as_str()), "{table}");
+    }
+    let left: Vec<PathBuf> =
+        fs::read_dir(root.path().join("parquet")).unwrap().map(|e| e.unwrap().path()).collect();
+    assert!(left.iter().all(|path| path.extension().unwrap() == "parquet"), "{left:?}");
+}
+
+#[test]
+fn figures_and_texts_are_those_of_the_record() {
+    let root = made();
+    let tables = all_csv(root.path());
+    let cell = |table: &str, row: usize, column: &str| tables[table].1[row].get(column).map(String::as_str);
+    assert_eq!(cell("notes", 0, "note"), Some("a note, \"quoted\",\nof two lines"));
+    assert_eq!(cell("verdict", 0, "capacity"), Some("1000"));
+    assert_eq!(cell("verdict", 0, "application_cores"), Some("0.8"));
+    assert_eq!(cell("verdict", 0, "lowest_fail"), None);
+    assert_eq!(cell("trials", 0, "throughput_operations_per_s"), Some("300.25"));
+    assert_eq!(cell("trial_operations", 0, "response_p99_ms"), None, "not a number is absent");
+    assert_eq!(cell("trial_operations", 0, "passed"), Some("false"));
+    assert_eq!(cell("checks", 0, "found"), Some("3 ms"));
+    assert_eq!(cell("phases", 0, "outcome"), Some("failed"));
+    assert_eq!(cell("parts", 0, "uses"), Some("sql bus"));
+    assert_eq!(cell("fill", 1, "value"), Some("9000000000"));
+    assert!(tables["plan"].1.iter().any(|row| row["key"] == "load.users" && row["value"] == "5"));
+    assert_eq!(cell("disclosure", 1, "value"), Some("2"));
+    assert_eq!(cell("unknown", 0, "kind"), Some("weather"));
+    assert_eq!(cell("runs", 0, "interrupted_by"), Some("it broke"));
+    assert_eq!(cell("probes", 0, "rss_bytes"), Some("3000000123"));
+    assert_eq!(cell("probes", 0, "throttled_s_per_s"), Some("0.0625"));
+    assert_eq!(cell("probes", 0, "steal_share"), None);
+    let counts: u64 =
+        tables["interval_operations"].1.iter().map(|row| row["count"].parse::<u64>().unwrap()).sum();
+    assert_eq!(counts, 300);
+    let refused = tables["outcomes"].1.iter().filter(|row| row["outcome"] == "refused");
+    assert_eq!(refused.map(|row| row["count"].parse::<u64>().unwrap()).sum::<u64>(), 30);
+}
+
+#[test]
+fn any_quantile_follows_from_the_table_of_histograms() {
+    let root = made();
+    let tables = all_csv(root.path());
+    let number = |row: &Row, column: &str| row[column].parse::<u64>().unwrap();
+    let mut values: Vec<(u64, u64)> = tables["histograms"]
+        .1
+        .iter()
+        .filter(|row| row["time"] == "response" && row["operation"] == "Login")
+        .map(|row| (number(row, "highest_us"), number(row, "count")))
+        .collect();
+    values.sort_unstable();
+    assert_eq!(values.iter().map(|value| value.1).sum::<u64>(), 300);
+    // 1 to 100 ms and 1 to 200 ms together: 200 of 300 are up to 100 ms.
+    let mut below = 0;
+    let at = values.iter().find(|value| {
+        below += value.1;
+        below >= 200
+    });
+    let median_ms = at.unwrap().0 as f64 / 1e3;
+    assert!((median_ms / 100.0 - 1.0).abs() < 2e-3, "{median_ms}");
+}
+
+/// The values of a JSON value that hold no others, as they stand in a table.
+fn leaves(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => fields.values().for_each(|value| leaves(value, found)),
+        Value::Array(items) => items.iter().for_each(|value| leaves(value, found)),
+        Value::String(text) => drop(found.insert(text.clone())),
+        other => drop(found.insert(other.as_f64().map_or_else(|| other.to_string(), |x| x.to_string()))),
+    }
+}
+
+#[test]
+fn no_value_of_a_record_is_left_out() {
+    let root = made();
+    let (run, _) = exported(root.path(), Format::Csv);
+    let cells: BTreeSet<String> = all_csv(root.path())
+        .into_values()
+        .flat_map(|(_, rows)| rows)
+        .flat_map(BTreeMap::into_values)
+        .collect();
+    // Kinds and units have other words in tables, and lists of names stand in one cell.
+    let known = [
+        "header",
+        "phase_started",
+        "phase_ended",
+        "load_started",
+        "note",
+        "fill",
+        "topology",
+        "fault",
+        "tiers",
+        "interval",
+        "control",
+        "trial",
+        "expected",
+        "verdict",
+        "interrupted",
+        "finished",
+        "starts_per_second",
+        "sql",
+        "bus",
+    ];
+    for entry in &run.entries {
+        let mut found = BTreeSet::new();
+        let value = match entry {
+            Entry::Unknown(_) => continue,
+            known => serde_json::to_value(known).unwrap(),
+        };
+        leaves(&value, &mut found);
+        let missing: Vec<&String> =
+            found.iter().filter(|leaf| !cells.contains(*leaf) && !known.contains(&leaf.as_str())).collect();
+        assert!(
+            missing.is_empty(),
+            "a field of this entry has no column in crates/export/src/tables: {missing:?} of {entry:?}"
+        );
+    }
+    for (name, value) in ProbeRow::figure_names().zip(sample(5.0).figures()) {
+        let there = value.is_none_or(|value| cells.contains(&value.to_string()));
+        assert!(there, "{name} of the samples has no column");
+    }
+}
+
+#[test]
+fn the_page_on_exports_names_every_table_and_column() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/export.md")).unwrap();
+    let root = made();
+    for (table, (heads, _)) in all_csv(root.path()) {
+        let line = page.lines().find(|line| line.starts_with(&format!("| `{table}` |")));
+        let line = line.unwrap_or_else(|| panic!("docs/export.md has no row for the table `{table}`"));
+        // The columns of samples are those of `probe.csv`, whatever they are.
+        let most = if table == "probes" { 3 } else { heads.len() };
+        for head in &heads[1..most] {
+            assert!(
+                line.contains(&format!("`{head}`")),
+                "docs/export.md does not name `{head}` of `{table}`"
+            );
+        }
+    }
+}

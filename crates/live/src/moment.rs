@@ -1,0 +1,365 @@
+//! What is known of the run at this moment: added up as it comes, bounded however long the run takes.
+
+use std::collections::VecDeque;
+
+use barograph_model::{Nanos, Offered, Outcome, Phase};
+use barograph_record::{Entry, KeptPart, ProbeRow, Rule, Trial, Verdict};
+use barograph_stats::{Histogram, Interval, OpStats, interval};
+
+/// Points of a curve: the latest so many intervals.
+pub(crate) const MOST_POINTS: usize = 300;
+
+/// Lines that stay.
+const MOST_LINES: usize = 60;
+
+/// Subjects of samples, parts and trials that are shown; more would be no page to read.
+const MOST_ROWS: usize = 200;
+
+/// Everything the page shows.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    /// What is loaded: a URL, or the name of a plan.
+    pub(crate) title: String,
+    pub(crate) run: String,
+    pub(crate) tool: String,
+    pub(crate) phase: Phase,
+    /// What the phase is about.
+    pub(crate) about: String,
+    /// Part of the phase that is done, 0 to 1.
+    pub(crate) done: f64,
+    pub(crate) remaining: Option<Nanos>,
+    /// Since the start of the load.
+    pub(crate) elapsed: Nanos,
+    pub(crate) offered: Offered,
+    pub(crate) latest: Latest,
+    /// One point per interval, the latest last.
+    pub(crate) points: VecDeque<Point>,
+    /// By index of the operation.
+    pub(crate) ops: Vec<Op>,
+    pub(crate) rules: Vec<Rule>,
+    /// Length of the intervals that [`Self::ops`] sums up, seconds.
+    pub(crate) seconds: f64,
+    /// The latest sample of each subject, in the order they came.
+    pub(crate) uses: Vec<ProbeRow>,
+    pub(crate) platform: String,
+    pub(crate) parts: Vec<KeptPart>,
+    pub(crate) trials: Vec<Trial>,
+    pub(crate) verdict: Option<Verdict>,
+    /// The latest lines, oldest first.
+    pub(crate) lines: VecDeque<String>,
+    /// How the run ended; it goes on when absent.
+    pub(crate) ended: Option<Vec<String>>,
+}
+
+/// Figures of the latest interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Latest {
+    pub(crate) users: u32,
+    /// Operations that ended, per second.
+    pub(crate) rate: f64,
+    /// Operations in progress, mean.
+    pub(crate) in_flight: f64,
+    /// Share of its core that the busiest worker used.
+    pub(crate) busiest_worker: f64,
+    /// Start lag, 99 % quantile; absent when nothing had to wait for its start.
+    pub(crate) lag_p99_ms: Option<f64>,
+    pub(crate) late: u64,
+    pub(crate) dropped: u64,
+    pub(crate) skipped: u64,
+}
+
+/// One interval in the curves. Response times are of all operations that have a limit, of all where none has, in one
+/// histogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    /// End of the interval, seconds since the start of the load.
+    pub(crate) at_s: f64,
+    pub(crate) rate: f64,
+    pub(crate) failed_rate: f64,
+    /// Absent when none ended.
+    pub(crate) p50_ms: Option<f64>,
+    pub(crate) p99_ms: Option<f64>,
+}
+
+/// An operation in the phase so far.
+#[derive(Debug)]
+pub(crate) struct Op {
+    pub(crate) name: String,
+    /// Has it ever ended?
+    pub(crate) seen: bool,
+    pub(crate) response: Histogram,
+    pub(crate) count: u64,
+    pub(crate) failed: u64,
+    /// 99 % quantile of the latest interval in which it ended.
+    pub(crate) latest_p99_ms: Option<f64>,
+}
+
+/// A quantile in milliseconds; absent when there is nothing to take it of.
+pub(crate) fn quantile_ms(times: &Histogram, share: f64) -> Option<f64> {
+    (!times.is_empty()).then(|| times.value_at_quantile(share) as f64 / 1e3)
+}
+
+impl Moment {
+    pub(crate) fn new(title: &str) -> Self {
+        Moment {
+            title: title.to_owned(),
+            run: String::new(),
+            tool: String::new(),
+            phase: Phase::Check,
+            about: String::new(),
+            done: 0.0,
+            remaining: None,
+            elapsed: Nanos::ZERO,
+            offered: Offered::default(),
+            latest: Latest::default(),
+            points: VecDeque::with_capacity(MOST_POINTS),
+            ops: Vec::new(),
+            rules: Vec::new(),
+            seconds: 0.0,
+            uses: Vec::new(),
+            platform: String::new(),
+            parts: Vec::new(),
+            trials: Vec::new(),
+            verdict: None,
+            lines: VecDeque::with_capacity(MOST_LINES),
+            ended: None,
+        }
+    }
+
+    /// Are figures of this phase figures of the load? What comes after the last window leaves its figures in place.
+    fn is_load(&self) -> bool {
+        matches!(self.phase, Phase::Ramp | Phase::WarmUp | Phase::Hold)
+    }
+
+    /// A phase begins. Ramp and warm-up do not belong in the figures of what is measured, and each measured window is
+    /// shown for itself.
+    pub(crate) fn begin(&mut self, phase: Phase, about: &str) {
+        self.phase = phase;
+        about.clone_into(&mut self.about);
+        self.done = 0.0;
+        if self.is_load() {
+            self.seconds = 0.0;
+            for op in &mut self.ops {
+                op.response.reset();
+                (op.count, op.failed) = (0, 0);
+            }
+        }
+    }
+
+    pub(crate) fn progress(&mut self, done: f64, remaining: Option<Nanos>) {
+        self.done = done;
+        self.remaining = remaining;
+    }
+
+    /// A line that stays.
+    pub(crate) fn say(&mut self, line: &str) {
+        if self.lines.len() == MOST_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(line.to_owned());
+    }
+
+    pub(crate) fn entry(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Header(header) => {
+                self.run.clone_from(&header.id);
+                self.tool.clone_from(&header.tool);
+            }
+            Entry::Expected(expected) => self.rules.clone_from(&expected.rules),
+            Entry::Topology(topology) => {
+                self.platform.clone_from(&topology.platform);
+                self.parts = topology.parts.iter().take(MOST_ROWS).cloned().collect();
+            }
+            Entry::Trial(trial) => {
+                if self.trials.len() == MOST_ROWS {
+                    self.trials.remove(0);
+                }
+                self.trials.push((**trial).clone());
+            }
+            Entry::Verdict(verdict) => self.verdict = Some((**verdict).clone()),
+            _ => {}
+        }
+    }
+
+    /// A sample: the latest of each subject is shown.
+    pub(crate) fn probe(&mut self, row: &ProbeRow) {
+        if let Some(known) = self.uses.iter_mut().find(|known| known.subject == row.subject) {
+            known.clone_from(row);
+        } else if self.uses.len() < MOST_ROWS {
+            self.uses.push(row.clone());
+        }
+    }
+
+    pub(crate) fn interval(&mut self, interval: &Interval, names: &[&str]) {
+        let seconds = interval.seconds().max(f64::MIN_POSITIVE);
+        for name in names.iter().skip(self.ops.len()) {
+            self.ops.push(Op {
+                name: (*name).to_owned(),
+                seen: false,
+                response: interval::histogram(),
+                count: 0,
+                failed: 0,
+                latest_p99_ms: None,
+            });
+        }
+        self.elapsed = interval.to;
+        let ended: u64 = interval.ops.iter().map(OpStats::count).sum();
+        let failed: u64 = interval.ops.iter().map(OpStats::failed).sum();
+        let rate = ended as f64 / seconds;
+        self.latest = Latest {
+            users: interval.users,
+            rate,
+            in_flight: interval.in_flight_s / seconds,
+            busiest_worker: interval.busiest_worker_cpu_s / seconds,
+            lag_p99_ms: quantile_ms(&interval.lag, 0.99),
+            late: interval.late,
+            dropped: interval.dropped,
+            skipped: interval.skipped,
+        };
+        let times = self.together(interval);
+        if self.points.len() == MOST_POINTS {
+            self.points.pop_front();
+        }
+        self.points.push_back(Point {
+            at_s: interval.to.as_secs_f64(),
+            rate,
+            failed_rate: failed as f64 / seconds,
+            p50_ms: quantile_ms(&times, 0.5),
+            p99_ms: quantile_ms(&times, 0.99),
+        });
+        // What is in flight when the load ends is no part of what was measured.
+        if self.is_load() {
+            self.seconds += seconds;
+            self.add(interval);
+        }
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        for (mine, theirs) in self.ops.iter_mut().zip(&interval.ops) {
+            if theirs.outcomes.iter().enumerate().all(|(i, n)| *n == 0 || i == Outcome::Cancelled.index()) {
+                continue;
+            }
+            mine.seen = true;
+            mine.response.add(&theirs.response).expect("all histograms have the same bounds");
+            mine.count += theirs.count();
+            mine.failed += theirs.failed();
+            mine.latest_p99_ms = quantile_ms(&theirs.response, 0.99).or(mine.latest_p99_ms);
+        }
+    }
+
+    /// Response times of the operations that have a limit, or of all.
+    fn together(&self, interval: &Interval) -> Histogram {
+        let limited = |name: &str| self.rule(name).is_some_and(|rule| rule.limit_ms.is_some());
+        let any = self.rules.iter().any(|rule| rule.limit_ms.is_some());
+        let mut times = interval::histogram();
+        for (op, stats) in self.ops.iter().zip(&interval.ops) {
+            if !stats.response.is_empty() && (!any || limited(&op.name)) {
+                times.add(&stats.response).expect("all histograms have the same bounds");
+            }
+        }
+        times
+    }
+
+    /// What an operation is judged by.
+    pub(crate) fn rule(&self, op: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.op == op)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use barograph_record::Expected;
+
+    /// One second in which `rate` operations ended after so many milliseconds, every hundredth of them refused.
+    pub(crate) fn second(n: u64, rate: u64, ms: u64) -> Interval {
+        let mut second = Interval::new(2);
+        (second.from, second.to) = (Nanos::from_secs(n), Nanos::from_secs(n + 1));
+        for i in 0..rate {
+            second.ops[0].response.record(ms * 1_000).unwrap();
+            let end = if i % 100 == 99 { Outcome::Refused } else { Outcome::Good };
+            second.ops[0].outcomes[end.index()] += 1;
+        }
+        second.users = 50;
+        second
+    }
+
+    pub(crate) fn expected(limits: &[(&str, Option<f64>)]) -> Entry {
+        let rule = |(op, limit_ms): &(&str, Option<f64>)| Rule {
+            op: (*op).to_owned(),
+            about: String::new(),
+            quantile: 0.99,
+            limit_ms: *limit_ms,
+            judged: Some(true),
+            mix: 0.0,
+            mix_tolerance: 0.0,
+            failures: 0.01,
+        };
+        Entry::Expected(Expected {
+            workload: "w".to_owned(),
+            profile: "p".to_owned(),
+            unit: barograph_record::KeptUnit::Users,
+            target: None,
+            derived: None,
+            session_op: None,
+            rules: limits.iter().map(rule).collect(),
+        })
+    }
+
+    #[test]
+    fn a_phase_is_counted_from_its_start() {
+        let mut moment = Moment::new("x");
+        moment.begin(Phase::WarmUp, "warm");
+        moment.interval(&second(0, 400, 900), &["Bid", "Poll"]);
+        moment.begin(Phase::Hold, "measured");
+        moment.interval(&second(1, 1_000, 2), &["Bid", "Poll"]);
+        moment.interval(&second(2, 2_000, 2), &["Bid", "Poll"]);
+        moment.begin(Phase::Drain, "in flight");
+        moment.interval(&second(3, 5, 900), &["Bid", "Poll"]);
+        let bid = &moment.ops[0];
+        assert_eq!((bid.count, bid.failed, moment.seconds), (3_000, 30, 2.0));
+        assert!(bid.response.max() < 3_000, "neither the warm-up nor the drain");
+        assert!(!moment.ops[1].seen);
+        let rates: Vec<f64> = moment.points.iter().map(|point| point.rate).collect();
+        assert_eq!(rates, [400.0, 1_000.0, 2_000.0, 5.0]);
+    }
+
+    #[test]
+    fn curves_are_of_operations_with_a_limit_where_there_are_some() {
+        let mut both = second(0, 10, 3);
+        both.ops[1].response.record(30_000_000).unwrap();
+        both.ops[1].outcomes[Outcome::Good.index()] = 1;
+        let p99 = |limits| {
+            let mut moment = Moment::new("x");
+            moment.entry(&expected(limits));
+            moment.interval(&both, &["Bid", "Poll"]);
+            moment.points[0].p99_ms.unwrap()
+        };
+        assert!(p99(&[("Bid", Some(5.0)), ("Poll", None)]) < 3.1);
+        assert!(p99(&[("Bid", None), ("Poll", None)]) > 29_000.0);
+    }
+
+    #[test]
+    fn what_grows_is_bounded() {
+        let mut moment = Moment::new("x");
+        for n in 0..1_000 {
+            moment.interval(&second(n, 1, 1), &["Bid", "Poll"]);
+            moment.say("line");
+            moment.probe(&ProbeRow { subject: format!("part-{n}"), ..ProbeRow::default() });
+        }
+        assert_eq!(
+            (moment.points.len(), moment.lines.len(), moment.uses.len()),
+            (MOST_POINTS, MOST_LINES, MOST_ROWS)
+        );
+    }
+
+    #[test]
+    fn the_latest_sample_of_a_subject_is_kept() {
+        let mut moment = Moment::new("x");
+        for cores in [1.0, 2.0] {
+            let subject = "driver".to_owned();
+            moment.probe(&ProbeRow { subject, cpu_user_cores: Some(cores), ..ProbeRow::default() });
+        }
+        assert_eq!(moment.uses.iter().map(ProbeRow::cores).collect::<Vec<_>>(), [Some(2.0)]);
+    }
+}

@@ -1,0 +1,201 @@
+//! Answers browsers, on a thread of its own.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures::Stream;
+use futures::stream::unfold;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::LEAVE_WITHIN;
+use crate::moment::Moment;
+use crate::view::View;
+
+/// Browsers that may follow at the same time.
+const MOST_VIEWERS: usize = 16;
+
+/// News goes out at most this often.
+const NEWS_EVERY: Duration = Duration::from_millis(250);
+
+/// Without news a line goes out this often, so that nobody on the way takes the stream for dead.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+const HTML: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
+
+/// Nothing but what stands in the page itself, and events from where it came from.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
+                      img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What the harness writes and the server reads.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    moment: Mutex<Moment>,
+    news: Notify,
+}
+
+impl Shared {
+    pub(crate) fn new(moment: Moment) -> Self {
+        Shared { moment: Mutex::new(moment), news: Notify::new() }
+    }
+
+    fn moment(&self) -> MutexGuard<'_, Moment> {
+        // Figures are right after whatever died while it held them.
+        self.moment.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Moment)) {
+        change(&mut self.moment());
+        self.news.notify_one();
+    }
+
+    fn json(&self) -> String {
+        serde_json::to_string(&View::of(&self.moment())).expect("a view has only keys that are text")
+    }
+}
+
+/// The thread that answers.
+#[derive(Debug)]
+pub(crate) struct Server {
+    address: SocketAddr,
+    leave: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (leave, leaving) = watch::channel(false);
+        let thread = std::thread::Builder::new()
+            .name("live page".to_owned())
+            .spawn(move || runtime.block_on(answer(listener, shared, leaving)))?;
+        Ok(Server { address, leave, thread })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Browsers get the last news, within a moment.
+    pub(crate) fn leave(self) {
+        self.leave.send_replace(true);
+        // Of a thread that died nobody can get news any more.
+        let _ = self.thread.join();
+    }
+}
+
+/// What the answers are made from.
+#[derive(Clone)]
+struct Desk {
+    shared: Arc<Shared>,
+    page: Arc<str>,
+    /// The latest news; closed when there will be no more.
+    news: watch::Receiver<Arc<str>>,
+    seats: Arc<Semaphore>,
+}
+
+async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Receiver<bool>) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    let (tell, news) = watch::channel(Arc::<str>::from(""));
+    let page = HTML.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT).into();
+    let seats = Arc::new(Semaphore::new(MOST_VIEWERS));
+    let desk = Desk { shared: Arc::clone(&shared), page, news, seats: Arc::clone(&seats) };
+    let router =
+        Router::new().route("/", get(page_of)).route("/state.json", get(state)).route("/events", get(events));
+    let mut ends = leaving.clone();
+    let ended = async move {
+        // Closed or true, the run is over.
+        let _ = ends.wait_for(|leaving| *leaving).await;
+    };
+    let serving = axum::serve(listener, router.with_state(desk)).with_graceful_shutdown(ended);
+    let spreading = spread(shared, tell, seats, leaving.clone());
+    let mut limit = leaving;
+    let time_is_up = async move {
+        let _ = limit.wait_for(|leaving| *leaving).await;
+        tokio::time::sleep(LEAVE_WITHIN).await;
+    };
+    tokio::select! {
+        _ = async { tokio::join!(serving.into_future(), spreading) } => {}
+        () = time_is_up => {}
+    }
+}
+
+/// Passes news on to whoever looks, the last of them when the run has ended.
+async fn spread(
+    shared: Arc<Shared>,
+    tell: watch::Sender<Arc<str>>,
+    seats: Arc<Semaphore>,
+    mut leaving: watch::Receiver<bool>,
+) {
+    loop {
+        let is_last = tokio::select! {
+            () = shared.news.notified() => false,
+            _ = leaving.wait_for(|leaving| *leaving) => true,
+        };
+        if seats.available_permits() < MOST_VIEWERS {
+            tell.send_replace(shared.json().into());
+        }
+        if is_last {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(NEWS_EVERY) => {}
+            _ = leaving.wait_for(|leaving| *leaving) => {}
+        }
+    }
+}
+
+const NO_STORE: (HeaderName, &str) = (header::CACHE_CONTROL, "no-store");
+
+async fn page_of(State(desk): State<Desk>) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        NO_STORE,
+    ];
+    (headers, desk.page.to_string()).into_response()
+}
+
+async fn state(State(desk): State<Desk>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json"), NO_STORE], desk.shared.json()).into_response()
+}
+
+async fn events(State(desk): State<Desk>) -> Response {
+    let Ok(seat) = Arc::clone(&desk.seats).try_acquire_owned() else {
+        let words = format!("{MOST_VIEWERS} browsers follow this run already; close one of them\n");
+        return (StatusCode::SERVICE_UNAVAILABLE, words).into_response();
+    };
+    Sse::new(stream(&desk, seat)).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)).into_response()
+}
+
+/// What is known now, and then whatever comes.
+fn stream(desk: &Desk, seat: OwnedSemaphorePermit) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
+    let mut news = desk.news.clone();
+    // What comes from here on is not in what is known now.
+    news.mark_unchanged();
+    let first = desk.shared.json();
+    unfold((Some(first), news, seat), |(first, mut news, seat)| async move {
+        let text = match first {
+            Some(first) => first,
+            // Closed: the run has ended, and its last news were sent.
+            None => {
+                news.changed().await.ok()?;
+                news.borrow_and_update().to_string()
+            }
+        };
+        Some((Ok(Event::default().data(text)), (None, news, seat)))
+    })
+}

@@ -1,0 +1,249 @@
+//! What a browser is told, as JSON.
+
+use barograph_model::words;
+use barograph_record::{KeptOp, KeptPart, KeptResult, ProbeRow, Trial};
+use serde::Serialize;
+
+use crate::moment::{Moment, Op, Point, quantile_ms};
+
+/// The whole page. Times ending in `_s` are seconds, in `_ms` milliseconds; shares are 0 to 1.
+#[derive(Debug, Serialize)]
+pub(crate) struct View<'m> {
+    title: &'m str,
+    run: &'m str,
+    tool: &'m str,
+    phase: &'static str,
+    about: &'m str,
+    done: f64,
+    remaining_s: Option<f64>,
+    elapsed_s: f64,
+    /// The load asked for; absent before there is any.
+    level: Option<u32>,
+    /// `users` or `starts/s`, in which levels count.
+    unit: &'static str,
+    users: u32,
+    rate: f64,
+    in_flight: f64,
+    busiest_worker: f64,
+    lag_p99_ms: Option<f64>,
+    late: u64,
+    dropped: u64,
+    skipped: u64,
+    /// Failures among all that ended in this phase.
+    failed_share: Option<f64>,
+    /// End of the interval in seconds, operations per second, failures per second, p50 and p99 in milliseconds.
+    points: Vec<(f64, f64, f64, Option<f64>, Option<f64>)>,
+    ops: Vec<OpView<'m>>,
+    uses: Vec<UseView<'m>>,
+    platform: &'m str,
+    parts: Vec<PartView<'m>>,
+    trials: Vec<TrialView<'m>>,
+    highest_pass: Option<u32>,
+    lowest_fail: Option<u32>,
+    verdict: Option<&'m str>,
+    lines: Vec<&'m str>,
+    ended: Option<&'m [String]>,
+}
+
+#[derive(Debug, Serialize)]
+struct OpView<'m> {
+    name: &'m str,
+    about: &'m str,
+    rate: f64,
+    count: u64,
+    failed: u64,
+    p50_ms: Option<f64>,
+    /// The judged quantile of response time, and which that is.
+    judged_ms: Option<f64>,
+    quantile: f64,
+    limit_ms: Option<f64>,
+    latest_p99_ms: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct UseView<'m> {
+    subject: &'m str,
+    cores: Option<f64>,
+    memory_bytes: Option<u64>,
+    received_bytes_per_s: Option<f64>,
+    sent_bytes_per_s: Option<f64>,
+    written_bytes_per_s: Option<f64>,
+    cpu_pressure_percent: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct PartView<'m> {
+    name: &'m str,
+    tier: &'m str,
+    service: &'m str,
+    version: &'m str,
+    host: &'m str,
+    uses: String,
+    start_s: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct TrialView<'m> {
+    n: u32,
+    purpose: &'static str,
+    level: u32,
+    load: String,
+    result: &'static str,
+    throughput: f64,
+    /// The operation closest to its limit, and its judged quantile as a share of that.
+    closest: Option<(&'m str, f64)>,
+}
+
+/// Four digits that count: nobody reads more, and the text is half as long.
+fn short(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return 0.0;
+    }
+    let scale = 10_f64.powi(3 - x.abs().log10().floor() as i32);
+    (x * scale).round() / scale
+}
+
+impl<'m> View<'m> {
+    pub(crate) fn of(moment: &'m Moment) -> Self {
+        let (count, failed) = moment.ops.iter().fold((0, 0), |sum, op| (sum.0 + op.count, sum.1 + op.failed));
+        let levels = |wanted: KeptResult| {
+            moment.trials.iter().filter(move |trial| trial.result == wanted).map(|trial| trial.level)
+        };
+        View {
+            title: &moment.title,
+            run: &moment.run,
+            tool: &moment.tool,
+            phase: moment.phase.name(),
+            about: &moment.about,
+            done: short(moment.done),
+            remaining_s: moment.remaining.map(|left| left.as_secs_f64().round()),
+            elapsed_s: short(moment.elapsed.as_secs_f64()),
+            level: Some(moment.offered.level).filter(|level| *level > 0),
+            unit: moment.offered.unit.name(),
+            users: moment.latest.users,
+            rate: short(moment.latest.rate),
+            in_flight: short(moment.latest.in_flight),
+            busiest_worker: short(moment.latest.busiest_worker),
+            lag_p99_ms: moment.latest.lag_p99_ms.map(short),
+            late: moment.latest.late,
+            dropped: moment.latest.dropped,
+            skipped: moment.latest.skipped,
+            failed_share: (count > 0).then(|| short(failed as f64 / count as f64)),
+            points: moment.points.iter().map(point).collect(),
+            ops: moment.ops.iter().filter(|op| op.seen).map(|op| OpView::of(moment, op)).collect(),
+            uses: moment.uses.iter().map(UseView::of).collect(),
+            platform: &moment.platform,
+            parts: moment.parts.iter().map(PartView::of).collect(),
+            trials: moment.trials.iter().map(TrialView::of).collect(),
+            highest_pass: levels(KeptResult::Pass).max(),
+            lowest_fail: levels(KeptResult::Fail).min(),
+            verdict: moment.verdict.as_ref().map(|verdict| verdict.sentence.as_str()),
+            lines: moment.lines.iter().map(String::as_str).collect(),
+            ended: moment.ended.as_deref(),
+        }
+    }
+}
+
+fn point(point: &Point) -> (f64, f64, f64, Option<f64>, Option<f64>) {
+    let (at_s, rate, failed) = (short(point.at_s), short(point.rate), short(point.failed_rate));
+    (at_s, rate, failed, point.p50_ms.map(short), point.p99_ms.map(short))
+}
+
+impl<'m> OpView<'m> {
+    fn of(moment: &'m Moment, op: &'m Op) -> Self {
+        let rule = moment.rule(&op.name);
+        let quantile = rule.map_or(0.99, |rule| rule.quantile);
+        OpView {
+            name: &op.name,
+            about: rule.map_or("", |rule| &rule.about),
+            rate: if moment.seconds > 0.0 { short(op.count as f64 / moment.seconds) } else { 0.0 },
+            count: op.count,
+            failed: op.failed,
+            p50_ms: quantile_ms(&op.response, 0.5).map(short),
+            judged_ms: quantile_ms(&op.response, quantile).map(short),
+            quantile,
+            limit_ms: rule.and_then(|rule| rule.limit_ms),
+            latest_p99_ms: op.latest_p99_ms.map(short),
+        }
+    }
+}
+
+impl<'m> UseView<'m> {
+    fn of(row: &'m ProbeRow) -> Self {
+        UseView {
+            subject: &row.subject,
+            cores: row.cores().map(short),
+            memory_bytes: row.rss_bytes,
+            received_bytes_per_s: row.net_rx_bytes_s.map(short),
+            sent_bytes_per_s: row.net_tx_bytes_s.map(short),
+            written_bytes_per_s: row.disk_write_bytes_s.map(short),
+            cpu_pressure_percent: row.psi_cpu.map(short),
+        }
+    }
+}
+
+impl<'m> PartView<'m> {
+    fn of(part: &'m KeptPart) -> Self {
+        PartView {
+            name: &part.name,
+            tier: &part.tier,
+            service: &part.service,
+            version: &part.version,
+            host: &part.host,
+            uses: part.uses.join(", "),
+            start_s: short(part.start_s),
+        }
+    }
+}
+
+impl<'m> TrialView<'m> {
+    fn of(trial: &'m Trial) -> Self {
+        let shares =
+            trial.window.ops.iter().filter_map(|op: &KeptOp| Some((op.op.as_str(), op.limit_share()?)));
+        let closest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
+        TrialView {
+            n: trial.n,
+            purpose: trial.purpose.name(),
+            level: trial.level,
+            load: words::offered(trial.offered()),
+            result: trial.result.name(),
+            throughput: short(trial.window.throughput),
+            closest: closest.map(|(op, share)| (op, short(share))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::moment::tests::{expected, second};
+    use barograph_model::Phase;
+
+    #[test]
+    fn four_digits_count() {
+        assert_eq!(
+            [0.0, 123_456.0, 0.012_345_6, -1.0, 9.999_96].map(short),
+            [0.0, 123_500.0, 0.012_35, -1.0, 10.0]
+        );
+        assert_eq!(short(f64::NAN), 0.0);
+    }
+
+    #[test]
+    fn a_view_holds_figures_against_limits() {
+        let mut moment = Moment::new("a <title>");
+        moment.entry(&expected(&[("Bid", Some(5.0)), ("Poll", None)]));
+        moment.begin(Phase::Hold, "50 users, measured");
+        moment.interval(&second(0, 1_000, 4), &["Bid", "Poll"]);
+        moment.say("a line");
+        let json = serde_json::to_value(View::of(&moment)).unwrap();
+        assert_eq!(
+            (&json["phase"], &json["rate"], &json["failed_share"]),
+            (&"hold".into(), &1000.0.into(), &0.01.into())
+        );
+        let ops = json["ops"].as_array().unwrap();
+        assert_eq!(ops.len(), 1, "what never ended is not shown");
+        assert_eq!((&ops[0]["limit_ms"], &ops[0]["judged_ms"]), (&5.0.into(), &4.001.into()));
+        assert_eq!((&json["lines"][0], &json["ended"]), (&"a line".into(), &serde_json::Value::Null));
+        assert_eq!(json["points"][0][0], 1.0);
+    }
+}

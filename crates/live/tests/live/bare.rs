@@ -1,0 +1,129 @@
+//! The page as bytes: what is answered, to how many, and how it ends.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use barograph_live::{LiveError, Page};
+use serde_json::Value;
+
+use crate::run::{begun, second};
+
+/// The longest wait for anything; a machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks for a path, and leaves the answer to be read.
+fn ask(page: &Page, path: &str) -> BufReader<TcpStream> {
+    let url = page.url();
+    let address = url.strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    BufReader::new(stream)
+}
+
+fn whole(page: &Page, path: &str) -> String {
+    let mut text = String::new();
+    ask(page, path).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The next news of an event stream; none when it has ended.
+fn news(stream: &mut BufReader<TcpStream>) -> Option<Value> {
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).unwrap() == 0 {
+            return None;
+        }
+        if let Some(json) = line.strip_prefix("data: ") {
+            return Some(serde_json::from_str(json).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let page = begun();
+    let text = whole(&page, "/");
+    assert!(
+        text.starts_with("HTTP/1.1 200") && text.contains("content-security-policy: default-src 'none'"),
+        "{text}"
+    );
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    // The name of the language of drawings is no place.
+    let elsewhere = body.replace("http://www.w3.org/2000/svg", "");
+    assert!(!elsewhere.contains("://") && !body.contains("/*S"), "{elsewhere}");
+    assert!(body.contains("<title>Barograph</title>") && body.contains("new EventSource('events')"));
+    assert!(whole(&page, "/else").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn an_event_stream_tells_everything_at_once_and_then_what_is_new_until_the_end() {
+    let page = begun();
+    second(&page, 0, 100, 5);
+    let state: Value =
+        serde_json::from_str(whole(&page, "/state.json").split_once("\r\n\r\n").unwrap().1).unwrap();
+    let mut stream = ask(&page, "/events");
+    let first = news(&mut stream).unwrap();
+    assert_eq!(first, state);
+    assert_eq!((&first["rate"], &first["ops"][0]["limit_ms"]), (&100.0.into(), &50.0.into()));
+    second(&page, 1, 300, 5);
+    let next = loop {
+        let next = news(&mut stream).unwrap();
+        if next["points"].as_array().unwrap().len() == 2 {
+            break next;
+        }
+    };
+    assert_eq!((&next["rate"], &next["ops"][0]["count"]), (&300.0.into(), &400.into()));
+    page.end(&["report  /there/report.html".to_owned()]);
+    let mut last = next;
+    while let Some(next) = news(&mut stream) {
+        last = next;
+    }
+    assert_eq!(last["ended"][0], "report  /there/report.html");
+    let gone = TcpStream::connect(page.url().strip_prefix("http://").unwrap().trim_end_matches('/'));
+    assert!(gone.is_err(), "nobody listens after the end");
+}
+
+#[test]
+fn so_many_may_look_and_no_more() {
+    let page = begun();
+    let mut streams: Vec<_> = (0..16).map(|_| ask(&page, "/events")).collect();
+    for stream in &mut streams {
+        news(stream).unwrap();
+    }
+    let refused = whole(&page, "/events");
+    assert!(
+        refused.starts_with("HTTP/1.1 503") && refused.contains("16 browsers follow this run already"),
+        "{refused}"
+    );
+    drop(streams.pop());
+    // The seat is free when the server has noticed; it does when it has news for it.
+    let mut count = 0;
+    while whole_or_stream(&page) {
+        count += 1;
+        second(&page, count, 1, 1);
+        assert!(count < 10_000, "the seat of a browser that left stays taken");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// Is one more browser refused?
+fn whole_or_stream(page: &Page) -> bool {
+    let mut first = String::new();
+    ask(page, "/events").read_line(&mut first).unwrap();
+    first.starts_with("HTTP/1.1 503")
+}
+
+#[test]
+fn other_machines_are_refused_with_what_to_do() {
+    let refused = Page::serve(([0, 0, 0, 0], 0).into(), "x").unwrap_err();
+    assert!(matches!(refused, LiveError::NotLoopback { .. }));
+    assert!(
+        refused.to_string().contains("only loopback is allowed") && refused.to_string().contains("ssh -L")
+    );
+    let page = begun();
+    let taken = page.url().strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
+    assert!(matches!(Page::serve(taken, "x"), Err(LiveError::Listen { .. })));
+}
