@@ -36,6 +36,6 @@ pub use id::{NotARunId, RunId};
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
-pub use topology::{KeptFault, KeptPart, KeptTopology};
+pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

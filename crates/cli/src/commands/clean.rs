@@ -32,6 +32,17 @@ fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
     within.unwrap_or_else(|_| Ledger::open(path))
 }
 
+/// Removes snapshots of loaded stores; gives how many there were.
+fn remove_snapshots(data: &Path) -> Result<usize, Failed> {
+    let done = barograph_harness::remove_snapshots(data)
+        .with_context(|| format!("remove the snapshots in `{}`", data.display()))
+        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    done.removed.iter().for_each(|path| terminal::result(&format!("removed snapshot {}", path.display())));
+    let in_use = done.in_use.iter();
+    in_use.for_each(|path| terminal::result(&format!("in use, left alone: snapshot {}", path.display())));
+    Ok(done.removed.len() + done.in_use.len())
+}
+
 /// Sweeps every ledger in the folder of records. Safe to repeat.
 pub(crate) fn clean(args: &CleanArgs) -> Done {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -81,6 +92,9 @@ pub(crate) fn clean(args: &CleanArgs) -> Done {
                 .with_context(|| format!("remove `{}`", path.display()))
                 .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
         }
+    }
+    if args.snapshots {
+        found += remove_snapshots(&args.data)?;
     }
     if found + left + running == 0 {
         terminal::result("nothing was left behind");
