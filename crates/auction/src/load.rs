@@ -5,9 +5,14 @@ use std::path::Path;
 use barograph_auction_store::{Batch, Loading, StoreError};
 use barograph_store_images::{PictureError, Place};
 use barograph_store_sqlite::Pristine;
+use sha2::{Digest, Sha256};
 
 use crate::fill::Marker;
 use crate::settings::Secret;
+
+/// Rises when the same data set is loaded in another way, in what the stores do not tell themselves: pictures, the order
+/// of steps.
+const FORMAT: u32 = 1;
 
 /// Where the data go.
 #[derive(Clone, Debug)]
@@ -56,6 +61,13 @@ pub enum LoadError {
     /// Pictures could not be copied.
     #[error("load the pictures")]
     Images(#[from] PictureError),
+}
+
+/// Equal only for programs that leave the same stores when they load the same data set, whatever their products.
+#[must_use]
+pub fn form() -> String {
+    let text = format!("{FORMAT}\n{}\n{}", barograph_store_sql::form(), barograph_store_documents::form());
+    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Loads a filled folder into all servers that are named. What they held of an application is removed first.

@@ -188,6 +188,12 @@ pub(crate) struct CleanArgs {
     /// Folder that holds the records
     #[arg(long, default_value = "runs")]
     pub(crate) runs: PathBuf,
+    /// Remove the snapshots of loaded stores too, unless a run uses them
+    #[arg(long)]
+    pub(crate) snapshots: bool,
+    /// Folder that holds data sets and snapshots
+    #[arg(long, default_value = "data", requires = "snapshots")]
+    pub(crate) data: PathBuf,
 }
 
 #[derive(ClapArgs)]

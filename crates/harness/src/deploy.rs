@@ -3,11 +3,15 @@
 mod deployed;
 mod drivers;
 mod place;
+mod recipe;
 mod start;
+mod stored;
 
 pub(crate) use place::link;
 
 pub(crate) use deployed::{Deployed, Started};
+pub use stored::outlook;
+
 pub(crate) use drivers::{TIER as DRIVERS, count as drivers_apart, waiting as waiting_drivers};
 
 use std::collections::BTreeMap;
@@ -18,7 +22,7 @@ use std::path::Path;
 
 use barograph_model::{Nanos, Phase};
 use barograph_platform::{DiskSpec, Limits, Missing, Platform, SiteSpec};
-use barograph_record::{Entry, KeptPart, KeptTopology};
+use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
 use barograph_services::Service;
 use barograph_spec::Plan;
 
@@ -146,12 +150,13 @@ pub(crate) async fn deploy(
     let opened = run.clock.now() - begun;
     let (parts, front) = place::place(run, deployment, &topology, site.as_ref(), (&folder, &common))?;
     let deployed = made.insert(Deployed::new(site, (&topology, front), token));
-    stop.or(start::start(deployed, parts, run.clock, &mut |line| run.screen.say(line))).await??;
+    let snapshot = stored::start_all(run, platform, (&topology, &common), (deployed, parts)).await?;
+    deployed.put_in_order(&topology);
     if let Some(deployment) = deployment {
         stop.or(start::until_front_answers(deployment, &deployed.url(), run.clock)).await??;
     }
     let took = run.clock.now() - begun;
-    keep(run, platform.name(), facts, deployed, (opened, took)).await?;
+    keep(run, (platform.name(), facts, snapshot), deployed, (opened, took)).await?;
     if deployment.is_some() {
         let mut services = deployed.services().filter_map(|part| part.running().pid());
         let process = match (services.next(), services.next()) {
@@ -193,8 +198,7 @@ fn make_token(run: &Run<'_>, common: &Path) -> Result<Option<Token>, HarnessErro
 /// What was deployed goes into the record, with every configuration file.
 async fn keep(
     run: &mut Run<'_>,
-    platform: &str,
-    facts: Vec<(String, String)>,
+    (platform, facts, snapshot): (&str, Vec<(String, String)>, Option<KeptSnapshot>),
     deployed: &Deployed,
     (opened, took): (Nanos, Nanos),
 ) -> Result<(), HarnessError> {
@@ -230,6 +234,7 @@ async fn keep(
         parts,
         open_s: opened.as_secs_f64(),
         ready_s: took.as_secs_f64(),
+        snapshot,
     };
     Ok(run.record.append(&Entry::Topology(Box::new(topology)))?)
 }

@@ -21,6 +21,7 @@ mod parts;
 mod probes;
 mod run;
 mod screen;
+mod snapshots;
 mod statistics;
 mod stop;
 #[cfg(test)]
@@ -29,9 +30,10 @@ pub mod topology;
 mod verdict;
 
 pub use check::{Checked, Machine, Most, Target, check};
-pub use deploy::{missing, whole};
+pub use deploy::{missing, outlook, whole};
 pub use error::HarnessError;
 pub use kind::{DataSet, Deployment, FillLine, FillProgress, Job, LoadJob, SizeInfo, Verified, WorkloadKind};
 pub use run::{Finished, World, run, sweep};
 pub use screen::{Live, Progress, Screen};
+pub use snapshots::{RemovedSnapshots, remove_snapshots};
 pub use stop::{Stop, StopHandle};

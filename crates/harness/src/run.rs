@@ -412,7 +412,7 @@ pub async fn sweep(platforms: &[&dyn Platform], ledger: &Ledger) -> Result<Swept
 }
 
 /// An error with all its causes, in one line each.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -25,6 +25,21 @@ pub struct Topology {
     pub files: Vec<SiteFile>,
     /// Settings of the services.
     pub flavour: Flavour,
+    /// What a job leaves in stores, where a later run may begin with it.
+    pub stored: Option<Stored>,
+}
+
+/// What a job leaves in stores: everything in the folders of some services and in some folders of the site.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The part that is the job.
+    pub job: String,
+    /// The parts whose folders have it. Parts that need them are made from them.
+    pub services: Vec<String>,
+    /// Folders of the whole site, by their names below it.
+    pub folders: Vec<&'static str>,
+    /// Equal only when the same data set, loaded into the same products, leaves the same.
+    pub form: String,
 }
 
 /// An address that moves between hosts, and goes by a name as parts do.
@@ -165,6 +180,7 @@ impl Topology {
             shared: Vec::new(),
             files: Vec::new(),
             flavour: Flavour::Vanilla,
+            stored: None,
         }
     }
 
@@ -319,6 +335,7 @@ mod tests {
             shared: vec![],
             files: vec![],
             flavour: Flavour::Tuned,
+            stored: None,
         };
         let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", Some(0.5))]).hosts();
         assert_eq!((hosts.len(), hosts[0].limits.cpus), (1, Some(1.5)));

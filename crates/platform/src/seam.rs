@@ -73,6 +73,12 @@ pub trait Platform: Send + Sync {
     /// [`Platform::sweep`] by the ledger.
     fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>>;
 
+    /// A word for the form in which folders of its units lie on this machine, under the path that the unit has: equal for
+    /// platforms that may take over each other's. `None` when they do not lie here, as in a virtual machine.
+    fn folders(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether its sweep asks processes that the ledger names too, so that it must come before those are ended.
     fn sweeps_by_asking(&self) -> bool {
         false

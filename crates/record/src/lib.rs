@@ -52,5 +52,6 @@ pub use study::{
 };
 pub use statistic::StatisticRow;
 pub use topology::{KeptFault, KeptPart, KeptTopology};
+pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

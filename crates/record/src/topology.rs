@@ -21,6 +21,30 @@ pub struct KeptTopology {
     /// Seconds until the application answered, hosts included.
     #[serde(deserialize_with = "nan")]
     pub ready_s: f64,
+    /// How loaded stores were kept, or found kept; absent where they are not, and in older records.
+    #[serde(default)]
+    pub snapshot: Option<KeptSnapshot>,
+}
+
+/// Loaded stores on the disk, made by one run and used by later ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptSnapshot {
+    /// Equal only when everything that shapes the stores is equal.
+    pub key: String,
+    /// The stores of this run began with it; else this run loaded them and made it.
+    pub reused: bool,
+    /// The run that made it.
+    pub made_by: String,
+    /// Names of the parts whose folders it has.
+    pub parts: Vec<String>,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// Seconds the load took when it was made.
+    #[serde(deserialize_with = "nan")]
+    pub load_s: f64,
+    /// Seconds this run spent on copying, and on making it on stopping and starting the stores again too.
+    #[serde(deserialize_with = "nan")]
+    pub copy_s: f64,
 }
 
 /// One part that was deployed.

@@ -45,6 +45,7 @@ impl Service {
             image: raw.image,
             user: raw.user,
             own_host: raw.own_host,
+            keep: raw.keep.map(|folder| reader.inside("folder", folder)).transpose()?,
             url: reader.inline(&raw.url)?,
             versions_tried: raw.versions_tried,
             version: match raw.version.program {
@@ -93,11 +94,17 @@ impl Reader<'_> {
         asked.map(|(text, holds)| condition(&self.file, &text, holds, self.known)).collect()
     }
 
-    fn file(&self, raw: RawFile) -> Result<File, ServiceError> {
-        let inside = Path::new(&raw.path).components().all(|part| matches!(part, Component::Normal(_)));
-        if !inside || raw.path.is_empty() {
-            return self.wrong(format!("file `{}` is not below the folder of the unit", raw.path));
+    /// A folder or file below that of the unit.
+    fn inside(&self, what: &str, path: String) -> Result<String, ServiceError> {
+        let inside = Path::new(&path).components().all(|part| matches!(part, Component::Normal(_)));
+        if inside && !path.is_empty() {
+            return Ok(path);
         }
+        self.wrong(format!("{what} `{path}` is not below the folder of the unit"))
+    }
+
+    fn file(&self, raw: RawFile) -> Result<File, ServiceError> {
+        let path = self.inside("file", raw.path.clone())?;
         let template = match (&raw.template, &raw.text) {
             (Some(name), None) => match self.folder.templates.iter().find(|(known, _)| known == name) {
                 Some((_, body)) => text(&format!("{}/{name}", self.folder.name), body, self.known)?,
@@ -107,7 +114,7 @@ impl Reader<'_> {
             _ => return self.wrong(format!("file `{}` needs either a template or a text", raw.path)),
         };
         Ok(File {
-            path: raw.path,
+            path,
             text: template,
             mode: if raw.program { 0o755 } else { 0o644 },
             conditions: self.conditions(raw.when, raw.unless)?,

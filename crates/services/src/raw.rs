@@ -27,6 +27,8 @@ pub(crate) struct RawService {
     /// It changes the network of the host it runs on.
     #[serde(default)]
     pub(crate) own_host: bool,
+    /// The folder below its own with everything it stores, for services that store something.
+    pub(crate) keep: Option<String>,
     /// What clients are told.
     pub(crate) url: String,
     pub(crate) versions_tried: Vec<String>,

@@ -25,6 +25,7 @@ pub struct Service {
     pub(crate) image: Option<String>,
     pub(crate) user: User,
     pub(crate) own_host: bool,
+    pub(crate) keep: Option<String>,
     pub(crate) url: Template,
     pub(crate) versions_tried: Vec<String>,
     pub(crate) version: Option<(String, Vec<String>)>,
@@ -153,6 +154,13 @@ impl Service {
     #[must_use]
     pub fn needs_own_host(&self) -> bool {
         self.own_host
+    }
+
+    /// The folder below that of an instance with everything it stores, what its steps make included; `None` for what
+    /// stores nothing worth keeping. Put in place before the start, it stands for those steps.
+    #[must_use]
+    pub fn keeps(&self) -> Option<&str> {
+        self.keep.as_deref()
     }
 
     /// How long a stop may take before it is killed.

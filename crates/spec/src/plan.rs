@@ -114,6 +114,10 @@ pub struct DataPlan {
     pub images: f64,
     /// Folder that holds filled data sets, each in a folder of its own.
     pub dir: PathBuf,
+    /// Snapshots of loaded stores that are kept in it at the most; with 0 stores are loaded in every run.
+    pub snapshots: u32,
+    /// What they may take from the disk together, in GB.
+    pub snapshots_gb: f64,
 }
 
 /// The application, or any other target.
@@ -260,7 +264,16 @@ fn data(g: &mut Given) -> Option<DataPlan> {
     let history = g.fraction("data.history", 0.0..=1.0, 0.0);
     let images = g.fraction("data.images", 0.0..=1.0, 0.0);
     let dir = g.word("data.dir", &[], "data");
-    Some(DataPlan { size: size?, history: history?, images: images?, dir: dir?.into() })
+    let snapshots = g.number("data.snapshots", 0..=1_000, 4);
+    let snapshots_gb = g.fraction("data.snapshots_gb", 0.0..=1e6, 20.0);
+    Some(DataPlan {
+        size: size?,
+        history: history?,
+        images: images?,
+        dir: dir?.into(),
+        snapshots: snapshots? as u32,
+        snapshots_gb: snapshots_gb?,
+    })
 }
 
 /// `has_tls`: whether the plan, and not a scenario, says what is believed about a target over TLS.

@@ -26,6 +26,11 @@ impl Platform for ContainerPlatform {
         "container"
     }
 
+    /// Another user may own them, who is given them again before a unit starts.
+    fn folders(&self) -> Option<&'static str> {
+        Some("container")
+    }
+
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(preflight::look(site))
     }

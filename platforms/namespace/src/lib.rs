@@ -43,6 +43,10 @@ impl Platform for NamespacePlatform {
         "namespace"
     }
 
+    fn folders(&self) -> Option<&'static str> {
+        Some("machine")
+    }
+
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async move { preflight::of_site(site) })
     }

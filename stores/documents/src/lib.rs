@@ -26,6 +26,15 @@ use failure::refused;
 use mongo::Mongo;
 use postgres::Postgres;
 
+/// The form of documents and rows. It rises when the same data set would be loaded in another one.
+const FORMAT: u32 = 1;
+
+/// Everything that decides in which form a load leaves its documents: equal texts, equal stores.
+#[must_use]
+pub fn form() -> String {
+    format!("format {FORMAT}\n{}", postgres::form())
+}
+
 /// Which product an address speaks to.
 enum Product {
     Mongo,

@@ -36,3 +36,17 @@ mod value;
 
 pub use open::{load, open};
 pub use sql::Sql;
+
+/// Everything that decides in which form a load leaves its rows: equal texts, equal stores.
+#[must_use]
+pub fn form() -> String {
+    let scripts = [
+        schema::CREATE,
+        schema::INDICES,
+        schema::POSTGRES_SEARCH,
+        schema::MARIA_SEARCH,
+        schema::POSTGRES_ANALYZE,
+        schema::MARIA_ANALYZE,
+    ];
+    format!("format {}\n{}", schema::FORMAT, scripts.join("\n"))
+}

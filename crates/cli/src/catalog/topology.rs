@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use barograph_harness::DataSet;
-use barograph_harness::topology::{Floating, Part, SiteFile, Topology, Value, Work, host_of};
+use barograph_harness::topology::{Floating, Part, SiteFile, Stored, Topology, Value, Work, host_of};
 use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{DeployPlan, Plan};
@@ -41,6 +41,7 @@ pub(super) fn topology(plan: &Plan, data: &DataSet, certificate: Option<&Certifi
         data_dir: absolute(&data.dir_in(&plan.data.dir)),
         certificate,
         parts: Vec::new(),
+        stored: None,
     };
     let nodes = making.nodes();
     let web = making.web(&nodes);
@@ -58,6 +59,7 @@ pub(super) fn topology(plan: &Plan, data: &DataSet, certificate: Option<&Certifi
         shared,
         files: certificate.map_or_else(Vec::new, Certificate::files),
         flavour: if plan.deploy.flavour == "vanilla" { Flavour::Vanilla } else { Flavour::Tuned },
+        stored: making.stored,
     }
 }
 
@@ -96,6 +98,7 @@ struct Making<'p> {
     data_dir: PathBuf,
     certificate: Option<&'p Certificate>,
     parts: Vec<Part>,
+    stored: Option<Stored>,
 }
 
 impl Making<'_> {
@@ -198,6 +201,7 @@ impl Making<'_> {
             limits: Limits::default(),
         });
         stores.load = Some(LOAD.to_owned());
+        self.stored = self.kept(&stores);
         stores
     }
 
@@ -207,6 +211,22 @@ impl Making<'_> {
             "off" => vec![("not_durable", Value::Text("yes".to_owned()))],
             _ => vec![],
         }
+    }
+
+    /// What can be kept of loaded stores; nothing when one of the products does not say where it stores.
+    fn kept(&self, stores: &Stores) -> Option<Stored> {
+        let mut services: Vec<String> = stores.urls.iter().map(|(_, part)| part.clone()).collect();
+        services.sort();
+        services.dedup();
+        let keeps = |name: &String| {
+            self.parts.iter().any(|part| match part.work {
+                Work::Service(service) => part.name == *name && service.keeps().is_some(),
+                Work::Job => false,
+            })
+        };
+        let folders = if stores.shared_pictures { vec![PICTURES] } else { Vec::new() };
+        let form = barograph_auction::load::form();
+        services.iter().all(keeps).then(|| Stored { job: LOAD.to_owned(), services, folders, form })
     }
 
     /// The relational store, with its standby where the plan asks for one. Gives the name of the first server.

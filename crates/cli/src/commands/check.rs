@@ -67,6 +67,12 @@ pub(crate) fn describe(checked: &Checked, found: &Found) -> String {
         (&checked.target, &checked.data, found.kind.deployment())
     {
         let topology = barograph_harness::whole(deployment.topology(&checked.plan, data), &checked.plan);
+        let stores = catalog::platform(&checked.plan)
+            .ok()
+            .and_then(|platform| barograph_harness::outlook(&topology, platform, &checked.plan, data));
+        if let Some(stores) = stores {
+            text.push_str(&format!("stores    {stores}\n"));
+        }
         if topology.parts.len() > 1 {
             text.push('\n');
             text.push_str(&barograph_report::topology_text(&topology.outline(&checked.plan.deploy.platform)));

@@ -45,9 +45,23 @@ fn ledgers(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
     Ok(all)
 }
 
+/// Removes snapshots of loaded stores; gives how many there were.
+fn remove_snapshots(data: &Path) -> Result<usize, Failed> {
+    let done = barograph_harness::remove_snapshots(data)
+        .with_context(|| format!("remove the snapshots in `{}`", data.display()))
+        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    done.removed.iter().for_each(|path| terminal::result(&format!("removed snapshot {}", path.display())));
+    let in_use = done.in_use.iter();
+    in_use.for_each(|path| terminal::result(&format!("in use, left alone: snapshot {}", path.display())));
+    Ok(done.removed.len() + done.in_use.len())
+}
+
 /// Sweeps every ledger in the folder of records. Safe to repeat.
 pub(crate) fn clean(args: &CleanArgs) -> Done {
-    let swept = sweep(ledgers(&args.runs)?, terminal::result)?;
+    let mut swept = sweep(ledgers(&args.runs)?, terminal::result)?;
+    if args.snapshots {
+        swept.found += remove_snapshots(&args.data)?;
+    }
     if swept.found + swept.left + swept.running == 0 {
         terminal::result("nothing was left behind");
     }

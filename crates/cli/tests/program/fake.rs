@@ -124,6 +124,7 @@ impl Deployment for Kind {
             shared: vec![],
             files: vec![],
             flavour: Flavour::Tuned,
+            stored: None,
         }
     }
     fn job_unit(&self, _: &str, _: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {

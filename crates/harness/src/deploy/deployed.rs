@@ -18,6 +18,7 @@ pub(crate) struct Started {
     pub(crate) tier: &'static str,
     pub(crate) work: Work,
     pub(crate) uses: Vec<String>,
+    pub(super) needs: Vec<String>,
     pub(crate) unit: Unit,
     pub(crate) endpoint: Endpoint,
     /// From the wish to its being ready.
@@ -35,6 +36,7 @@ impl Started {
             tier: part.tier,
             work: part.work,
             uses: part.uses,
+            needs: part.needs,
             unit,
             endpoint,
             took,
@@ -119,6 +121,12 @@ impl Deployed {
 
     pub(super) fn add(&mut self, started: Started) {
         self.parts.push(started);
+    }
+
+    /// As the topology has its parts, whichever was ready first.
+    pub(super) fn put_in_order(&mut self, topology: &Topology) {
+        let at = |name: &str| topology.parts.iter().position(|part| part.name == name);
+        self.parts.sort_by_key(|started| at(&started.name));
     }
 
     pub(crate) fn site(&self) -> &dyn Site {

@@ -134,7 +134,7 @@ fn endpoint(
 }
 
 /// Cores and bytes of memory of this machine.
-fn machine() -> (usize, u64) {
+pub(super) fn machine() -> (usize, u64) {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

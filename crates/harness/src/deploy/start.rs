@@ -18,7 +18,7 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 /// All parts were ready by themselves; the way through the front to them is there after this long, or never.
 const FRONT_WAIT: Duration = Duration::from_secs(30);
 
-/// Starts all parts. Those that were started stay in `deployed` also when one fails.
+/// Starts parts, beside those that are ready already. Those that were started stay in `deployed` also when one fails.
 pub(super) async fn start(
     deployed: &mut Deployed,
     parts: Vec<Placed>,
@@ -26,9 +26,8 @@ pub(super) async fn start(
     say: &mut dyn FnMut(&str),
 ) -> Result<(), HarnessError> {
     let mut waiting = parts;
-    let mut ready: BTreeSet<String> = BTreeSet::new();
+    let mut ready: BTreeSet<String> = deployed.parts().iter().map(|part| part.name.clone()).collect();
     let mut made: Vec<Started> = Vec::new();
-    let order: Vec<String> = waiting.iter().map(|placed| placed.part.name.clone()).collect();
     let result = {
         let site = deployed.site();
         let mut starting = FuturesUnordered::new();
@@ -50,7 +49,6 @@ pub(super) async fn start(
             }
         }
     };
-    made.sort_by_key(|started| order.iter().position(|name| *name == started.name));
     made.into_iter().for_each(|started| deployed.add(started));
     result
 }

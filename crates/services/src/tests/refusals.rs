@@ -52,6 +52,10 @@ fn a_wrong_folder_is_refused() {
         (format!("{GOOD}{START}{READY}"), "template `t` is in the list and not used"),
         (files(r#"path = "../a", template = "t""#), "file `../a` is not below the folder of the unit"),
         (files(r#"path = "/a", template = "t""#), "file `/a` is not below the folder of the unit"),
+        (
+            format!("keep = \"../a\"\n{GOOD}{START}{READY}"),
+            "folder `../a` is not below the folder of the unit",
+        ),
         (files(r#"path = "a", template = "u""#), "no template `u` in the list of services"),
         (files(r#"path = "a""#), "file `a` needs either a template or a text"),
         (words(r#"name = { kind = "text", what = "x" }"#), "word `name` has a meaning of its own"),

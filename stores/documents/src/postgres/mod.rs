@@ -38,6 +38,11 @@ impl Postgres {
     }
 }
 
+/// How its tables are made.
+pub(crate) fn form() -> String {
+    format!("{}\n{}", schema::EMPTY, schema::FINISH.join("\n"))
+}
+
 pub(crate) async fn stamp(url: &str) -> Result<String, StoreError> {
     loaded(&Link::new(url, 1)?).await
 }

@@ -1,0 +1,82 @@
+//! What shapes the files of loaded stores, in lines: equal lines, equal files.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+
+use barograph_services::{Place, Service, ServiceError};
+
+use super::place::machine;
+use crate::DataSet;
+use crate::snapshots::digest;
+use crate::topology::{self, Endpoint, Part, Stored, Topology, Work};
+
+/// It rises when snapshots are made or used in another way.
+const FORMAT: u32 = 1;
+
+/// Where every part would be if all were the same everywhere: addresses, ports and folders of a run shape nothing.
+const NOWHERE: &str = "/barograph";
+
+/// The lines for the stores of a topology. `folders` is the platform's word for how folders lie on this machine.
+pub(super) fn recipe(
+    topology: &Topology,
+    stored: &Stored,
+    folders: &str,
+    data: &DataSet,
+) -> Result<Vec<String>, ServiceError> {
+    let mut lines = vec![
+        format!("snapshot {FORMAT}, folders as of a {folders}"),
+        format!("data {}, loaded in form {}", data.stamp, stored.form),
+    ];
+    let places = usual_places(topology);
+    for part in &topology.parts {
+        match part.work {
+            Work::Job if part.name == stored.job => lines.push(format!("{}: {:?}", part.name, part.values)),
+            Work::Service(service) if stored.services.contains(&part.name) => {
+                let unit = unit(topology, part, service, &places)?;
+                lines.push(format!("{}: {} {}, {unit}", part.name, service.title(), service.version()?));
+            }
+            _ => {}
+        }
+    }
+    lines.extend(stored.folders.iter().map(|name| format!("folder {name}")));
+    Ok(lines)
+}
+
+/// A digest of everything a store is started with: programs, steps, configuration, limits.
+fn unit(
+    topology: &Topology,
+    part: &Part,
+    service: &Service,
+    places: &BTreeMap<String, Endpoint>,
+) -> Result<String, ServiceError> {
+    let (folder, nowhere) = (Path::new(NOWHERE).join(&part.name), Path::new(NOWHERE));
+    let words = topology::words(part, places, nowhere, &folder);
+    let endpoint = &places[&part.name];
+    let place = Place {
+        name: &part.name,
+        host: &part.host,
+        address: endpoint.address,
+        ports: &endpoint.ports,
+        folder: &folder,
+        log: nowhere,
+        flavour: topology.flavour,
+        limits: &part.limits,
+        machine: machine(),
+        values: &words,
+        own_program: nowhere,
+    };
+    let unit = service.unit(&place)?;
+    Ok(digest(format!("{unit:?}").as_bytes()))
+}
+
+fn usual_places(topology: &Topology) -> BTreeMap<String, Endpoint> {
+    let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let place = |part: &Part| {
+        let Work::Service(service) = part.work else { return None };
+        let ports: BTreeMap<String, u16> = service.ports().iter().cloned().collect();
+        let port = service.ports().first().map_or(0, |(_, port)| *port);
+        Some((part.name.clone(), Endpoint { address, url: service.url(address, &ports), ports, port }))
+    };
+    topology.parts.iter().filter_map(place).collect()
+}

@@ -1,0 +1,352 @@
+//! Stores that begin with what an earlier run loaded.
+//!
+//! After the job that loads them, and before the application starts, the stores are ended in order, their folders copied
+//! into a snapshot, and the stores started again. A later run with the same recipe copies the folders back and leaves
+//! the job out. Both runs so begin with stores that were just started on the same bytes, and neither changes them for
+//! the next.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_platform::{Ended, Platform};
+use barograph_record::KeptSnapshot;
+use barograph_spec::Plan;
+
+use super::deployed::{Deployed, Started};
+use super::place::Placed;
+use super::{recipe, start};
+use crate::run::Run;
+use crate::snapshots::{Draft, Marker, Shelf, Whole, apart, bytes_of, copy, key};
+use crate::topology::{Part, Stored, Topology, Work};
+use crate::{DataSet, HarnessError};
+
+/// SIGKILL: what ends by it did not end in order.
+const KILLED: i32 = 9;
+
+/// What becomes of the load of stores, in a sentence, before anything happens. `None` where nothing is loaded.
+#[must_use]
+pub fn outlook(topology: &Topology, platform: &dyn Platform, plan: &Plan, data: &DataSet) -> Option<String> {
+    let stored = topology.stored.as_ref()?;
+    let Some(folders) = platform.folders() else {
+        let name = platform.name();
+        return Some(format!(
+            "loaded in every run: on platform {name} their folders are not on this machine"
+        ));
+    };
+    let Some(shelf) = Shelf::of(&plan.data) else {
+        return Some("loaded in every run, as data.snapshots and data.snapshots_gb ask for".to_owned());
+    };
+    let recipe = recipe::recipe(topology, stored, folders, data).ok()?;
+    Some(match shelf.find(&key(&data.size, &recipe)) {
+        Some(Whole { dir, marker, .. }) => format!(
+            "as run {} loaded them, which leaves out {:.1} s: {}",
+            marker.run,
+            marker.load_s,
+            dir.display()
+        ),
+        None => format!("loaded, and kept for later runs in {}", shelf.folder().display()),
+    })
+}
+
+/// Starts all parts: stores on a snapshot where there is one, else loaded by their job, and then a snapshot is made of
+/// them where the plan wants that.
+pub(super) async fn start_all(
+    run: &mut Run<'_>,
+    platform: &dyn Platform,
+    (topology, common): (&Topology, &Path),
+    (deployed, mut parts): (&mut Deployed, Vec<Placed>),
+) -> Result<Option<KeptSnapshot>, HarnessError> {
+    let stop = run.world.stop.clone();
+    let clock = run.clock;
+    let Some(stores) = stop.or(Stores::of(run, platform, topology, common)).await?? else {
+        stop.or(start::start(deployed, parts, clock, &mut |line| run.screen.say(line))).await??;
+        return Ok(None);
+    };
+    if let Some(kept) = stores.restore(run, &parts).await? {
+        stores.leave_job_out(&mut parts);
+        stop.or(start::start(deployed, parts, clock, &mut |line| run.screen.say(line))).await??;
+        return Ok(Some(kept));
+    }
+    let (now, later) = stores.split(parts);
+    stop.or(start::start(deployed, now, clock, &mut |line| run.screen.say(line))).await??;
+    let kept = stop.or(stores.keep(run, deployed)).await??;
+    stop.or(start::start(deployed, later, clock, &mut |line| run.screen.say(line))).await??;
+    Ok(kept)
+}
+
+/// The stores of a deployment that can be kept.
+struct Stores {
+    stored: Stored,
+    shelf: Shelf,
+    recipe: Vec<String>,
+    key: String,
+    /// The folder of the whole site.
+    common: PathBuf,
+}
+
+/// A folder, in a snapshot and in its place.
+type Way = (PathBuf, PathBuf);
+
+impl Stores {
+    async fn of(
+        run: &mut Run<'_>,
+        platform: &dyn Platform,
+        topology: &Topology,
+        common: &Path,
+    ) -> Result<Option<Self>, HarnessError> {
+        let (Some(stored), Some(folders), Some(shelf)) =
+            (topology.stored.clone(), platform.folders(), Shelf::of(&run.plan.data))
+        else {
+            return Ok(None);
+        };
+        let (topology, data, of) = (topology.clone(), run.data_set()?.clone(), stored.clone());
+        let size = data.size.clone();
+        // Programs are asked for their versions.
+        let asked = move || recipe::recipe(&topology, &of, folders, &data);
+        let asked = tokio::task::spawn_blocking(asked).await.map_err(|why| why.to_string());
+        match asked.and_then(|recipe| recipe.map_err(|why| why.to_string())) {
+            Ok(recipe) => {
+                let (key, common) = (key(&size, &recipe), common.to_owned());
+                Ok(Some(Stores { stored, shelf, recipe, key, common }))
+            }
+            Err(why) => {
+                run.note(format!("loaded stores are not kept for later runs: {why}"))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Every folder that a snapshot has: below it, and in its place.
+    fn ways<'p>(&self, parts: impl Iterator<Item = (&'p str, Work, &'p Path)>) -> Vec<Way> {
+        let of_unit = |(name, work, folder): (&str, Work, &Path)| match work {
+            Work::Service(service) if self.has(name) => {
+                Some((Path::new("units").join(name), folder.join(service.keeps()?)))
+            }
+            _ => None,
+        };
+        let folders = self.stored.folders.iter();
+        let folders = folders.map(|name| (Path::new("folders").join(name), self.common.join(name)));
+        parts.filter_map(of_unit).chain(folders).collect()
+    }
+
+    fn has(&self, part: &str) -> bool {
+        self.stored.services.iter().any(|name| name == part)
+    }
+
+    /// Puts a snapshot in the place of the stores, where there is one. One that cannot be copied is told of and does no
+    /// harm: the stores are loaded then.
+    async fn restore(
+        &self,
+        run: &mut Run<'_>,
+        parts: &[Placed],
+    ) -> Result<Option<KeptSnapshot>, HarnessError> {
+        let Some(whole) = self.shelf.find(&self.key) else { return Ok(None) };
+        whole.used();
+        let begun = run.clock.now();
+        let ways = parts.iter().map(|p| (p.part.name.as_str(), p.part.work, p.unit.workdir.as_path()));
+        let ways = self.ways(ways);
+        let from = whole.dir.clone();
+        let copying = apart(move |stop| {
+            for (inside, place) in &ways {
+                let copied = place.parent().map_or(Ok(()), std::fs::create_dir_all);
+                if let Err(why) = copied.and_then(|()| copy(&from.join(inside), place, stop)) {
+                    for (_, place) in &ways {
+                        // Most were not begun.
+                        let _ = std::fs::remove_dir_all(place);
+                    }
+                    return Err(why);
+                }
+            }
+            Ok(())
+        });
+        if let Err(why) = run.world.stop.clone().or(copying).await? {
+            let (key, again) = (&self.key, "the stores are loaded again");
+            run.note(format!("snapshot {key} could not be copied, so that {again}: {why}"))?;
+            return Ok(None);
+        }
+        let copy_s = (run.clock.now() - begun).as_secs_f64();
+        let Marker { run: made_by, parts, bytes, load_s, .. } = whole.marker.clone();
+        run.note(format!(
+            "the stores begin with snapshot {} of run {made_by}: {load_s:.1} s of loading are left out, copying {:.2} GB \
+             took {copy_s:.1} s",
+            self.key,
+            bytes as f64 / 1e9
+        ))?;
+        let key = self.key.clone();
+        Ok(Some(KeptSnapshot { key, reused: true, made_by, parts, bytes, load_s, copy_s }))
+    }
+
+    /// Whoever waits for the job waits for what the job needed, and the steps of the stores were done when they were
+    /// loaded.
+    fn leave_job_out(&self, parts: &mut Vec<Placed>) {
+        let job = &self.stored.job;
+        let Some(at) = parts.iter().position(|placed| placed.part.name == *job) else { return };
+        let needs = parts.remove(at).part.needs;
+        for placed in parts {
+            if placed.part.needs.contains(job) {
+                placed.part.needs.retain(|name| name != job);
+                placed.part.needs.extend(needs.iter().cloned());
+            }
+            if self.has(&placed.part.name) {
+                placed.unit.prepare.clear();
+            }
+        }
+    }
+
+    /// What may start before the stores were kept, and what needs them loaded.
+    fn split(&self, parts: Vec<Placed>) -> (Vec<Placed>, Vec<Placed>) {
+        let later = behind(&self.stored.job, &parts.iter().map(|placed| &placed.part).collect::<Vec<_>>());
+        parts.into_iter().partition(|placed| !later.contains(&placed.part.name))
+    }
+
+    /// Ends the loaded stores in order, copies their folders, and starts them again. That they cannot be kept is told of;
+    /// that they do not start again ends the run.
+    async fn keep(
+        &self,
+        run: &mut Run<'_>,
+        deployed: &Deployed,
+    ) -> Result<Option<KeptSnapshot>, HarnessError> {
+        let begun = run.clock.now();
+        let named = |name: &String| deployed.parts().iter().find(|part| part.name == *name);
+        let load_s = named(&self.stored.job).map_or(f64::NAN, |job| job.took.as_secs_f64());
+        let stores: Vec<&Started> = self.stored.services.iter().filter_map(named).collect();
+        // A standby is made from its primary.
+        let others = deployed.services().filter(|part| !self.has(&part.name));
+        let followers: Vec<&Started> =
+            others.filter(|part| self.stored.services.iter().any(|name| part.needs.contains(name))).collect();
+        let mut orderly = Ok(());
+        for part in followers.iter().chain(&stores) {
+            let ended = stop(part).await?;
+            if matches!(ended, Ended::Signal(KILLED) | Ended::Unknown(_)) {
+                orderly = Err(format!("{} did not end in order: {ended}", part.name));
+            }
+        }
+        let drafted = match orderly {
+            Ok(()) => self.draft(run, &stores).await,
+            Err(why) => Err(why),
+        };
+        for part in stores.iter().chain(&followers) {
+            part.start_again(deployed.site()).await?;
+        }
+        let parts: Vec<String> = stores.iter().map(|part| part.name.clone()).collect();
+        let named = match drafted {
+            Ok((draft, bytes)) => {
+                let (run, recipe) = (run.world.id.to_string(), self.recipe.clone());
+                self.name(draft, Marker { recipe, run, parts: parts.clone(), bytes, load_s }).await
+            }
+            Err(why) => Err(why),
+        };
+        let copy_s = (run.clock.now() - begun).as_secs_f64();
+        match named {
+            Ok(bytes) => {
+                run.note(format!(
+                    "the loaded stores are kept as snapshot {} ({:.2} GB): ending, copying and starting them again took \
+                     {copy_s:.1} s, loading {load_s:.1} s",
+                    self.key,
+                    bytes as f64 / 1e9
+                ))?;
+                let (key, made_by) = (self.key.clone(), run.world.id.to_string());
+                Ok(Some(KeptSnapshot { key, reused: false, made_by, parts, bytes, load_s, copy_s }))
+            }
+            Err(why) => {
+                run.note(format!("the loaded stores are not kept for later runs: {why}"))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Copies the folders of stores that do not run; gives how many bytes they have. An error says why not, in words.
+    async fn draft(&self, run: &Run<'_>, stores: &[&Started]) -> Result<(Draft, u64), String> {
+        let ways = stores.iter().map(|p| (p.name.as_str(), p.work, p.unit.workdir.as_path()));
+        let ways = self.ways(ways);
+        let (shelf, key) = (self.shelf.clone(), self.key.clone());
+        let (id, ledger) = (run.world.id.clone(), run.ledger.clone());
+        let copying = apart(move |stop| {
+            let mut bytes = 0;
+            for (_, place) in &ways {
+                bytes += bytes_of(place)?;
+            }
+            if let Some(why) = shelf.no_room(bytes) {
+                return Err(std::io::Error::other(why));
+            }
+            let draft = shelf.begin(&key, &id, &ledger).map_err(std::io::Error::other)?;
+            for (inside, place) in &ways {
+                let to = draft.dir.join(inside);
+                let copied = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+                if let Err(why) = copied.and_then(|()| copy(place, &to, stop)) {
+                    draft.abandon().map_err(std::io::Error::other)?;
+                    return Err(why);
+                }
+            }
+            Ok((draft, bytes))
+        });
+        copying.await.map_err(|why| crate::run::chain(&why))
+    }
+
+    /// Makes a draft a snapshot; gives its bytes.
+    async fn name(&self, draft: Draft, marker: Marker) -> Result<u64, String> {
+        let (shelf, bytes) = (self.shelf.clone(), marker.bytes);
+        let named = apart(move |_| shelf.finish(draft, &marker)).await;
+        match named {
+            Ok(true) => Ok(bytes),
+            Ok(false) => Err("another run was faster with the same".to_owned()),
+            Err(why) => Err(crate::run::chain(&why)),
+        }
+    }
+}
+
+/// Asks a store to end, with as long as it asks for.
+async fn stop(part: &Started) -> Result<Ended, HarnessError> {
+    let grace = match part.work {
+        Work::Service(service) => service.grace(),
+        Work::Job => Duration::ZERO,
+    };
+    part.expect_end(true);
+    Ok(part.running().stop(grace).await?)
+}
+
+/// The names of all parts that need this one, by themselves or through others.
+fn behind(name: &str, parts: &[&Part]) -> Vec<String> {
+    let mut found = vec![name.to_owned()];
+    let mut at = 0;
+    while let Some(needed) = found.get(at).cloned() {
+        let new = parts.iter().filter(|part| part.needs.contains(&needed) && !found.contains(&part.name));
+        let new: Vec<String> = new.map(|part| part.name.clone()).collect();
+        found.extend(new);
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &str, needs: &[&str]) -> Part {
+        Part {
+            name: name.to_owned(),
+            tier: "application",
+            host: name.to_owned(),
+            work: Work::Job,
+            needs: needs.iter().map(|name| (*name).to_owned()).collect(),
+            uses: vec![],
+            values: vec![],
+            limits: barograph_platform::Limits::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_behind_a_part_is_found_through_others() {
+        let parts = [
+            part("web", &[]),
+            part("second", &["first"]),
+            part("first", &["load", "bus"]),
+            part("bus", &[]),
+            part("load", &["store"]),
+            part("store", &[]),
+        ];
+        let parts: Vec<&Part> = parts.iter().collect();
+        assert_eq!(behind("load", &parts), ["first", "second"]);
+        assert_eq!(behind("web", &parts), Vec::<String>::new());
+    }
+}

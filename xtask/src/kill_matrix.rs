@@ -1,0 +1,37 @@
+//! Sudden death of the program in every phase on every platform, which the test run does in part.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+
+use crate::say::say;
+
+/// Makes the tests try every phase.
+const ALL: &str = "BAROGRAPH_KILLS";
+
+/// How lines begin that belong to the matrix.
+const LINES: [&str; 3] = ["killed ", "skipped", "test result"];
+
+/// Runs the whole matrix, one platform after the other, and shows its lines; true when nothing was left anywhere.
+pub(crate) fn run(root: &Path) -> anyhow::Result<bool> {
+    let mut child = Command::new("cargo")
+        .args(["test", "-p", "barograph", "--test", "program", "killed_in::", "--", "--nocapture"])
+        .arg("--test-threads=1")
+        .env(ALL, "all")
+        .current_dir(root)
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("start cargo test")?;
+    let output = child.stdout.take().context("take the output of cargo test")?;
+    for line in BufReader::new(output).lines() {
+        let line = line.context("read the output of cargo test")?;
+        // The name of a test stands before the first line that it prints.
+        let line = line.split_once(" ... ").map_or(line.as_str(), |(_, said)| said);
+        if LINES.iter().any(|begin| line.starts_with(begin)) {
+            say(line);
+        }
+    }
+    Ok(child.wait().context("wait for cargo test")?.success())
+}
