@@ -2,8 +2,8 @@
 //!
 //! `runs/ID/` holds `plan.toml` (as resolved), `run.jsonl` (entries, one JSON object per line), `response.hlog`
 //! and `service.hlog` (HdrHistogram interval logs, microseconds), `probe.csv` (resource samples),
-//! `statistics.csv` (what services said of themselves), `disclosure.json` and `services/` (logs). Whatever is finished is on disk: a killed run is readable up to
-//! its last whole line.
+//! `statistics.csv` (what services said of themselves), `disclosure.json` and `services/` (logs). Whatever is finished
+//! is on disk: a killed run is readable up to its last whole line.
 //!
 //! The kept shapes are apart from the types of the inner floors on purpose, so that those may change while
 //! old records stay readable. Times ending in `at_s` count seconds since the run began; the times of intervals and
@@ -51,7 +51,6 @@ pub use study::{
     STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, list_studies, read_study,
 };
 pub use statistic::StatisticRow;
-pub use topology::{KeptFault, KeptPart, KeptTopology};
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

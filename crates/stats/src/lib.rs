@@ -2,15 +2,13 @@
 //!
 //! Pure code. It does not know where samples come from, reads no clock and writes nothing.
 
-pub mod compare;
 pub mod binomial;
-pub mod interval;
-pub mod judge;
-mod normal;
+pub mod compare;
 pub mod episode;
 pub mod homogeneity;
 pub mod interval;
 pub mod judge;
+mod normal;
 mod pace;
 mod part;
 pub mod queueing;
