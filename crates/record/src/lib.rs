@@ -31,9 +31,7 @@ pub use entry::{
     Unknown, VERSION, Verdict,
 };
 pub use error::RecordError;
-pub use estimate::{
-    KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats,
-};
+pub use estimate::{KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats};
 pub use exit::ExitCode;
 pub use hlog::{LogHistogram, LogReader};
 pub use id::{NotARunId, RunId};
