@@ -43,7 +43,15 @@ pub(crate) fn conclude(
         Target::There { .. } => ("the target", format!("at {url}")),
     };
     let trials: Vec<&Trial> = held.trials.iter().collect();
-    let case = Case { holder, object: &object, unit: run.plan.unit, trials: &trials, data, most: run.most, searched_s: held.searched_s };
+    let case = Case {
+        holder,
+        object: &object,
+        unit: run.plan.unit,
+        trials: &trials,
+        data,
+        most: run.most,
+        searched_s: held.searched_s,
+    };
     let mut verdict = match &held.answer {
         Some(answer) => of_search(&case, answer),
         None => of_windows(&case),

@@ -19,8 +19,8 @@ pub mod words;
 pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector};
 pub use distribution::Distribution;
 pub use load::{
-    Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, SearchMethod, Stair, StartOf,
-    Strategy,
+    Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, SearchMethod, Stair,
+    StartOf, Strategy,
 };
 pub use metric::Metric;
 pub use op::{OpId, OpSpec, UserId};

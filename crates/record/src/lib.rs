@@ -35,9 +35,7 @@ pub use entry::{
     Unknown, VERSION, Verdict,
 };
 pub use error::RecordError;
-pub use estimate::{
-    KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats,
-};
+pub use estimate::{KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats};
 pub use exit::ExitCode;
 pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader};

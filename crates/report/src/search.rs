@@ -13,7 +13,10 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
     let mut rows = vec![
         row("Method", search.method.clone().unwrap_or_default()),
         row("Capacity, median", format!("{} {unit}", words::fixed(estimate.capacity, 0))),
-        row("95 % interval", format!("{} to {}", words::fixed(estimate.low, 0), words::fixed(estimate.high, 0))),
+        row(
+            "95 % interval",
+            format!("{} to {}", words::fixed(estimate.low, 0), words::fixed(estimate.high, 0)),
+        ),
         row("Safe level, its lower end", format!("{} {unit}", words::count(estimate.safe.into()))),
         row("Probability that it is above what was allowed", words::percent(estimate.beyond)),
         row("Width of the edge", words::percent(estimate.softness)),
@@ -35,12 +38,18 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
     rows.extend(estimate.cross_check.map(|c| {
         let agrees = if c.disagrees { "disagrees" } else { "agrees" };
         let (at, low, high) = (words::fixed(c.capacity, 0), words::fixed(c.low, 0), words::fixed(c.high, 0));
-        row("By response times alone", format!("{at}, 95 % interval {low} to {high}, {} trials: {agrees}", c.trials))
+        row(
+            "By response times alone",
+            format!("{at}, 95 % interval {low} to {high}, {} trials: {agrees}", c.trials),
+        )
     }));
     rows.extend(estimate.repeats.map(|r| {
         let says = if r.drifted { "the target changed" } else { "no change shown" };
         let expected = words::fixed(r.expected, 1);
-        row("Earlier levels again", format!("{} of {} passed, expected {expected}: {says}", r.passed, r.trials))
+        row(
+            "Earlier levels again",
+            format!("{} of {} passed, expected {expected}: {says}", r.passed, r.trials),
+        )
     }));
     Some(Grid::new(&["What", "Found"], rows).with_words(&["Found"]))
 }
@@ -50,7 +59,10 @@ fn row(name: &str, value: String) -> Vec<String> {
 }
 
 fn trials(search: &SearchSummary, estimate: &KeptEstimate) -> String {
-    format!("{} valid, {} not valid; {} of them ended early", estimate.valid, estimate.invalid, search.aborted)
+    format!(
+        "{} valid, {} not valid; {} of them ended early",
+        estimate.valid, estimate.invalid, search.aborted
+    )
 }
 
 fn confirmed(estimate: &KeptEstimate) -> String {

@@ -20,7 +20,16 @@ pub(crate) const NAMES: [&str; 3] = ["quick", "standard", "full"];
 pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
     let (durations, trials) = few(name);
     let many = |window, step, settle, trials| {
-        (Durations { window: s(window), confirm: s(window), step: s(step), settle: s(settle), ..durations }, trials)
+        (
+            Durations {
+                window: s(window),
+                confirm: s(window),
+                step: s(step),
+                settle: s(settle),
+                ..durations
+            },
+            trials,
+        )
     };
     match (method, name) {
         (Some(SearchMethod::Posterior), "full") => many(180, 60, 60, 30),

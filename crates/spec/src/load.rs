@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use barograph_model::{
-    Durations, LoadPath, LoadStep, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, Stair, StartOf, Strategy,
+    Durations, LoadPath, LoadStep, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, Stair, StartOf,
+    Strategy,
 };
 
 use toml::Value;

@@ -1,8 +1,6 @@
 //! Open loops, paths and targets in plans, right and wrong, with the whole text of refusals.
 
-use barograph_model::{
-    LoadPath, LoadStep, LoadUnit, Nanos, SearchMethod, Share, Stair, StartOf, Strategy,
-};
+use barograph_model::{LoadPath, LoadStep, LoadUnit, Nanos, SearchMethod, Share, Stair, StartOf, Strategy};
 use barograph_spec::{ArrivalsPlan, OpenPlan, Plan, TlsPlan, explain, read};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
@@ -268,7 +266,11 @@ fn a_search_has_one_of_four_methods_and_keys_of_its_own() {
     let sets = ["load.search=staircase", "load.least_gain=0.03", "load.most_cpu=0.8"];
     assert_eq!(method(&sets), (SearchMethod::Staircase(stair), 0.05, 40));
     let windows = |sets: &[&str]| plan("", sets).durations;
-    assert_eq!(windows(&["load.window_s=33"]).confirm, Nanos::from_secs(33), "all windows of a posterior are alike");
+    assert_eq!(
+        windows(&["load.window_s=33"]).confirm,
+        Nanos::from_secs(33),
+        "all windows of a posterior are alike"
+    );
     assert_eq!(windows(&["load.search=bisect", "load.window_s=33"]).confirm, Nanos::from_secs(45));
 }
 
@@ -276,8 +278,8 @@ fn a_search_has_one_of_four_methods_and_keys_of_its_own() {
 fn methods_and_their_keys_are_refused_where_they_do_not_belong() {
     assert_eq!(
         refused("", &["load.search=guess"]),
-        "--set: `load.search` = \"guess\"\n  allowed: one of posterior, bisect, findmax, staircase\n  to do:   choose one \
-         of them"
+        "--set: `load.search` = \"guess\"\n  allowed: one of posterior, bisect, findmax, staircase\n  to do:   give \
+         `load.search` such a value, or leave it out for the default"
     );
     let keys = |sets: &[&str]| -> Vec<String> {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();

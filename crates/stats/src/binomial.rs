@@ -70,10 +70,22 @@ mod tests {
     /// Lower bounds when all trials pass: 0.05 to the power of one over their number.
     #[test]
     fn all_passes_give_the_known_bounds() {
-        let known =
-            [(3, 0.368), (5, 0.549), (6, 0.607), (10, 0.741), (14, 0.807), (22, 0.873), (29, 0.902), (59, 0.950)];
+        let known = [
+            (3, 0.368),
+            (5, 0.549),
+            (6, 0.607),
+            (10, 0.741),
+            (14, 0.807),
+            (22, 0.873),
+            (29, 0.902),
+            (59, 0.950),
+        ];
         for (trials, bound) in known {
-            assert!((at_least(trials, trials) - bound).abs() < 5e-4, "{trials}: {}", at_least(trials, trials));
+            assert!(
+                (at_least(trials, trials) - bound).abs() < 5e-4,
+                "{trials}: {}",
+                at_least(trials, trials)
+            );
         }
         assert_eq!((at_least(0, 9), below(9, 9)), (0.0, 1.0));
         // Two failures of two.

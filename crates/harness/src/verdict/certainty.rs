@@ -9,7 +9,9 @@ pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> Strin
     let capacity = answer.capacity.unwrap_or(0);
     let level = |x: f64| case.load(x.round().max(0.0) as u32);
     let interval = match answer.bounded_by {
-        BoundedBy::Maximum => format!("97.5 % certain to be at least {}", level(estimate.low.min(f64::from(capacity)))),
+        BoundedBy::Maximum => {
+            format!("97.5 % certain to be at least {}", level(estimate.low.min(f64::from(capacity))))
+        }
         _ => format!("95 % interval {} to {}", case.number(estimate.low), level(estimate.high)),
     };
     format!("{interval}, from {}", effort(case, answer, estimate))
@@ -45,7 +47,11 @@ pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
         text.push_str(", and the trials were too few to call it confirmed");
     }
     if let Some(a) = estimate.above.filter(|a| a.failed > 0) {
-        text.push_str(&format!("; at {} it is below {:.2}", case.load(a.level), (a.below * 100.0).ceil() / 100.0));
+        text.push_str(&format!(
+            "; at {} it is below {:.2}",
+            case.load(a.level),
+            (a.below * 100.0).ceil() / 100.0
+        ));
     }
     text
 }

@@ -107,7 +107,10 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> String {
     }
     match answer.capacity {
         Some(capacity) if answer.estimate.is_some() => {
-            let sure = answer.estimate.as_ref().map(|e| (certainty::of(case, answer, e), certainty::guarantee(case, e)));
+            let sure = answer
+                .estimate
+                .as_ref()
+                .map(|e| (certainty::of(case, answer, e), certainty::guarantee(case, e)));
             let (interval, guarantee) = sure.unwrap_or_default();
             let (subject, held) = (case.subject(), case.load(capacity));
             let claim = match answer.bounded_by {
@@ -172,7 +175,9 @@ fn limit(case: &Case<'_>, answer: &Answer) -> String {
         ),
         BoundedBy::Fail | BoundedBy::Minimum => gave_way(case, answer, Place::Named),
         BoundedBy::Gain => "; the next step brought no more throughput".to_owned(),
-        BoundedBy::Cpu => "; more was not tried, because the host's CPU was used as far as the plan allows".to_owned(),
+        BoundedBy::Cpu => {
+            "; more was not tried, because the host's CPU was used as far as the plan allows".to_owned()
+        }
     }
 }
 
@@ -185,7 +190,8 @@ enum Place {
 
 /// What failed in the lowest trial that failed, above the capacity where one did. The report lists all of it.
 fn gave_way(case: &Case<'_>, answer: &Answer, place: Place) -> String {
-    let above: Vec<&Trial> = case.trials.iter().filter(|t| Some(t.level) > answer.capacity).copied().collect();
+    let above: Vec<&Trial> =
+        case.trials.iter().filter(|t| Some(t.level) > answer.capacity).copied().collect();
     let first = lowest_failure(&above).or_else(|| lowest_failure(case.trials));
     let first = first.and_then(|t| Some((t.level, reasons_of(t).into_iter().next()?)));
     first.map_or_else(String::new, |(n, why)| match place {

@@ -87,7 +87,15 @@ fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
 }
 
 fn answer(capacity: Option<u32>, bounded_by: BoundedBy) -> Answer {
-    Answer { capacity, highest_pass: capacity, lowest_fail: None, bounded_by, trials: 4, confirmed: true, estimate: None }
+    Answer {
+        capacity,
+        highest_pass: capacity,
+        lowest_fail: None,
+        bounded_by,
+        trials: 4,
+        confirmed: true,
+        estimate: None,
+    }
 }
 
 fn verdict_on(trials: &[Trial], answer: Answer, data: DataAfter) -> Verdict {
@@ -325,7 +333,13 @@ fn estimate() -> Estimate {
         curve: vec![],
         valid: 29,
         invalid: 1,
-        confirmation: Some(Confirmation { level: 11_500, passed: 6, trials: 6, at_least: 0.6069, complete: true }),
+        confirmation: Some(Confirmation {
+            level: 11_500,
+            passed: 6,
+            trials: 6,
+            at_least: 0.6069,
+            complete: true,
+        }),
         above: Some(Above { level: 12_150, failed: 2, trials: 2, below: 0.7763, complete: true }),
         cross_check: None,
         repeats: None,
@@ -342,8 +356,12 @@ fn by_posterior(trials: &[Trial], bounded_by: BoundedBy, estimate: Estimate) -> 
 
 #[test]
 fn a_capacity_by_posterior_has_its_interval_and_its_guarantee() {
-    let trials =
-        [trial(9_000, 2_100.0, &[]), trial(11_500, 900.0, &[]), trial(11_900, 1_900.0, &[]), trial(12_150, 2_345.0, &[])];
+    let trials = [
+        trial(9_000, 2_100.0, &[]),
+        trial(11_500, 900.0, &[]),
+        trial(11_900, 1_900.0, &[]),
+        trial(12_150, 2_345.0, &[]),
+    ];
     let verdict = by_posterior(&trials, BoundedBy::Fail, estimate());
     assert_eq!(
         verdict.sentence,
@@ -352,7 +370,11 @@ fn a_capacity_by_posterior_has_its_interval_and_its_guarantee() {
          quantile, allowed are 2,000 ms. At 11,500 users, 6 of 6 valid trials passed: the pass probability is at least 0.60 \
          with 95 % confidence; at 12,150 users it is below 0.78."
     );
-    assert_eq!((verdict.capacity, verdict.trial), (Some(11_818), Some(11_500)), "it rests on the level that was confirmed");
+    assert_eq!(
+        (verdict.capacity, verdict.trial),
+        (Some(11_818), Some(11_500)),
+        "it rests on the level that was confirmed"
+    );
     let kept = verdict.search.unwrap();
     assert_eq!((kept.seconds, kept.aborted, kept.estimate.unwrap().safe), (Some(260.0), 0, 11_500));
 }
@@ -389,7 +411,8 @@ fn what_was_not_confirmed_and_what_makes_doubt_is_said() {
              2.7 (p = 0.0010)"
         ]
     );
-    let none = by_posterior(&trials, BoundedBy::Budget, Estimate { confirmation: None, above: None, ..estimate() });
+    let none =
+        by_posterior(&trials, BoundedBy::Budget, Estimate { confirmation: None, above: None, ..estimate() });
     assert!(none.sentence.ends_with(". No trial was left to confirm it."), "{}", none.sentence);
 }
 

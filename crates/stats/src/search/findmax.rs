@@ -79,7 +79,8 @@ impl FindMax {
 
     /// A step of the initial ramp. What passes there counts for nothing later: only response times were looked at.
     fn ramp(&mut self, observed: &Observed) {
-        let in_time = observed.in_time.map_or(observed.result == TrialResult::Pass, |share| share >= RAMP_IN_TIME);
+        let in_time =
+            observed.in_time.map_or(observed.result == TrialResult::Pass, |share| share >= RAMP_IN_TIME);
         let goes_on = (in_time || self.told.len() == 1) && self.level < self.bounds.max;
         if goes_on {
             self.level = self.level.saturating_add(self.ramp_step).min(self.bounds.max);
@@ -151,7 +152,9 @@ impl Method for FindMax {
             _ if self.disbelieved >= DISBELIEVED => BoundedBy::Disbelief,
             (Some(pass), _) if pass >= self.bounds.max => BoundedBy::Maximum,
             (None, Some(fail)) if fail <= self.bounds.min => BoundedBy::Minimum,
-            (Some(_), Some(_)) if self.over() && (self.told.len() as u32) < self.bounds.max_trials => BoundedBy::Fail,
+            (Some(_), Some(_)) if self.over() && (self.told.len() as u32) < self.bounds.max_trials => {
+                BoundedBy::Fail
+            }
             _ => BoundedBy::Budget,
         };
         Answer {

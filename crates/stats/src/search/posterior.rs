@@ -104,7 +104,8 @@ impl Posterior {
     /// Begins at the lowest level, unless a ramp says better.
     pub(super) fn new(bounds: SearchBounds) -> Self {
         let level = bounds.min;
-        let next = if bounds.max_trials == 0 { Next::Done } else { Next::Trial { level, purpose: Purpose::Ramp } };
+        let next =
+            if bounds.max_trials == 0 { Next::Done } else { Next::Trial { level, purpose: Purpose::Ramp } };
         Posterior {
             bounds,
             grid: Grid::new(bounds.min, bounds.max),
@@ -139,15 +140,22 @@ impl Posterior {
         let [low, median, high] = self.grid.quantiles(INTERVAL);
         let (min, max) = (f64::from(self.bounds.min), f64::from(self.bounds.max));
         let width = high.clamp(min, max) - low.clamp(min, max);
-        width <= (median.min(max) * self.bounds.resolution.get()).max(if max < 1e3 { NEIGHBOURS } else { 0.0 })
+        width
+            <= (median.min(max) * self.bounds.resolution.get()).max(if max < 1e3 { NEIGHBOURS } else { 0.0 })
     }
 
     fn decide(&mut self) -> Next {
         if self.left() == 0 || 1.0 - self.grid.above(self.bounds.min) > NOTHING_BELOW {
             return Next::Done;
         }
-        if let Some(Doubling { level, .. }) = self.doubling {
-            return Next::Trial { level, purpose: Purpose::Ramp };
+        let limit = self.limit();
+        match self.doubling {
+            Some(Doubling { level, .. }) if level <= limit => {
+                return Next::Trial { level, purpose: Purpose::Ramp };
+            }
+            // Back to what can be believed; then the doubling goes on.
+            Some(_) if self.struck => return Next::Trial { level: limit, purpose: Purpose::Search },
+            _ => self.doubling = None,
         }
         let narrow = self.narrow();
         let kept = self.kept();
@@ -240,7 +248,8 @@ impl Posterior {
         let stride = ((last - first) / CANDIDATES).max(1);
         let coarse: Vec<usize> = (first..=last).step_by(stride).chain([last]).collect();
         let best = self.grid.most_telling(&coarse).unwrap_or(first);
-        let around: Vec<usize> = (best.saturating_sub(stride - 1).max(first)..=(best + stride - 1).min(last)).collect();
+        let around: Vec<usize> =
+            (best.saturating_sub(stride - 1).max(first)..=(best + stride - 1).min(last)).collect();
         let best = if stride > 1 { self.grid.most_telling(&around).unwrap_or(best) } else { best };
         self.rounded(self.grid.level_of(best), f64::round).min(top)
     }
@@ -267,15 +276,13 @@ impl Posterior {
     fn disbelieve(&mut self, level: u32) {
         let times = if self.disbelieved.0 == level { self.disbelieved.1 + 1 } else { 1 };
         self.disbelieved = (level, times);
-        let again = std::mem::replace(&mut self.struck, self.struck || times >= STRIKE);
+        let again = self.struck;
+        self.struck = again || times >= STRIKE;
         match self.strikes.last_mut() {
             // A bad minute that goes on, or the same limit of the measurement met again on the way down.
             Some(strike) if again => *strike = level.min(*strike),
             _ if times >= STRIKE => self.strikes.push(level),
             _ => {}
-        }
-        if self.struck && self.doubling.is_some_and(|d| d.level == level) {
-            self.doubling = None;
         }
     }
 
@@ -299,7 +306,8 @@ impl Posterior {
         if let (Some(doubling), Purpose::Ramp) = (&mut self.doubling, purpose) {
             match (passed, doubling.failed) {
                 (true, _) if level < self.bounds.max => {
-                    *doubling = Doubling { level: level.saturating_mul(2).min(self.bounds.max), failed: false };
+                    *doubling =
+                        Doubling { level: level.saturating_mul(2).min(self.bounds.max), failed: false };
                 }
                 (false, false) => doubling.failed = true,
                 (true, _) | (false, true) => self.doubling = None,

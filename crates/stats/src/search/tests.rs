@@ -70,8 +70,7 @@ fn findmax_gives_up_on_what_it_cannot_believe() {
 }
 
 fn stairs(least_gain: f64, most_cpu: f64) -> Search {
-    let stair =
-        Stair { step: 2, least_gain: Share::percent(least_gain), most_cpu: Share::percent(most_cpu) };
+    let stair = Stair { step: 2, least_gain: Share::percent(least_gain), most_cpu: Share::percent(most_cpu) };
     Search::new(SearchBounds { min: 1, max: 20, ..bounds(SearchMethod::Staircase(stair)) })
 }
 
@@ -79,10 +78,7 @@ fn stairs(least_gain: f64, most_cpu: f64) -> Search {
 fn a_staircase_ends_at_the_first_level_that_fails() {
     let (tried, answer) = run(stairs(1.0, 100.0), sharp(6));
     assert_eq!(tried.iter().map(|t| t.0).collect::<Vec<_>>(), [1, 3, 5, 7]);
-    assert_eq!(
-        (answer.capacity, answer.lowest_fail, answer.bounded_by),
-        (Some(5), Some(7), BoundedBy::Fail)
-    );
+    assert_eq!((answer.capacity, answer.lowest_fail, answer.bounded_by), (Some(5), Some(7), BoundedBy::Fail));
     assert_eq!(run(stairs(1.0, 100.0), sharp(0)).1.bounded_by, BoundedBy::Minimum);
     let (_, all) = run(stairs(1.0, 100.0), sharp(30));
     assert_eq!((all.capacity, all.bounded_by), (Some(20), BoundedBy::Maximum));

@@ -33,14 +33,13 @@ fn simulate(target: &Target, max_trials: u32) -> Found {
     for seed in 0..SEEDS {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let truth = 8_000.0 + 16_000.0 * rng.random::<f64>();
-        let mut search =
-            Search::new(SearchBounds {
-                min: 500,
-                max: 30_000,
-                resolution: Share::percent(5.0),
-                max_trials,
-                method: SearchMethod::Bisect,
-            });
+        let mut search = Search::new(SearchBounds {
+            min: 500,
+            max: 30_000,
+            resolution: Share::percent(5.0),
+            max_trials,
+            method: SearchMethod::Bisect,
+        });
         search.ramp_ended((truth * (0.95 + 0.25 * rng.random::<f64>())) as u32, RampEnd::GaveWay);
         let answer = loop {
             match search.next() {

@@ -7,7 +7,13 @@ use crate::search::{Answer, BoundedBy, Purpose, RampEnd, Search, Step};
 use TrialResult::{Fail, Invalid, Pass};
 
 fn bounds(max_trials: u32) -> SearchBounds {
-    SearchBounds { min: 100, max: 30_000, resolution: Share::percent(3.0), max_trials, method: SearchMethod::Bisect }
+    SearchBounds {
+        min: 100,
+        max: 30_000,
+        resolution: Share::percent(3.0),
+        max_trials,
+        method: SearchMethod::Bisect,
+    }
 }
 
 /// Runs a search against a target that passes up to `capacity`; returns the levels tried and the answer.

@@ -210,7 +210,10 @@ impl Grid {
         for (kind, weights) in self.weights.chunks_exact(self.cells).enumerate() {
             let at = kind / SPURIOUS.len() * self.cells;
             let genuine = 1.0 - SPURIOUS[kind % SPURIOUS.len()].0;
-            sum[at..at + self.cells].iter_mut().zip(weights).for_each(|(sum, weight)| *sum += genuine * weight);
+            sum[at..at + self.cells]
+                .iter_mut()
+                .zip(weights)
+                .for_each(|(sum, weight)| *sum += genuine * weight);
         }
         sum
     }
@@ -274,7 +277,10 @@ mod tests {
             grid.learn(level, level <= 3_217);
         }
         let [low, median, high] = grid.quantiles([0.025, 0.5, 0.975]);
-        assert!(low <= 3_217.0 && 3_217.0 <= high && (median / 3_217.0 - 1.0).abs() < 0.04, "{low} {median} {high}");
+        assert!(
+            low <= 3_217.0 && 3_217.0 <= high && (median / 3_217.0 - 1.0).abs() < 0.04,
+            "{low} {median} {high}"
+        );
         assert!(grid.above(2_500) > 0.95 && grid.above(4_000) < 0.05);
     }
 

@@ -63,8 +63,13 @@ mod tests {
 
     /// Response times that rise with the tenth power of the load and reach their limit at 5,000.
     fn line(noise: f64) -> Vec<Trial> {
-        let margin = |level: u32, n: i32| 10.0 * (f64::from(level) / 5_000.0).ln() + noise * f64::from(n % 3 - 1);
-        [4_500, 4_800, 4_900, 5_050, 5_100, 5_300].iter().zip(0..).map(|(l, n)| trial(*l, margin(*l, n))).collect()
+        let margin =
+            |level: u32, n: i32| 10.0 * (f64::from(level) / 5_000.0).ln() + noise * f64::from(n % 3 - 1);
+        [4_500, 4_800, 4_900, 5_050, 5_100, 5_300]
+            .iter()
+            .zip(0..)
+            .map(|(l, n)| trial(*l, margin(*l, n)))
+            .collect()
     }
 
     #[test]

@@ -17,7 +17,10 @@ fn bounds(max_trials: u32) -> SearchBounds {
 }
 
 /// Runs a search; `result` is asked for each trial with its level and its number, from 0.
-fn run(mut search: Search, mut result: impl FnMut(u32, usize) -> TrialResult) -> (Vec<(u32, Purpose)>, Answer) {
+fn run(
+    mut search: Search,
+    mut result: impl FnMut(u32, usize) -> TrialResult,
+) -> (Vec<(u32, Purpose)>, Answer) {
     let mut tried = Vec::new();
     loop {
         match search.next() {
@@ -52,7 +55,8 @@ fn without_a_ramp_levels_are_doubled_until_one_fails_twice() {
 #[test]
 fn a_failure_of_the_doubling_is_tried_again() {
     // The third trial fails for no reason.
-    let (tried, answer) = run(Search::new(bounds(30)), |level, n| if level <= 5_000 && n != 2 { Pass } else { Fail });
+    let (tried, answer) =
+        run(Search::new(bounds(30)), |level, n| if level <= 5_000 && n != 2 { Pass } else { Fail });
     let levels: Vec<u32> = tried.iter().take(5).map(|t| t.0).collect();
     assert_eq!(levels, [100, 200, 400, 400, 800]);
     assert!((f64::from(answer.capacity.unwrap()) / 5_000.0 - 1.0).abs() < 0.05, "{answer:?}");
@@ -67,7 +71,10 @@ fn a_ramp_that_failed_says_where_to_begin_and_closes_nothing() {
     };
     let (tried, answer) = begun(9_000);
     assert!((7_000..=10_000).contains(&tried[0].0), "{tried:?}");
-    assert!((f64::from(answer.capacity.unwrap()) / 9_000.0 - 1.0).abs() < 0.03 && answer.trials <= 25, "{answer:?}");
+    assert!(
+        (f64::from(answer.capacity.unwrap()) / 9_000.0 - 1.0).abs() < 0.03 && answer.trials <= 25,
+        "{answer:?}"
+    );
     // The ramp was wrong by far.
     for capacity in [1_000, 28_000] {
         let (_, answer) = begun(capacity);
@@ -149,7 +156,8 @@ fn a_target_that_changes_is_told_as_a_drift() {
     let mut search = Search::new(SearchBounds { resolution: Share::ZERO, ..bounds(60) });
     search.ramp_ended(10_000, RampEnd::GaveWay);
     // It loses a third of its capacity after 15 trials.
-    let (tried, answer) = run(search, |level, n| if level <= if n < 15 { 9_000 } else { 7_000 } { Pass } else { Fail });
+    let (tried, answer) =
+        run(search, |level, n| if level <= if n < 15 { 9_000 } else { 7_000 } { Pass } else { Fail });
     let repeats = answer.estimate.unwrap().repeats.unwrap();
     assert!(repeats.trials >= 2 && tried.iter().any(|t| t.1 == Purpose::Repeat), "{repeats:?}");
     let steady = {

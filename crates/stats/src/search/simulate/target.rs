@@ -51,7 +51,8 @@ pub(super) struct Trials {
 
 impl Trials {
     pub(super) fn new(target: Target, seed: u64) -> Self {
-        let mut trials = Trials { target, state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed, in_stretch: false };
+        let mut trials =
+            Trials { target, state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed, in_stretch: false };
         trials.in_stretch = trials.uniform() < IN_STRETCHES;
         trials
     }
@@ -128,7 +129,10 @@ mod tests {
         for edge in [Edge::Logistic, Edge::Normal, Edge::Gompertz] {
             let target = Target { edge, softness: 0.02, spurious: 0.0, neighbours: Neighbours::None };
             assert!((target.passes(5_000.0, 5_000.0) - 0.5).abs() < 1e-6, "{edge:?}");
-            assert!(target.passes(4_000.0, 5_000.0) > 0.99 && target.passes(6_000.0, 5_000.0) < 0.01, "{edge:?}");
+            assert!(
+                target.passes(4_000.0, 5_000.0) > 0.99 && target.passes(6_000.0, 5_000.0) < 0.01,
+                "{edge:?}"
+            );
         }
         assert!((normal(1.96) - 0.975_002).abs() < 1e-5 && (normal(-1.0) - 0.158_655).abs() < 1e-5);
     }

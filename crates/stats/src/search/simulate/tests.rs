@@ -17,10 +17,14 @@ fn thirty_trials_find_every_edge_and_their_intervals_hold() {
     let (mut gross, mut held, mut cells) = (0.0, 0.0, 0.0);
     for edge in EDGES {
         for (softness, spurious) in [(0.01, 0.0), (0.01, 0.1), (0.03, 0.05)] {
-            let found = simulate(Contender::Posterior { trials: 30 }, &target(edge, softness, spurious), SEARCHES);
+            let found =
+                simulate(Contender::Posterior { trials: 30 }, &target(edge, softness, spurious), SEARCHES);
             let coverage = found.coverage.unwrap();
             assert!(found.gross <= 0.025 && coverage >= 0.85, "{edge:?} {softness} {spurious}: {found:?}");
-            assert!(found.trials <= 30.0 && found.width.unwrap() < 0.15, "{edge:?} {softness} {spurious}: {found:?}");
+            assert!(
+                found.trials <= 30.0 && found.width.unwrap() < 0.15,
+                "{edge:?} {softness} {spurious}: {found:?}"
+            );
             gross += found.gross;
             held += coverage;
             cells += 1.0;
