@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn what_never_settles_says_so() {
-        let rising: Vec<f64> = (0..300).map(|i| f64::from(i)).collect();
+        let rising: Vec<f64> = (0..300).map(f64::from).collect();
         assert_eq!(cut(&rising), None);
         assert_eq!(cut(&[1.0; 12]), None);
         assert_eq!(cut(&[1.0; 40]), Some(0));
