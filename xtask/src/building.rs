@@ -13,6 +13,7 @@ const NEEDED_GIB: u64 = 16;
 
 /// Cargo in this workspace. In CI (`CI` is set) nothing is ever compiled a second time, so the caches for that are left
 /// out: they take more than half of the disk that a build needs.
+#[expect(clippy::disallowed_methods, reason = "CI says in no other way that it is CI")]
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(root);

@@ -2,6 +2,7 @@
 
 mod compare;
 mod drive;
+mod format;
 pub(crate) mod http;
 mod serve;
 mod study;
@@ -12,11 +13,12 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-pub(crate) use compare::{CompareArgs, Format};
+pub(crate) use compare::CompareArgs;
 pub(crate) use drive::DriveArgs;
+pub(crate) use format::Format;
 pub(crate) use http::HttpArgs;
 pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
-pub(crate) use study::{Format, StudyArgs};
+pub(crate) use study::StudyArgs;
 pub(crate) use values::{ConnectionsArg, Limit, span};
 pub(crate) use watch::{ExportArgs, WatchArgs, WatchedRunArgs};
 

@@ -22,8 +22,8 @@ mod metric;
 mod probe;
 mod reader;
 mod resources;
-mod study;
 mod statistic;
+mod study;
 mod topology;
 mod window;
 mod writer;
@@ -43,12 +43,12 @@ pub use id::{NotARunId, RunId};
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
+pub use statistic::StatisticRow;
 pub use study::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit,
     KeptMetric, KeptPoint, KeptRow, KeptScaling, RunEnded, RunStarted, STUDY_FILE, STUDY_PREFIX,
     STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, list_studies, read_study,
 };
-pub use statistic::StatisticRow;
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::RunWriter;

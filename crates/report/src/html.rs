@@ -5,9 +5,7 @@ use barograph_record::{KeptUnit, Run};
 
 use crate::answer::{Answer, answer};
 use crate::operations::OpLine;
-use crate::{
-    ReportError, curve, facts, operations, search, series, services, timelines, topology, words,
-};
+use crate::{ReportError, curve, facts, operations, search, series, services, timelines, topology, words};
 
 /// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
 /// their digits are below each other, unless they are said to hold words.

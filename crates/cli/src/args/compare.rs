@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use barograph_model::Share;
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 
+use super::Format;
 use super::values::share;
 
 /// Holds a candidate against a baseline, metric by metric.
@@ -33,17 +34,4 @@ pub(crate) struct CompareArgs {
     /// End with 10 when a metric is undecided
     #[arg(long)]
     pub(crate) strict: bool,
-}
-
-/// The form of a comparison.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A table for a terminal
-    Text,
-    /// One object
-    Json,
-    /// JUnit XML, a case per metric
-    Junit,
-    /// A table for a pull request
-    Markdown,
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
+
+use super::Format;
 
 #[derive(ClapArgs)]
 pub(crate) struct StudyArgs {
@@ -30,16 +32,4 @@ pub(crate) struct StudyArgs {
     /// Folder that holds the records; a study has a folder in it
     #[arg(long, default_value = "runs")]
     pub(crate) runs: PathBuf,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Format {
-    /// Tables and sentences
-    Text,
-    /// The conclusions as data
-    Json,
-    /// For a pull request
-    Markdown,
-    /// For a build server
-    Junit,
 }

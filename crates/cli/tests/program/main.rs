@@ -32,7 +32,7 @@ mod report;
 mod rootless;
 mod scenarios;
 mod screen;
-mod studies;
 mod snapshots;
+mod studies;
 mod tls;
 mod truth;

@@ -165,6 +165,7 @@ pub(crate) fn verdict() -> Verdict {
             bounded_by: "the highest level".to_owned(),
             trials: 1,
             confirmed: false,
+            ..SearchSummary::default()
         }),
     }
 }
@@ -190,6 +191,7 @@ fn world() -> [Entry; 6] {
         parts: vec![part],
         open_s: 0.25,
         ready_s: 1.5,
+        snapshot: None,
     };
     let fault = KeptFault {
         at_s: 1.5,

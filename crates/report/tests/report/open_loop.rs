@@ -104,6 +104,8 @@ fn trial(n: usize, parts: &[Interval]) -> Trial {
         ops: &OPS,
         offered: Offered { unit: LoadUnit::PerSecond, level },
         open: Some(&open),
+        behaviours: None,
+        host: None,
         level_changes: 0,
         driver: DriverLimits::default(),
         clock_jump_s: 0.001,
