@@ -155,8 +155,14 @@ fn says_what_survives(folder: &Path) {
         let run = Run::open(&folder.join("runs").join(&ended.started.run)).unwrap();
         let tier = run.tiers().iter().find(|tier| tier.tier == "relational").unwrap();
         let off = ended.started.configuration == "durability off";
-        let expected = if off { "a commit may be lost" } else { "a commit survives the end of the server and of" };
-        assert!(tier.durability.starts_with(expected), "{}: {}", ended.started.configuration, tier.durability);
+        let expected =
+            if off { "a commit may be lost" } else { "a commit survives the end of the server and of" };
+        assert!(
+            tier.durability.starts_with(expected),
+            "{}: {}",
+            ended.started.configuration,
+            tier.durability
+        );
         assert_eq!(run.plan.unwrap().contains("sql_durability = \"off\""), off);
         seen.insert(ended.started.configuration);
     }
