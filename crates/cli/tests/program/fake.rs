@@ -255,6 +255,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
         tool: "test".to_owned(),
         command: "test".to_owned(),
         disclosure: serde_json::json!({}),
+        followers: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let finished = runtime.block_on(barograph_harness::run(checked, &world, &mut Dark)).unwrap();
