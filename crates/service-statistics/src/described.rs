@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_table_is_read() {
-        let read = read(
+        let good = read(
             r#"
             ask = { http = { path = "/varz", form = "json" } }
             port = "monitor"
@@ -155,13 +155,10 @@ mod tests {
             "#,
         )
         .unwrap();
-        assert_eq!(read.ask, Question::Http { path: "/varz".to_owned(), form: Form::Json });
-        assert_eq!((read.port.as_deref(), read.values.len()), (Some("monitor"), 2));
-        assert_eq!(read.values[0].kind.kept_as(), "rate");
-        assert_eq!(
-            super::tests::read("ask = \"redis\"\nvalues = []").unwrap_err(),
-            "statistics without values"
-        );
+        assert_eq!(good.ask, Question::Http { path: "/varz".to_owned(), form: Form::Json });
+        assert_eq!((good.port.as_deref(), good.values.len()), (Some("monitor"), 2));
+        assert_eq!(good.values[0].kind.kept_as(), "rate");
+        assert_eq!(read("ask = \"redis\"\nvalues = []").unwrap_err(), "statistics without values");
     }
 
     #[test]
