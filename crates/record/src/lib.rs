@@ -38,4 +38,4 @@ pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
-pub use writer::RunWriter;
+pub use writer::{RunWriter, remove_drafts};
