@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub(crate) use apart::apart;
-pub(crate) use copy::{bytes_of, copy};
+pub(crate) use copy::{How, bytes_of, copy};
 
 /// The folder of all snapshots, in that of the data.
 const FOLDER: &str = "snapshots";
@@ -277,7 +277,7 @@ fn remove(path: &Path) -> io::Result<bool> {
         Err(TryLockError::Error(why)) => return Err(why),
     }
     match fs::remove_file(path.join(MARKER)) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
         _ => fs::remove_dir_all(path).map(|()| true),
     }
 }

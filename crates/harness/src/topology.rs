@@ -36,7 +36,7 @@ pub struct Stored {
     pub job: String,
     /// The parts whose folders have it. Parts that need them are made from them.
     pub services: Vec<String>,
-    /// Folders of the whole site, by their names below it.
+    /// Folders of the whole site, by their names below it. Their files are only ever replaced, never written into.
     pub folders: Vec<&'static str>,
     /// Equal only when the same data set, loaded into the same products, leaves the same.
     pub form: String,

@@ -51,4 +51,4 @@ pub use study::{
 };
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
-pub use writer::RunWriter;
+pub use writer::{RunWriter, remove_drafts};

@@ -13,6 +13,26 @@ use crate::{
     statistic,
 };
 
+/// How the name of a file ends that is being written; a dot is in front of it.
+const DRAFT: &str = ".part";
+
+/// Removes what a killed run was writing into its record: files that have not yet got their names. Gives their paths.
+///
+/// # Errors
+/// When the folder cannot be read or a file cannot be removed.
+pub fn remove_drafts(dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(dir).map_err(|why| RecordError::read(dir, why))? {
+        let path = entry.map_err(|why| RecordError::read(dir, why))?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| name.starts_with('.') && name.ends_with(DRAFT)) && path.is_file() {
+            fs::remove_file(&path).map_err(|why| RecordError::write(&path, why))?;
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
 /// Writes the record of one run.
 #[derive(Debug)]
 pub struct RunWriter {
@@ -165,7 +185,7 @@ impl RunWriter {
     /// Writes under a passing name first, so that a file is either whole or absent.
     fn whole_file(&self, name: &str, bytes: &[u8]) -> Result<(), RecordError> {
         let path = self.dir.join(name);
-        let passing = self.dir.join(format!(".{name}.part"));
+        let passing = self.dir.join(format!(".{name}{DRAFT}"));
         fs::write(&passing, bytes)
             .and_then(|()| fs::rename(&passing, &path))
             .map_err(|why| RecordError::write(&path, why))

@@ -160,9 +160,8 @@ fn half_a_snapshot_is_removed_and_the_next_run_makes_a_whole_one() {
 fn a_standby_and_shared_pictures_come_back_with_the_stores() {
     let place = place();
     let mut sets = like("full", "process");
-    let more = ["deploy.standby=true", "deploy.events=ferretdb", "deploy.bus=nats", "deploy.web=none"];
+    let more = ["deploy.standby=true", "deploy.events=ferretdb", "deploy.bus=nats", "deploy.flavour=tuned"];
     sets.extend(more.map(str::to_owned));
-    sets.extend(["deploy.balancer=none".to_owned()]);
     if !possible(&place, &sets) {
         return;
     }

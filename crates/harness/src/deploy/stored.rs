@@ -16,7 +16,7 @@ use super::deployed::{Deployed, Started};
 use super::place::Placed;
 use super::{recipe, start};
 use crate::run::Run;
-use crate::snapshots::{Draft, Marker, Shelf, Whole, apart, bytes_of, copy, key};
+use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, key};
 use crate::topology::{Part, Stored, Topology, Work};
 use crate::{DataSet, HarnessError};
 
@@ -84,8 +84,8 @@ struct Stores {
     common: PathBuf,
 }
 
-/// A folder, in a snapshot and in its place.
-type Way = (PathBuf, PathBuf);
+/// A folder, in a snapshot and in its place, and how it is copied.
+type Way = (PathBuf, PathBuf, How);
 
 impl Stores {
     async fn of(
@@ -120,12 +120,13 @@ impl Stores {
     fn ways<'p>(&self, parts: impl Iterator<Item = (&'p str, Work, &'p Path)>) -> Vec<Way> {
         let of_unit = |(name, work, folder): (&str, Work, &Path)| match work {
             Work::Service(service) if self.has(name) => {
-                Some((Path::new("units").join(name), folder.join(service.keeps()?)))
+                Some((Path::new("units").join(name), folder.join(service.keeps()?), How::Copy))
             }
             _ => None,
         };
         let folders = self.stored.folders.iter();
-        let folders = folders.map(|name| (Path::new("folders").join(name), self.common.join(name)));
+        let folders =
+            folders.map(|name| (Path::new("folders").join(name), self.common.join(name), How::Link));
         parts.filter_map(of_unit).chain(folders).collect()
     }
 
@@ -147,10 +148,10 @@ impl Stores {
         let ways = self.ways(ways);
         let from = whole.dir.clone();
         let copying = apart(move |stop| {
-            for (inside, place) in &ways {
+            for (inside, place, how) in &ways {
                 let copied = place.parent().map_or(Ok(()), std::fs::create_dir_all);
-                if let Err(why) = copied.and_then(|()| copy(&from.join(inside), place, stop)) {
-                    for (_, place) in &ways {
+                if let Err(why) = copied.and_then(|()| copy(&from.join(inside), place, *how, stop)) {
+                    for (_, place, _) in &ways {
                         // Most were not begun.
                         let _ = std::fs::remove_dir_all(place);
                     }
@@ -263,17 +264,17 @@ impl Stores {
         let (id, ledger) = (run.world.id.clone(), run.ledger.clone());
         let copying = apart(move |stop| {
             let mut bytes = 0;
-            for (_, place) in &ways {
+            for (_, place, _) in &ways {
                 bytes += bytes_of(place)?;
             }
             if let Some(why) = shelf.no_room(bytes) {
                 return Err(std::io::Error::other(why));
             }
             let draft = shelf.begin(&key, &id, &ledger).map_err(std::io::Error::other)?;
-            for (inside, place) in &ways {
+            for (inside, place, how) in &ways {
                 let to = draft.dir.join(inside);
                 let copied = to.parent().map_or(Ok(()), std::fs::create_dir_all);
-                if let Err(why) = copied.and_then(|()| copy(place, &to, stop)) {
+                if let Err(why) = copied.and_then(|()| copy(place, &to, *how, stop)) {
                     draft.abandon().map_err(std::io::Error::other)?;
                     return Err(why);
                 }
