@@ -58,9 +58,12 @@ pub fn unlike(blocks: &[Vec<u64>], per_slice: usize) -> Option<Unlike> {
     Some(Unlike { deviations, ..largest(&slices, &all, &names) })
 }
 
+/// The numbers of kinds, and how often each was seen, by block.
+type Pooled = (Vec<Option<usize>>, Vec<Vec<u64>>);
+
 /// Puts rare kinds together in the last, where they are not too rare together. With each kind comes its number; `None` is
 /// the rare ones. Nothing when fewer than two kinds are left.
-fn pooled(blocks: &[Vec<u64>]) -> Option<(Vec<Option<usize>>, Vec<Vec<u64>>)> {
+fn pooled(blocks: &[Vec<u64>]) -> Option<Pooled> {
     let all = sum(blocks);
     let (often, rare): (Vec<usize>, Vec<usize>) =
         (0..all.len()).partition(|kind| all[*kind] >= FEWEST_OF_A_KIND);

@@ -26,7 +26,8 @@ fn between(pair: &[(f64, f64)], limit: f64) -> Option<f64> {
 /// Configurations that differ in one numeric factor only, from its lowest level to its highest: their numbers and places;
 /// and what the others are set to.
 pub(crate) fn rows_of(study: &Study, factor: usize) -> Vec<(String, Vec<(f64, usize)>)> {
-    let mut rows: Vec<(Vec<usize>, String, Vec<(f64, usize)>)> = Vec::new();
+    type Row = (Vec<usize>, String, Vec<(f64, usize)>);
+    let mut rows: Vec<Row> = Vec::new();
     for (place, configuration) in study.configurations.iter().enumerate() {
         let level = &study.factors[factor].levels[configuration.levels[factor]];
         let Some(value) = level.value else { continue };

@@ -141,8 +141,7 @@ fn outcomes(lines: &[Line], searches: u32) -> Vec<Outcome> {
     let next = Mutex::new(0..lines.len());
     let done = Mutex::new(Vec::new());
     let work = || {
-        loop {
-            let Some(at) = next.lock().ok().and_then(|mut next| next.next()) else { break };
+        while let Some(at) = next.lock().ok().and_then(|mut next| next.next()) {
             let outcome = simulate(lines[at].contender, &lines[at].target, searches);
             if let Ok(mut done) = done.lock() {
                 done.push((at, outcome));
