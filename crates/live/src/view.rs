@@ -31,8 +31,7 @@ pub(crate) struct View<'m> {
     skipped: u64,
     /// Failures among all that ended in this phase.
     failed_share: Option<f64>,
-    /// End of the interval in seconds, operations per second, failures per second, p50 and p99 in milliseconds.
-    points: Vec<(f64, f64, f64, Option<f64>, Option<f64>)>,
+    points: Vec<PointView>,
     ops: Vec<OpView<'m>>,
     uses: Vec<UseView<'m>>,
     platform: &'m str,
@@ -44,6 +43,9 @@ pub(crate) struct View<'m> {
     lines: Vec<&'m str>,
     ended: Option<&'m [String]>,
 }
+
+/// End of the interval in seconds, operations per second, failures per second, p50 and p99 in milliseconds.
+type PointView = (f64, f64, f64, Option<f64>, Option<f64>);
 
 #[derive(Debug, Serialize)]
 struct OpView<'m> {
@@ -144,7 +146,7 @@ impl<'m> View<'m> {
     }
 }
 
-fn point(point: &Point) -> (f64, f64, f64, Option<f64>, Option<f64>) {
+fn point(point: &Point) -> PointView {
     let (at_s, rate, failed) = (short(point.at_s), short(point.rate), short(point.failed_rate));
     (at_s, rate, failed, point.p50_ms.map(short), point.p99_ms.map(short))
 }
