@@ -10,7 +10,7 @@ mod target;
 
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 
-use super::{RampEnd, Search, Step};
+use super::{Search, Step};
 use target::Trials;
 pub use target::{Edge, Neighbours, Target};
 
@@ -19,9 +19,6 @@ const CAPACITIES: (f64, f64) = (8_000.0, 60_000.0);
 
 /// Where every search begins, and how far it may look.
 const BOUNDS: (u32, u32) = (1_000, 1_000_000);
-
-/// Where a first ramp ends, as parts of the capacity: it does not wait for the target to settle.
-const RAMP_ENDS: (f64, f64) = (0.95, 1.2);
 
 /// An error above this is a gross one.
 const GROSS: f64 = 0.10;
@@ -37,11 +34,6 @@ const RESOLUTION: Share = Share::percent(1.0);
 pub enum Contender {
     /// Ours, with so many trials.
     Posterior {
-        /// The budget; all of it is used.
-        trials: u32,
-    },
-    /// Ours after a first ramp, which ended between 5 % below and 20 % above the capacity.
-    Ramped {
         /// The budget; all of it is used.
         trials: u32,
     },
@@ -120,24 +112,11 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
     let bounds = |resolution, max_trials, method| SearchBounds { min, max, resolution, max_trials, method };
     match contender {
         Contender::Posterior { trials } => {
-            let search = Search::new(bounds(Share::ZERO, trials, SearchMethod::Posterior));
-            ours(search, |level| draws.result(level, truth))
-        }
-        Contender::Ramped { trials } => {
-            let mut search = Search::new(bounds(Share::ZERO, trials, SearchMethod::Posterior));
-            let ended = draws.log_uniform(truth * RAMP_ENDS.0, truth * RAMP_ENDS.1);
-            search.ramp_ended(ended as u32, RampEnd::GaveWay);
-            ours(search, |level| draws.result(level, truth))
+            ours(bounds(Share::ZERO, trials, SearchMethod::Posterior), truth, draws)
         }
         Contender::FindMax => {
             let method = SearchMethod::FindMax { step: 0 };
-            let mut again = 0;
-            let found = ours(Search::new(bounds(RESOLUTION, MOST_TRIALS, method)), |level| {
-                let (passed, made) = draws.believed(level, truth);
-                again += made - 1;
-                if passed { TrialResult::Pass } else { TrialResult::Fail }
-            });
-            Found { trials: found.trials + again, ..found }
+            ours(bounds(RESOLUTION, MOST_TRIALS, method), truth, draws)
         }
         Contender::Bisection => rivals::bisection(BOUNDS, |level| draws.believed(level, truth)),
         Contender::TwoOfThree => rivals::bisection(BOUNDS, |level| {
@@ -152,12 +131,14 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
     }
 }
 
-fn ours(mut search: Search, mut result: impl FnMut(f64) -> TrialResult) -> Found {
+fn ours(bounds: SearchBounds, truth: f64, draws: &mut Trials) -> Found {
+    let mut search = Search::new(bounds);
     let answer = loop {
         match search.next() {
             Step::Done(answer) => break answer,
             Step::Trial { level, .. } => {
-                search.tell(level, result(f64::from(level)));
+                let result: TrialResult = draws.result(f64::from(level), truth);
+                search.tell(level, result);
             }
         }
     };
