@@ -110,9 +110,9 @@ fn sweep(ledgers: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed>
                 continue;
             }
         };
-        for draft in barograph_record::remove_drafts(&args.runs.join(id.as_str()))? {
-            found += 1;
-            terminal::result(&format!("{id}: removed half a file {}", draft.display()));
+        for draft in barograph_record::remove_drafts(path.parent().unwrap_or(&path))? {
+            all.found += 1;
+            tell(&format!("{id}: removed half a file {}", draft.display()));
         }
         let swept = match runtime.block_on(barograph_harness::sweep(catalog::platforms(), &ledger)) {
             Ok(swept) => swept,

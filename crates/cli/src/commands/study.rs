@@ -49,7 +49,7 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
         Some(folder) => Begun::again(folder, &prepared)?,
         None => Begun::now(&args.runs, &asked, &prepared)?,
     };
-    begun.to_the_end(&prepared, args.format)
+    begun.finish(&prepared, args.format)
 }
 
 /// What was asked for when a study was begun, from its folder.
@@ -143,7 +143,7 @@ impl Begun {
     }
 
     /// Makes the runs that are left, and says what follows from all of them.
-    fn to_the_end(self, prepared: &Prepared, format: Format) -> Done {
+    fn finish(self, prepared: &Prepared, format: Format) -> Done {
         let Begun { folder, header, entries, .. } = &self;
         let study = &prepared.study;
         let mut progress = Progress::new(study, entries);

@@ -98,13 +98,13 @@ fn answer(capacity: Option<u32>, bounded_by: BoundedBy) -> Answer {
     }
 }
 
-fn verdict_on(trials: &[Trial], answer: Answer, data: DataAfter) -> Verdict {
+fn verdict_on(trials: &[Trial], answer: &Answer, data: DataAfter) -> Verdict {
     let trials: Vec<&Trial> = trials.iter().collect();
     let most = Most::OpenFiles { limit: 20_000 };
-    of_search(&case(&trials, data, most), &answer)
+    of_search(&case(&trials, data, most), answer)
 }
 
-fn sentence(trials: &[Trial], answer: Answer) -> String {
+fn sentence(trials: &[Trial], answer: &Answer) -> String {
     verdict_on(trials, answer, DataAfter::Right).sentence
 }
 
@@ -113,17 +113,17 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
     let trials = [trial(11_818, 900.0, &[]), trial(13_000, 12_345.0, &[])];
     let confirmed = answer(Some(11_818), BoundedBy::Fail);
     assert_eq!(
-        sentence(&trials, confirmed.clone()),
+        sentence(&trials, &confirmed.clone()),
         "This machine holds 11,818 users of the auction application (official2), confirmed by a second window; at \
          13,000 users, Login took 12,345 ms at the judged quantile, allowed are 2,000 ms."
     );
     assert_eq!(
-        sentence(&trials[..1], Answer { confirmed: false, ..answer(Some(11_818), BoundedBy::Maximum) }),
+        sentence(&trials[..1], &Answer { confirmed: false, ..answer(Some(11_818), BoundedBy::Maximum) }),
         "This machine held 11,818 users of the auction application (official2), passed once and not confirmed by a \
          second window; more was not tried, because the connections of more do not fit into the 20,000 files a process \
          may open."
     );
-    let verdict = verdict_on(&trials, confirmed, DataAfter::Right);
+    let verdict = verdict_on(&trials, &confirmed, DataAfter::Right);
     assert_eq!(
         (verdict.capacity, verdict.trial, verdict.passed, verdict.valid),
         (Some(11_818), Some(11_818), true, true)
@@ -135,7 +135,7 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
 fn what_could_not_be_believed_is_named_and_not_blamed_on_the_driver() {
     let trials = [trial(1, 900.0, &[]), trial(3_000, 1.0, &["clock", "steady throughput"])];
     assert_eq!(
-        sentence(&trials, answer(Some(1), BoundedBy::Disbelief)),
+        sentence(&trials, &answer(Some(1), BoundedBy::Disbelief)),
         "This machine holds 1 user of the auction application (official2), confirmed by a second window; 3,000 users \
          could not be judged, because these checks of the measurement did not hold: clock and steady throughput."
     );
@@ -144,7 +144,7 @@ fn what_could_not_be_believed_is_named_and_not_blamed_on_the_driver() {
 #[test]
 fn when_nothing_could_be_believed_nothing_is_known() {
     let trials = [trial(3_000, 1.0, &["clock"]), trial(2_000, 9_000.0, &["users present"])];
-    let verdict = verdict_on(&trials, answer(None, BoundedBy::Budget), DataAfter::Right);
+    let verdict = verdict_on(&trials, &answer(None, BoundedBy::Budget), DataAfter::Right);
     assert_eq!(
         verdict.sentence,
         "It is not known how many users of the auction application (official2) this machine holds: 2,000 users could \
@@ -156,14 +156,14 @@ fn when_nothing_could_be_believed_nothing_is_known() {
 #[test]
 fn without_a_pass_the_lowest_failure_decides() {
     let trials = [trial(3_000, 3_000.0, &[]), trial(100, 2_500.0, &[]), trial(200, 1.0, &["clock"])];
-    let minimum = verdict_on(&trials, answer(None, BoundedBy::Minimum), DataAfter::Right);
+    let minimum = verdict_on(&trials, &answer(None, BoundedBy::Minimum), DataAfter::Right);
     assert_eq!(
         minimum.sentence,
         "This machine does not hold 100 users of the auction application (official2), the fewest worth a trial: Login \
          took 2,500 ms at the judged quantile, allowed are 2,000 ms."
     );
     assert_eq!((minimum.trial, minimum.passed, minimum.valid), (Some(100), false, true));
-    let budget = sentence(&trials[..1], answer(None, BoundedBy::Budget));
+    let budget = sentence(&trials[..1], &answer(None, BoundedBy::Budget));
     assert_eq!(
         budget,
         "No number of users of the auction application (official2) that was tried passed; at 3,000 users, Login took \
@@ -172,7 +172,7 @@ fn without_a_pass_the_lowest_failure_decides() {
     // Below the failure it is open, because nothing there could be believed.
     let open = verdict_on(
         &[trials[0].clone(), trials[2].clone()],
-        answer(None, BoundedBy::Disbelief),
+        &answer(None, BoundedBy::Disbelief),
         DataAfter::Right,
     );
     assert!(
@@ -188,14 +188,14 @@ fn without_a_pass_the_lowest_failure_decides() {
 #[test]
 fn on_data_that_are_not_right_no_number_is_said_to_hold() {
     let trials = [trial(11_818, 900.0, &[])];
-    let wrong = verdict_on(&trials, answer(Some(11_818), BoundedBy::Maximum), DataAfter::Wrong);
+    let wrong = verdict_on(&trials, &answer(Some(11_818), BoundedBy::Maximum), DataAfter::Wrong);
     assert_eq!(
         wrong.sentence,
         "It is not known how many users of the auction application (official2) this machine holds, because the data were \
          not right after the run; 11,818 users kept every rule."
     );
     assert_eq!((wrong.capacity, wrong.passed, wrong.valid), (None, true, false));
-    let unknown = verdict_on(&trials, answer(None, BoundedBy::Budget), DataAfter::Unknown);
+    let unknown = verdict_on(&trials, &answer(None, BoundedBy::Budget), DataAfter::Unknown);
     assert!(
         unknown.sentence.ends_with("because the data could not be checked after the run."),
         "{}",

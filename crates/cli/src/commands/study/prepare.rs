@@ -60,7 +60,7 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
     let text = text
         .with_context(|| format!("read study `{name}`; `barograph list studies` shows those that exist"))
         .map_err(refused)?;
-    let mut study = barograph_spec::study::read(&name, &text).map_err(of_study)?;
+    let mut study = barograph_spec::study::read(&name, &text).map_err(|why| of_study(&why))?;
     if let Some(blocks) = asked.repeats {
         study.repeats.blocks = blocks;
         study.repeats.most = match study.repeats.width {
@@ -72,7 +72,7 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
         study = leave_only(study, only)?;
     }
     if let Some(refusal) = asked.sets.iter().find_map(|set| varied(&study, set)) {
-        return Err(of_study(Refused(vec![refusal])));
+        return Err(of_study(&Refused(vec![refusal])));
     }
     let text = check::read(&study.plan)?;
     let mut prepared = Prepared { study, text, sets: asked.sets.clone(), checked: Vec::new() };
@@ -84,14 +84,14 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
     Ok(prepared)
 }
 
-fn of_study(why: Refused) -> Failed {
+fn of_study(why: &Refused) -> Failed {
     refused(anyhow!("the study cannot be carried out\n{why}"))
 }
 
 /// Leaves the levels that `--only` names.
 fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
     let refuse = |allowed: String| {
-        of_study(Refused(vec![Refusal {
+        of_study(&Refused(vec![Refusal {
             place: "--only".to_owned(),
             key: only.to_owned(),
             value: String::new(),
@@ -139,7 +139,7 @@ fn varied(study: &Study, set: &str) -> Option<Refusal> {
 /// Refuses metrics that a run of this plan does not have.
 fn measurable(study: &Study, checked: &Checked, found: &Found) -> Result<(), Failed> {
     let refusal = |at: usize, key: &str, value: &str, allowed: String| {
-        of_study(Refused(vec![Refusal {
+        of_study(&Refused(vec![Refusal {
             place: study.name.clone(),
             key: format!("metric[{at}].{key}"),
             value: format!("{value:?}"),
