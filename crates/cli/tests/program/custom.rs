@@ -19,7 +19,7 @@ const BLUR: f64 = 0.06;
 fn the_capacity_of_an_nginx_with_a_limit_is_found() {
     // A bucket that is emptied at the rate; what overflows is refused.
     let configuration = "worker_processes 1; events { worker_connections 4096; } http { {temp_paths} access_log off; keepalive_requests 1000000;\n\
-        limit_req_zone $server_name zone=all:1m rate=300r/s; limit_req_status 503;\n\
+        limit_req_zone $server_port zone=all:1m rate=300r/s; limit_req_status 503;\n\
         server { listen 127.0.0.1:{port}; location / { limit_req zone=all burst=15 nodelay; root {folder}; try_files /page =404; } } }";
     let Some(nginx) = services::or_skip(services::nginx(configuration, &[("page", b"hello")])) else {
         return;

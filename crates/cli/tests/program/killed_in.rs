@@ -29,11 +29,12 @@ const ALL: &str = "BAROGRAPH_KILLS";
 const TRIES: usize = 200;
 
 /// Files of a record, and what a killed run may leave of them.
-const RECORD: [&str; 9] = [
+const RECORD: [&str; 10] = [
     "run.jsonl",
     "plan.toml",
     "disclosure.json",
     "probe.csv",
+    "statistics.csv",
     "response.hlog",
     "service.hlog",
     "services",

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use barograph_auction_api::{
@@ -13,8 +12,9 @@ use barograph_testkit::services::Service;
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 
+use crate::commands::filled;
 use crate::going::{Going, until};
-use crate::place::{Place, shared_data};
+use crate::place::Place;
 
 /// Stores of a cluster that hold the shared data, and its bus.
 pub(crate) struct Shared {
@@ -28,11 +28,6 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) address: SocketAddr,
     going: Going,
-}
-
-/// The one filled data set.
-fn filled() -> PathBuf {
-    fs::read_dir(shared_data()).unwrap().next().unwrap().unwrap().path()
 }
 
 impl Shared {

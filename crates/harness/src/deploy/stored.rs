@@ -36,6 +36,9 @@ pub fn outlook(topology: &Topology, platform: &dyn Platform, plan: &Plan, data: 
     let Some(shelf) = Shelf::of(&plan.data) else {
         return Some("loaded in every run, as data.snapshots and data.snapshots_gb ask for".to_owned());
     };
+    if let Some(part) = with_own_disk(topology, stored, plan) {
+        return Some(format!("loaded in every run: {part} has a file system of its own"));
+    }
     let recipe = recipe::recipe(topology, stored, folders, data).ok()?;
     Some(match shelf.find(&key(&data.size, &recipe)) {
         Some(Whole { dir, marker, .. }) => format!(
@@ -74,6 +77,12 @@ pub(super) async fn start_all(
     Ok(kept)
 }
 
+/// A store with a file system of its own, which is made empty when the store starts: no copy can be there before.
+fn with_own_disk<'t>(topology: &'t Topology, stored: &Stored, plan: &Plan) -> Option<&'t str> {
+    let mut kept = topology.parts.iter().filter(|part| stored.services.contains(&part.name));
+    kept.find(|part| crate::check::disk_mib(plan, part).is_some()).map(|part| part.name.as_str())
+}
+
 /// The stores of a deployment that can be kept.
 struct Stores {
     stored: Stored,
@@ -99,6 +108,9 @@ impl Stores {
         else {
             return Ok(None);
         };
+        if with_own_disk(topology, &stored, &run.plan).is_some() {
+            return Ok(None);
+        }
         let (topology, data, of) = (topology.clone(), run.data_set()?.clone(), stored.clone());
         let size = data.size.clone();
         // Programs are asked for their versions.

@@ -4,8 +4,6 @@ use barograph_record::{IntervalRow, KeptOp, Purpose, Run, Trial};
 use barograph_stats::Histogram;
 use barograph_stats::compare::Direction;
 
-use crate::words;
-
 /// Name of the metric that counts failures.
 pub(super) const FAILURES: &str = "failed operations";
 /// Windows and intervals end at the same instant but for rounding.
@@ -125,7 +123,8 @@ fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
         } else {
             (op.count > 0).then_some(if none_judged { op.p99_ms } else { op.judged_ms })
         };
-        let name = format!("{} p{}", op.op, words::figure(quantile * 100.0));
+        // 0.999 is p99.9, and 0.99 is p99.
+        let name = format!("{} p{}", op.op, (quantile * 1e4).round() / 1e2);
         let source = Source::Quantile { op: op.op.clone(), quantile };
         all.extend(value.map(|ms| figure(&name, "ms", Direction::Lower, ms, source)));
     }
