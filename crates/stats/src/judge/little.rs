@@ -9,8 +9,9 @@ use super::WindowInput;
 use super::checks::edge_growth;
 use crate::OpStats;
 
-/// The two sides may differ by this part, beside what the edges make.
-const TOLERANCE: f64 = 0.05;
+/// The two sides may differ by this part, beside what the edges make: with 5 % one clean window of the auction in thirty was
+/// disbelieved (`cargo xtask simulate gates`).
+const TOLERANCE: f64 = 0.08;
 
 /// Chance exceeds so many standard deviations once in a thousand windows.
 const CHANCE: f64 = 3.29;

@@ -6,7 +6,11 @@ use super::{WindowInput, slices};
 use crate::homogeneity::unlike;
 
 /// So many of the operations of a third of the window may be others than in the rest.
-const CHANGE_ALLOWED: Share = Share::percent(5.0);
+const CHANGE_ALLOWED: Share = Share::percent(10.0);
+
+/// So many standard deviations are certain here. Were users' operations independent of each other 3.3 would do; their
+/// sessions make mixes swing more, and docs/reference/gates.md says how rarely a clean window exceeds this.
+const CERTAIN: f64 = 5.0;
 
 /// Shares of judged operations by thirds. In a `hopeless` window, which is too slow or fails too often in any case, users
 /// that wait for one operation do fewer of those that would follow; that is a result and no doubt. Nothing to say where only
@@ -17,7 +21,7 @@ pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
     let (blocks, per_slice) =
         slices::counted(input.parts, |part| judged.iter().map(|op| part.ops[*op].ended()).collect())?;
     let found = unlike(&blocks, per_slice)?;
-    let same = !found.certain() || found.distance <= CHANGE_ALLOWED.get();
+    let same = found.deviations <= CERTAIN || found.distance <= CHANGE_ALLOWED.get();
     let op = found.kind.map_or("rare operations", |kind| input.ops[judged[kind]].name);
     let excuse = if hopeless && !same { "; the window fails anyway" } else { "" };
     Some(Check {

@@ -185,7 +185,7 @@ pub(super) static ALL: [Fault; 16] = [
     Fault {
         what: "for a third of the window everything takes {} as long",
         check: "steady state",
-        sizes: &[1.5, 3.0, 6.0],
+        sizes: &[2.0, 4.0, 6.0],
         unit: Unit::Times,
         window: |seed, size| {
             let script = |now: f64, _: OpId, _: &mut Stream, size: f64| {
