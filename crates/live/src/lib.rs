@@ -1,7 +1,7 @@
 //! The live page of a run: figures as they come, in a browser, served on loopback while the run goes on.
 //!
 //! The harness tells a [`Page`] what happens, which takes no longer than adding histograms. A thread of its own answers
-//! browsers: one page without outside resources, and an event stream ([`server`]) that carries the whole [`view`] each
+//! browsers: one page without outside resources, and an event stream (`server`) that carries the whole `view` each
 //! time, so that a browser that comes late or comes again needs nothing else. Nobody looks, nothing is written.
 
 mod moment;

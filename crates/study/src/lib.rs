@@ -3,7 +3,7 @@
 //! Every *block* holds each configuration once, in an order of its own that follows from the seed, so that whatever
 //! happens to the machine meanwhile happens to all of them ([`schedule`]). What comes next follows from the entries of
 //! `study.jsonl` alone ([`progress`]), so an interrupted or killed study goes on exactly where it was. Figures of one
-//! block make a pair, and pairs are what is compared ([`conclude`]).
+//! block make a pair, and pairs are what is compared ([`conclude()`]).
 //!
 //! This crate makes no runs: [`carry_out`] is handed somebody who does.
 
