@@ -106,6 +106,8 @@ fn a_burner_gets_three_tenths_of_a_core() {
     assert!(used <= 0.3 * wall + 0.06, "{used} s of CPU time in {wall} s");
     let throttling = own.0.usage().throttling.unwrap();
     assert!(throttling.throttled > 0 && throttling.time > Duration::ZERO, "{throttling:?}");
+    // It was the limit that held it back, not other work: nearly every period was used up.
+    assert!(throttling.throttled * 10 >= throttling.periods * 5, "{throttling:?}");
     own.0.set_limits(&Limits::default()).unwrap();
     let (start, before) = (Instant::now(), cpu(&own.0));
     until("without the limit it burns on", || cpu(&own.0) >= before + 0.5);

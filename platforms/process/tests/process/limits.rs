@@ -43,8 +43,7 @@ async fn the_cpu_time_of_a_unit_is_limited_and_the_limit_can_be_changed() {
     // Other work may leave it less, but never more.
     assert!(used < 0.34, "{used} cores of 0.3");
     let throttled = usage(&*running).throttling.unwrap();
-    // Beside other work it seldom comes to its limit.
-    assert!(throttled.throttled > 0, "the limit held it back: {throttled:?}");
+    assert!(throttled.throttled * 10 > throttled.periods * 5, "the limit held it back: {throttled:?}");
     let limiting = running.limiting().unwrap();
     limiting.limit(&cpus(0.1)).unwrap();
     let used = cores(|| usage(&*running), Duration::from_millis(300)).await;
