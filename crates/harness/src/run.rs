@@ -56,6 +56,13 @@ pub struct Finished {
 /// How long a unit may take to end when asked.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
 
+/// How long what was given up may take to be gone: the slowest is a container engine that ends, which takes seconds on a
+/// busy machine.
+const LET_GO: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// How often is looked whether it is.
+const LET_GO_LOOK: std::time::Duration = std::time::Duration::from_millis(2);
+
 /// Runs a checked plan. An error means that no record could be begun; everything later is in [`Finished`], and in the
 /// record as far as that can still be written.
 pub async fn run(
@@ -299,6 +306,7 @@ impl Run<'_> {
             Some(app) => app.stop(GRACE).await,
             None => Ok(()),
         };
+        self.let_go().await;
         let swept = sweep(self.world.platforms, &self.ledger).await;
         // A ledger that names nothing any more has done its work.
         if self.ledger.left().is_empty() {
@@ -322,6 +330,18 @@ impl Run<'_> {
             }
         }
         self.done()
+    }
+
+    /// Waits for what was given up in the middle: it is made to its end on other threads, and removed by other tasks. A
+    /// sweep that met them would find things that are gone the next moment, or miss those that come.
+    async fn let_go(&self) {
+        let alone = async {
+            while self.ledger.is_shared() {
+                tokio::time::sleep(LET_GO_LOOK).await;
+            }
+        };
+        // What takes longer stays in the ledger if it cannot be swept, and `clean` removes it.
+        let _ = tokio::time::timeout(LET_GO, alone).await;
     }
 
     /// Closes the phase in which the run, or its removal, broke off. That it cannot be written must not keep the rest

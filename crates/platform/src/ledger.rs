@@ -182,6 +182,13 @@ impl Ledger {
         inner.left.iter().rev().map(|(&entry, thing)| Left { entry, thing: thing.clone() }).collect()
     }
 
+    /// Whether somebody else of this process still has it: a task that removes what was given up, or a thread that makes
+    /// something nobody waits for any more. Sweeping beside them removes what they are about to make or remove.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.shared) > 1
+    }
+
     /// Lines that could not be read: cut off by a crash, or written by a newer version.
     #[must_use]
     pub fn unreadable(&self) -> usize {

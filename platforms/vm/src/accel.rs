@@ -13,7 +13,7 @@ use crate::emulator::QEMU;
 use crate::initramfs::{HELLO, of_trial};
 use crate::kernel::Kernel;
 use crate::settings::{Accel, program};
-use crate::work::{Work, blocking, failed};
+use crate::work::{Work, failed};
 
 /// With KVM a kernel speaks within a second or two.
 const TRIAL_LIMIT: Duration = Duration::from_secs(8);
@@ -68,7 +68,7 @@ pub(crate) async fn choose(cache: &Cache, work: &Work, kernel: &Kernel) -> Resul
 async fn speaks(work: &Work, kernel: &Kernel) -> Result<bool, Fault> {
     let (archive, console) = (work.folder.join("trial.cpio"), work.folder.join("trial.console"));
     let (own, to) = (kernel.clone(), archive.clone());
-    blocking("write the archive of the trial of KVM", move || fs::write(to, of_trial(&own)?)).await?;
+    work.blocking("write the archive of the trial of KVM", move || fs::write(to, of_trial(&own)?)).await?;
     let mut unit = Unit::new("vm-trial", program(QEMU), Readiness::Runs);
     unit.host = HERE.to_owned();
     unit.log = work.folder.join("trial.log");

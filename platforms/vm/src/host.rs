@@ -19,7 +19,7 @@ use crate::port::Port;
 use crate::preflight::FOLDER_SERVER;
 use crate::settings::{Accel, Settings};
 use crate::wire::{Ask, Reply};
-use crate::work::{Job, Work, blocking, failed};
+use crate::work::{Job, Work, failed};
 
 /// A question to an agent that is answered from its memory.
 const PING_LIMIT: Duration = Duration::from_secs(10);
@@ -234,7 +234,7 @@ impl Plant {
         if guest.writable.is_empty() {
             modules.retain(|module| !is_folder_module(module));
         }
-        blocking(&act(), move || fs::write(to, of_guest(&kernel, &modules, &guest)?)).await?;
+        self.work.blocking(&act(), move || fs::write(to, of_guest(&kernel, &modules, &guest)?)).await?;
         Ok(path)
     }
 

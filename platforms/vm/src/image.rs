@@ -12,7 +12,7 @@ use barograph_platform::Fault;
 
 use crate::cache::Cache;
 use crate::stamp::Stamp;
-use crate::work::{Job, Work, blocking, quote, quote_path};
+use crate::work::{Job, Work, quote, quote_path};
 
 /// A few gigabytes of small files.
 const MAKE_LIMIT: Duration = Duration::from_secs(600);
@@ -36,7 +36,7 @@ pub(crate) async fn programs(cache: &Cache, work: &Work, left_out: &[PathBuf]) -
         .filter(|path| path.symlink_metadata().is_ok())
         .collect();
     let (walked, out) = (roots.clone(), left_out.clone());
-    let stamp = blocking("look through the machine's programs", move || stamp_of(&walked, &out)).await?;
+    let stamp = work.blocking("look through the machine's programs", move || stamp_of(&walked, &out)).await?;
     let mut script = String::from("mkdir -p \"$S\"; cd \"$S\"\n");
     script.push_str(&format!("mkdir -p {EMPTY}\nmkdir -m 1777 tmp var/tmp\nln -s /run var/run\n"));
     for root in &roots {
@@ -67,7 +67,7 @@ pub(crate) async fn shared(
         return Ok(None);
     }
     let walked = paths.clone();
-    let stamp = blocking("look through the shared folders", move || stamp_of(&walked, &[])).await?;
+    let stamp = work.blocking("look through the shared folders", move || stamp_of(&walked, &[])).await?;
     let mut script = String::from("mkdir -p \"$S\"; cd \"$S\"\n");
     for path in &paths {
         let above: Vec<&Path> = path.ancestors().skip(1).filter(|folder| folder.parent().is_some()).collect();

@@ -14,7 +14,7 @@ use crate::kernel::Kernel;
 use crate::preflight::{accel_facts, look};
 use crate::settings::{Accel, Settings};
 use crate::site::VmSite;
-use crate::work::{Work, blocking, failed};
+use crate::work::{Work, failed};
 use crate::{Program, accel, image};
 
 /// The module that a guest needs for files as file systems of units.
@@ -112,7 +112,7 @@ async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &W
         wanted.push(FILES.to_owned());
     }
     let find = kernel.clone();
-    let modules = blocking("find the modules of the guests' kernel", move || find.modules(&wanted)).await?;
+    let modules = work.blocking("find the modules of the guests' kernel", move || find.modules(&wanted)).await?;
     let mut paths = site.shared.clone();
     paths.push(program.path.clone());
     let (programs, shared, empty) = tokio::join!(

@@ -51,6 +51,25 @@ impl Work {
         let lines = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(lines)
     }
+
+    /// Runs what blocks (a walk through many files, a copy) beside the runtime. Its thread holds the ledger, so that what
+    /// it writes is not removed under its hands when this future is dropped.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        act: &str,
+        work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let held = self.ledger.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(held);
+            done
+        });
+        match done.await {
+            Ok(result) => result.map_err(|error| failed(act, error)),
+            Err(error) => Err(failed(act, error)),
+        }
+    }
 }
 
 /// A part of a site could not be made or changed.
@@ -59,17 +78,6 @@ pub(crate) fn failed(
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> Fault {
     Fault::Site { act: act.into(), source: source.into() }
-}
-
-/// Runs what blocks (a walk through many files, a copy) beside the runtime.
-pub(crate) async fn blocking<T: Send + 'static>(
-    act: &str,
-    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
-) -> Result<T, Fault> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result.map_err(|error| failed(act, error)),
-        Err(error) => Err(failed(act, error)),
-    }
 }
 
 /// A word of a shell script that stands for itself.
