@@ -45,20 +45,18 @@ pub(super) fn check(input: &WindowInput<'_>) -> Check {
 /// By how many seconds the two sides differ because operations straddle the edges of the window. What such an operation did
 /// before the window is in its service time, what it does after is in flight without an end; on the average the two cancel
 /// out. What is left is chance: at each edge as many as are in flight, each with what an operation that is met at a random
-/// instant has behind it (half its mean square over its mean).
+/// instant has behind it, whose mean square is a third of the mean cube of service times over their mean (renewal theory).
 fn straddling(input: &WindowInput<'_>, in_flight: f64) -> f64 {
-    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    let (mut sum, mut cubes) = (0.0, 0.0);
     for op in &input.joined.ops {
         for bucket in op.service.iter_recorded() {
             let (n, seconds) = (f64::from(bucket.count_at_value()), bucket.value_iterated_to() as f64 / 1e6);
-            count += n;
             sum += n * seconds;
-            squares += n * seconds * seconds;
+            cubes += n * seconds * seconds * seconds;
         }
     }
-    if count == 0.0 || sum <= 0.0 {
+    if sum <= 0.0 {
         return 0.0;
     }
-    let behind = squares / sum / 2.0;
-    CHANCE * (2.0 * in_flight).sqrt() * behind
+    CHANCE * (2.0 * in_flight * cubes / (3.0 * sum)).sqrt()
 }
