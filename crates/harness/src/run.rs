@@ -107,7 +107,8 @@ pub async fn run(
         Err(why) => Some(run.break_off(why)),
     };
     if let (Err(_), Some(also)) = (&staged, &removed) {
-        run.say(&chain(&also.why));
+        // The record tells one error, and this is not it. It may be what cannot be written.
+        let _ = run.note(chain(&also.why));
     }
     let (verdict, broken) = match staged {
         Ok(verdict) => (Some(verdict), removed),
@@ -308,11 +309,7 @@ impl Run<'_> {
         };
         self.let_go().await;
         let swept = sweep(self.world.platforms, &self.ledger).await;
-        // A ledger that names nothing any more has done its work.
-        if self.ledger.left().is_empty() {
-            // What cannot be removed is harmless: `clean` reads it and finds nothing.
-            let _ = std::fs::remove_file(self.ledger.path());
-        }
+        self.ledger.forget_when_empty();
         if let Ok(swept) = &swept
             && !swept.failed.is_empty()
         {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -109,6 +110,8 @@ struct Inner {
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
+    /// Its file goes with the last clone, when nothing is left by then.
+    is_to_go: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -148,7 +151,9 @@ impl Ledger {
                 Err(_) => inner.unreadable += 1,
             }
         }
-        Ok(Ledger { shared: Arc::new(Shared { path, inner: Mutex::new(inner) }) })
+        Ok(Ledger {
+            shared: Arc::new(Shared { path, is_to_go: AtomicBool::new(false), inner: Mutex::new(inner) }),
+        })
     }
 
     /// Where it is, as an absolute path.
@@ -187,6 +192,12 @@ impl Ledger {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.shared) > 1
+    }
+
+    /// Removes the file when the last clone is dropped and nothing is left by then: a ledger that names nothing has done
+    /// its work, but while somebody shares it, it may name something again.
+    pub fn forget_when_empty(&self) {
+        self.shared.is_to_go.store(true, Ordering::Relaxed);
     }
 
     /// Lines that could not be read: cut off by a crash, or written by a newer version.
@@ -249,6 +260,10 @@ impl Drop for Shared {
     /// so closing alone would not always free the ledger.
     fn drop(&mut self) {
         let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if *self.is_to_go.get_mut() && inner.left.is_empty() {
+            // While it is still locked. What cannot be removed is harmless: whoever sweeps it finds nothing.
+            let _ = std::fs::remove_file(&self.path);
+        }
         // Nothing can be done about a failure here, and the end of the process frees the lock anyway.
         let _ = inner.file.unlock();
     }

@@ -97,6 +97,27 @@ fn a_ledger_in_use_cannot_be_swept_by_somebody_else() {
 }
 
 #[test]
+fn an_empty_ledger_goes_with_the_last_who_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ledger.jsonl");
+    let ledger = Ledger::open(&path).unwrap();
+    let clone = ledger.clone();
+    let entry = clone.will(process(None)).unwrap();
+    ledger.forget_when_empty();
+    drop(ledger);
+    drop(clone);
+    let again = Ledger::open(&path).unwrap();
+    assert_eq!(again.left().len(), 1, "what names something stays");
+    again.forget_when_empty();
+    let clone = again.clone();
+    drop(again);
+    assert!(path.exists(), "somebody has it");
+    clone.removed(entry).unwrap();
+    drop(clone);
+    assert!(!path.exists());
+}
+
+#[test]
 fn folders_are_made_noted_and_removed() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(dir.path().join("ledger.jsonl")).unwrap();
@@ -126,7 +147,13 @@ fn a_folder_that_was_there_is_never_noted() {
 fn a_full_disk_is_an_error_before_anything_is_created() {
     let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
     let inner = Inner { file: full, cut: false, next: 0, left: BTreeMap::new(), unreadable: 0 };
-    let ledger = Ledger { shared: Arc::new(Shared { path: "/dev/full".into(), inner: Mutex::new(inner) }) };
+    let ledger = Ledger {
+        shared: Arc::new(Shared {
+            path: "/dev/full".into(),
+            is_to_go: AtomicBool::new(false),
+            inner: Mutex::new(inner),
+        }),
+    };
     let error = ledger.will(process(None)).unwrap_err();
     assert_eq!(error.to_string(), "write ledger `/dev/full`");
     assert!(ledger.left().is_empty());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use barograph_platform::{Facts, Fault, Later, Missing};
 use barograph_record::{PhaseOutcome, Run as Kept};
 
 use super::*;
@@ -38,6 +39,18 @@ fn run_with(
     kind: Kind,
     (more, screen): (&[&str], &mut Dark),
 ) -> Result<Finished, HarnessError> {
+    let (_keep, stop) = Stop::new();
+    run_until(stop, root, platform, kind, (more, screen))
+}
+
+/// On any platform, unless it is stopped.
+fn run_until(
+    stop: Stop,
+    root: &Path,
+    platform: &dyn Platform,
+    kind: Kind,
+    (more, screen): (&[&str], &mut Dark),
+) -> Result<Finished, HarnessError> {
     let mut sets: Vec<String> = SHORT.iter().chain(more).map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.display()));
     if more.contains(&"load.unit=rate") {
@@ -46,7 +59,6 @@ fn run_with(
     let plan = barograph_spec::read("test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let checked = check(&plan, &kind, machine).unwrap();
-    let (_keep, stop) = Stop::new();
     let platforms: [&dyn Platform; 1] = [platform];
     let world = World {
         kind: Arc::new(kind),
@@ -129,6 +141,60 @@ fn an_earlier_failure_stays_the_error_of_the_run() {
         .map(|s| s.phase)
         .collect();
     assert_eq!(failed, ["deploy", "remove"]);
+    assert!(kept.notes().any(|(_, text)| text.ends_with("somebody sits in it")), "what is left is told, too");
+}
+
+/// A platform that is asked for the site of a deployment, says stop, and goes on with the site on a thread when nobody waits any more.
+struct Slow {
+    here: Here,
+    stop: crate::StopHandle,
+    /// Whether the ledger was there when the thread was done with it.
+    kept: Arc<std::sync::Mutex<Option<bool>>>,
+}
+
+impl Platform for Slow {
+    fn name(&self) -> &'static str {
+        "process"
+    }
+    fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+        self.here.preflight(site)
+    }
+    fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+        if site.id == "home" {
+            return self.here.open(site, ledger);
+        }
+        Box::pin(async move {
+            let (ledger, kept) = (ledger.clone(), Arc::clone(&self.kept));
+            let (waited_for, given_up) = std::sync::mpsc::sync_channel::<()>(1);
+            tokio::task::spawn_blocking(move || {
+                // Nothing is ever sent: it ends when the future around it is dropped.
+                assert!(given_up.recv().is_err());
+                let path = ledger.path().with_file_name("late");
+                let entry = ledger.make_directory(&path).unwrap();
+                ledger.remove_directory(entry).unwrap();
+                *kept.lock().unwrap() = Some(ledger.path().exists());
+            });
+            self.stop.stop();
+            let _waited_for = waited_for;
+            std::future::pending().await
+        })
+    }
+    fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+        self.here.sweep(ledger)
+    }
+}
+
+#[test]
+fn a_stopped_run_waits_for_what_is_still_being_made_and_its_ledger_goes_last() {
+    let root = tempfile::tempdir().unwrap();
+    let (handle, stop) = Stop::new();
+    let kept = Arc::default();
+    let platform = Slow { here: here(), stop: handle, kept: Arc::clone(&kept) };
+    let finished =
+        run_until(stop, root.path(), &platform, Kind::default(), (&[], &mut Dark::default())).unwrap();
+    assert!(matches!(finished.error, Some(HarnessError::Interrupted)), "{:?}", finished.error);
+    assert_eq!(*kept.lock().unwrap(), Some(true), "the thread came to its end, with the ledger in its place");
+    assert!(!finished.dir.join("ledger.jsonl").exists() && !finished.dir.join("late").exists());
 }
 
 #[test]
