@@ -21,4 +21,5 @@ pub use group::Group;
 pub use hierarchy::{Controller, Hierarchies, Hierarchy, Version};
 pub use limits::Limits;
 pub use meter::Meter;
+pub use mounts::unescape;
 pub use usage::{Cpu, Io, Memory, Pressure, Pressures, Throttling, Usage};

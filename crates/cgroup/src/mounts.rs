@@ -1,5 +1,7 @@
 //! Which control group file systems are mounted, and where this process stands in them; read from text.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::{Controller, Version};
@@ -35,7 +37,7 @@ pub(crate) fn parse(mountinfo: &str, cgroup: &str) -> Vec<Mounted> {
 fn one(line: &str, cgroup: &str) -> Option<Mounted> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
-    let (root, mount) = (unescape(place.next()?), PathBuf::from(unescape(place.next()?)));
+    let (root, mount) = (unescape(place.next()?), unescape(place.next()?));
     let mut kind = kind.split(' ');
     let (kind, options) = (kind.next()?, kind.nth(1).unwrap_or_default());
     let (version, controllers) = match kind {
@@ -64,8 +66,9 @@ fn own_path<'a>(cgroup: &'a str, version: Version, controllers: &[Controller]) -
     })
 }
 
-/// Blanks and the like are written as a backslash and three octal digits.
-fn unescape(text: &str) -> String {
+/// A path as `/proc/PID/mountinfo` has it: blanks and the like are written as a backslash and three octal digits.
+#[must_use]
+pub fn unescape(text: &str) -> PathBuf {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, others @ ..] = rest {
@@ -84,7 +87,7 @@ fn unescape(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&plain).into_owned()
+    OsString::from_vec(plain).into()
 }
 
 #[cfg(test)]

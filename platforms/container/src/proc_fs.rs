@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use barograph_cgroup::unescape;
 use barograph_platform::ProcessId;
 
 /// The identity of the living process `pid`; an ended one that nobody has collected yet does not live.
@@ -63,7 +64,7 @@ fn trees_in(mountinfo: &str) -> Vec<Tree> {
 fn tree(line: &str) -> Option<Tree> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
-    let (root, mount) = (PathBuf::from(place.next()?), PathBuf::from(place.next()?));
+    let (root, mount) = (unescape(place.next()?), unescape(place.next()?));
     let mut kind = kind.split(' ');
     let controllers = match (kind.next()?, kind.nth(1).unwrap_or_default()) {
         ("cgroup2", _) => Vec::new(),
@@ -106,7 +107,7 @@ fn groups_in(trees: &[Tree], cgroup: &str) -> Vec<PathBuf> {
 /// Everything that is mounted in or below a folder, the newest first.
 pub(crate) fn mounted_below(folder: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let points = text.lines().filter_map(|line| line.split(' ').nth(4)).map(PathBuf::from);
+    let points = text.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape);
     let mut found: Vec<PathBuf> = points.filter(|point| point.starts_with(folder)).collect();
     found.reverse();
     found

@@ -184,24 +184,27 @@ impl Local {
         self.disks.make(unit, &self.folders).await
     }
 
+    /// Every step is tried; the first fault is given back.
     async fn close_all(self) -> Result<(), Fault> {
         self.units.send_replace(());
         // One that does not end stays in the ledger; its control group says below that it is busy.
         let _ = timeout(UNITS_WAIT, self.units.closed()).await;
-        if let Some(groups) = &self.groups {
-            groups.close().await.map_err(|error| Fault::Site {
+        let groups = match &self.groups {
+            Some(groups) => groups.close().await.map_err(|error| Fault::Site {
                 act: "remove the site's control groups".to_owned(),
                 source: match error {
                     NoGroup::Ledger(error) => error.into(),
                     NoGroup::Group(error) => error.into(),
                 },
-            })?;
-        }
+            }),
+            None => Ok(()),
+        };
         let failed = |source| Fault::Site { act: "unmount the file systems of units".to_owned(), source };
-        self.disks.close().await.map_err(failed)?;
+        let disks = self.disks.close().await.map_err(failed);
         let failed =
             |error| Fault::Site { act: "remove the site's folders".to_owned(), source: Box::new(error) };
-        self.folders.close().map_err(failed)
+        let folders = self.folders.close().map_err(failed);
+        groups.and(disks).and(folders)
     }
 }
 

@@ -12,8 +12,8 @@ use crate::disks::unmount;
 use crate::groups::PREFIX;
 use crate::proc_fs::{identify, mark, marked, signal_group, signal_one};
 
-/// A killed process is given this long to end.
-const END_WAIT: Duration = Duration::from_secs(5);
+/// A killed process is given this long to end: one with gigabytes of memory, as a QEMU, takes seconds on a busy machine.
+const END_WAIT: Duration = Duration::from_secs(15);
 
 /// How often a killed process is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);

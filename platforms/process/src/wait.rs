@@ -8,7 +8,6 @@ use tokio::time::{sleep, timeout};
 
 use crate::answer::until_answered;
 use crate::command::is_on_its_way;
-use crate::lines::Announced;
 use crate::proc_fs::command_line;
 use crate::running::Process;
 use crate::start::{Lines, Started};
@@ -23,9 +22,8 @@ const START_WAIT: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What happened first.
-enum First {
-    Announced(Announced),
-    Ready,
+enum First<T> {
+    Ready(T),
     Ended(Ended),
 }
 
@@ -47,21 +45,20 @@ pub(crate) async fn until_announced(
         tokio::select! {
             biased;
             // A closed stdout without a ready line disables this branch: the end or the time-out decides.
-            Ok(announced) = announced => First::Announced(announced),
+            Ok(announced) = announced => First::Ready(announced),
             ended = process.until_ended() => First::Ended(ended),
         }
     });
     match first.await {
-        Ok(First::Announced(Ok(address))) => {
+        Ok(First::Ready(Ok(address))) => {
             process.address = Some(address);
             settle(&process).await;
             Ok(process)
         }
-        Ok(First::Announced(Err(source))) => {
+        Ok(First::Ready(Err(source))) => {
             process.end_now().await?;
             Err(Fault::BadReadyLine { unit: unit.name.clone(), source })
         }
-        Ok(First::Ready) => Ok(process),
         Ok(First::Ended(ended)) => Err(ended_early(unit, ended)),
         Err(_) => Err(not_ready(unit, &process, limit).await?),
     }
@@ -96,12 +93,12 @@ pub(crate) async fn until_answers(
         tokio::select! {
             biased;
             ended = process.until_ended() => First::Ended(ended),
-            () = until_answered(ask, address) => First::Ready,
+            ready = until_answered(ask, address) => First::Ready(ready),
         }
     });
     match first.await {
         Ok(First::Ended(ended)) => Err(ended_early(unit, ended)),
-        Ok(_) => {
+        Ok(First::Ready(())) => {
             process.address = Some(address);
             settle(&process).await;
             Ok(process)
@@ -129,12 +126,12 @@ pub(crate) async fn until_runs(unit: &Unit, started: Started) -> Result<Process,
         tokio::select! {
             biased;
             ended = process.until_ended() => First::Ended(ended),
-            () = runs => First::Ready,
+            ready = runs => First::Ready(ready),
         }
     });
     match first.await {
         Ok(First::Ended(ended)) => Err(ended_early(unit, ended)),
-        Ok(_) => Ok(process),
+        Ok(First::Ready(())) => Ok(process),
         Err(_) => Err(not_ready(unit, &process, START_WAIT).await?),
     }
 }

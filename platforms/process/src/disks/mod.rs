@@ -81,14 +81,18 @@ impl Disks {
         let folder = empty_folder(&unit.workdir).map_err(|error| failed(error.into()))?;
         let image = self.images.join(format!("{}.disk", unit.name));
         if kind == Kind::Ext4 {
-            make_image(&image, disk.bytes).await.map_err(failed)?;
+            make_image(&self.ledger, &image, disk.bytes).await.map_err(failed)?;
         }
         let note = |source| Fault::Note { unit: unit.name.clone(), source };
         let thing = Thing::Mount { path: folder.clone() };
         let entry = self.ledger.will(thing.clone()).map_err(note)?;
         let made = Disk { folder: folder.clone(), bytes: disk.bytes, entry };
         self.made().insert(unit.name.clone(), made);
-        mount(kind, &image, &folder, disk.bytes).await.map_err(failed)?;
+        if let Err(error) = mount(&self.ledger, kind, (&image, &folder), disk.bytes).await {
+            // The next start must try again; the entry stays, for nobody knows how far it came.
+            self.made().remove(&unit.name);
+            return Err(failed(error));
+        }
         self.ledger.done(entry, thing).map_err(note)
     }
 
@@ -104,7 +108,7 @@ impl Disks {
     pub(crate) async fn fill(&self, unit: &Unit) -> Result<Filled, Fault> {
         const ACT: &str = "fill the disk of";
         let Disk { folder, bytes, .. } = self.find(unit, ACT)?;
-        let bytes = blocking(unit, ACT, move || ballast::fill(&folder, bytes)).await?;
+        let bytes = self.blocking(unit, ACT, move || ballast::fill(&folder, bytes)).await?;
         let kind = self.kind.map_or_else(String::new, |kind| kind.describe().to_owned());
         Ok(Filled { bytes, kind })
     }
@@ -113,7 +117,7 @@ impl Disks {
     pub(crate) async fn free(&self, unit: &Unit) -> Result<(), Fault> {
         const ACT: &str = "free the disk of";
         let Disk { folder, .. } = self.find(unit, ACT)?;
-        blocking(unit, ACT, move || ballast::free(&folder)).await
+        self.blocking(unit, ACT, move || ballast::free(&folder)).await
     }
 
     /// Unmounts all, after their units have ended.
@@ -126,19 +130,27 @@ impl Disks {
             self.made().remove(&unit);
         }
     }
-}
 
-/// Does something that waits for a disk on a thread of its own.
-async fn blocking<T: Send + 'static>(
-    unit: &Unit,
-    act: &str,
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, Fault> {
-    let done = match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(Cause::from),
-        Err(error) => Err(error.into()),
-    };
-    done.map_err(|source| Fault::Unit { unit: unit.name.clone(), act: act.to_owned(), source })
+    /// Does something that waits for a disk on a thread of its own. The thread holds the ledger: nothing is unmounted
+    /// under its hands when nobody waits for it any more.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        unit: &Unit,
+        act: &str,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let held = self.ledger.clone();
+        let work = move || {
+            let done = work();
+            drop(held);
+            done
+        };
+        let done = match tokio::task::spawn_blocking(work).await {
+            Ok(done) => done.map_err(Cause::from),
+            Err(error) => Err(error.into()),
+        };
+        done.map_err(|source| Fault::Unit { unit: unit.name.clone(), act: act.to_owned(), source })
+    }
 }
 
 /// What lies in the folder would be hidden.
@@ -154,31 +166,48 @@ fn empty_folder(folder: &Path) -> io::Result<PathBuf> {
 }
 
 /// A file with an empty ext4, of which nothing is set aside for root, and in which nothing is still to be done later.
-async fn make_image(image: &Path, bytes: u64) -> Result<(), Cause> {
+async fn make_image(ledger: &Ledger, image: &Path, bytes: u64) -> Result<(), Cause> {
     let maker = kind::maker().ok_or("mkfs.ext4 is not there")?;
     if let Some(folder) = image.parent() {
         fs::create_dir_all(folder)?;
     }
-    File::create_new(image)?.set_len(bytes)?;
+    // One of an attempt that failed is emptied.
+    File::create(image)?.set_len(bytes)?;
     let now = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
     let words = ["-q", "-F", "-m", "0", "-E", now].map(OsString::from);
-    run(maker.as_os_str(), words.into_iter().chain([image.into()])).await
+    run(ledger, maker.as_os_str(), words.into_iter().chain([image.into()])).await
 }
 
-async fn mount(kind: Kind, image: &Path, folder: &Path, bytes: u64) -> Result<(), Cause> {
+async fn mount(
+    ledger: &Ledger,
+    kind: Kind,
+    (image, folder): (&Path, &Path),
+    bytes: u64,
+) -> Result<(), Cause> {
     let (name, options, source) = match kind {
         Kind::Ext4 => ("ext4", "loop,nosuid,nodev".to_owned(), image.as_os_str()),
         Kind::Tmpfs => ("tmpfs", format!("size={bytes},mode=0755,nosuid,nodev"), OsStr::new("barograph")),
     };
     let words = ["-t".into(), name.into(), "-o".into(), options.into(), source.into(), folder.into()];
-    run(OsStr::new("mount"), words).await
+    run(ledger, OsStr::new("mount"), words).await
 }
 
-/// Runs a tool to its end; what it complains of is the error.
-async fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> Result<(), Cause> {
+/// Runs a tool to its end, also when nobody waits for it any more: what it makes is swept afterwards, not meanwhile, for
+/// it holds the ledger. What it complains of is the error.
+async fn run(
+    ledger: &Ledger,
+    program: &OsStr,
+    args: impl IntoIterator<Item = OsString>,
+) -> Result<(), Cause> {
     let mut command = Command::new(program);
-    command.args(args).stdin(Stdio::null()).kill_on_drop(true);
-    let said = command.output().await?;
+    command.args(args).stdin(Stdio::null());
+    let held = ledger.clone();
+    let ended = tokio::spawn(async move {
+        let said = command.output().await;
+        drop(held);
+        said
+    });
+    let said = ended.await??;
     if said.status.success() {
         return Ok(());
     }

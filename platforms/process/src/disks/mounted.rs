@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use barograph_cgroup::unescape;
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use tokio::time::{sleep, timeout};
@@ -46,27 +46,12 @@ fn try_unmount(path: &Path, flags: UnmountFlags) -> io::Result<bool> {
 
 fn is_mounted(path: &Path) -> io::Result<bool> {
     let text = fs::read_to_string("/proc/self/mountinfo")?;
-    Ok(places(&text).any(|place| place == path.as_os_str().as_bytes()))
+    Ok(places(&text).any(|place| place == path))
 }
 
 /// Where something is mounted, of a text as the kernel has it: the fifth word of each line.
-fn places(mountinfo: &str) -> impl Iterator<Item = Vec<u8>> {
-    mountinfo.lines().filter_map(|line| line.split(' ').nth(4)).map(plain)
-}
-
-/// Blanks and backslashes of a name are written as three octal digits.
-fn plain(word: &str) -> Vec<u8> {
-    let mut rest = word.as_bytes();
-    let mut plain = Vec::new();
-    while let Some((&first, after)) = rest.split_first() {
-        let code = after.get(..3).filter(|_| first == b'\\').and_then(|digits| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            u8::from_str_radix(digits, 8).ok()
-        });
-        plain.push(code.unwrap_or(first));
-        rest = if code.is_some() { &after[3..] } else { after };
-    }
-    plain
+fn places(mountinfo: &str) -> impl Iterator<Item = PathBuf> {
+    mountinfo.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape)
 }
 
 #[cfg(test)]
@@ -77,8 +62,8 @@ mod tests {
     fn places_are_read_with_their_blanks() {
         let text =
             "36 25 0:32 / /a\\040b rw - tmpfs x rw\n37 25 7:0 / /c\\134d\\ rw - ext4 /dev/loop0 rw\nbroken\n";
-        let found: Vec<Vec<u8>> = places(text).collect();
-        assert_eq!(found, [b"/a b".to_vec(), b"/c\\d\\".to_vec()]);
+        let found: Vec<PathBuf> = places(text).collect();
+        assert_eq!(found, ["/a b", "/c\\d\\"].map(PathBuf::from));
     }
 
     #[tokio::test]
