@@ -77,6 +77,9 @@ impl Contained {
     /// Makes and starts a container that has been noted. When this fails it is gone.
     pub(crate) async fn start(engine: &Engine, remover: Remover, wish: Wish) -> Result<Self, Fault> {
         let name = remover.name().to_owned();
+        let body = wish.body.clone();
+        let made = remover.make(|engine, name| async move { engine.create(&name, body).await });
+        let remover = made.await.map_err(about(&wish, "make the container of"))?;
         let (remover, said) = match prepare(engine, remover, &wish).await {
             Ok(prepared) => prepared,
             Err((remover, fault)) => {
@@ -170,24 +173,24 @@ struct Streams {
     input: Pin<Box<dyn AsyncWrite + Send>>,
 }
 
-/// Makes it, gives it its files, listens to it and starts it.
+/// Turns an error of the engine into a fault of the unit.
+fn about(wish: &Wish, act: &str) -> impl FnOnce(bollard::errors::Error) -> Fault {
+    let (unit, act) = (wish.unit.clone(), act.to_owned());
+    move |error| Fault::Unit { unit, act, source: Box::new(error) }
+}
+
+/// Gives it its files, listens to it and starts it.
 async fn prepare(
     engine: &Engine,
     remover: Remover,
     wish: &Wish,
 ) -> Result<(Remover, Streams), (Remover, Fault)> {
     let name = remover.name().to_owned();
-    let about = |act: &str| {
-        let (unit, act) = (wish.unit.clone(), act.to_owned());
-        move |error: bollard::errors::Error| Fault::Unit { unit, act, source: Box::new(error) }
-    };
     let made = async {
-        engine.create(&name, wish.body.clone()).await.map_err(about("make the container of"))?;
-        remover.done(&wish.unit)?;
         if let Some(files) = wish.files.clone() {
-            engine.upload(&name, files).await.map_err(about("write the files of"))?;
+            engine.upload(&name, files).await.map_err(about(wish, "write the files of"))?;
         }
-        let said = engine.attach(&name).await.map_err(about("listen to"))?;
+        let said = engine.attach(&name).await.map_err(about(wish, "listen to"))?;
         engine.start(&name).await.map_err(|error| Fault::Start {
             unit: wish.unit.clone(),
             program: wish.program.clone(),

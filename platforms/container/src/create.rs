@@ -104,7 +104,8 @@ async fn start(
         log: unit.log.clone(),
         near: !site.common.remote,
     };
-    let remover = Remover::will(&site.engine, name, &unit.name, &site.made.ledger)?;
+    let note = |source| Fault::Note { unit: unit.name.clone(), source };
+    let remover = Remover::of_container(&site.engine, name, &site.made.ledger).map_err(note)?;
     Contained::start(&site.engine, remover, wish).await
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use barograph_platform::Thing;
 use bollard::body_full;
 use bollard::container::AttachContainerResults;
 use bollard::errors::Error;
@@ -152,6 +153,15 @@ impl Engine {
 
     pub(crate) async fn create_network(&self, request: NetworkCreateRequest) -> Result<(), Error> {
         self.docker.create_network(request).await.map(drop)
+    }
+
+    /// Removes a container, network or image, as a ledger names them. Says whether there was one.
+    pub(crate) async fn remove_thing(&self, thing: &Thing, name: &str) -> Result<bool, Error> {
+        match thing {
+            Thing::Container { .. } => self.remove(name).await,
+            Thing::ContainerNetwork { .. } => self.remove_network(name).await,
+            _ => self.remove_image(name).await,
+        }
     }
 
     pub(crate) async fn inspect_network(&self, name: &str) -> Result<NetworkInspect, Error> {

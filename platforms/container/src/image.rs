@@ -4,12 +4,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use barograph_platform::{Entry, Fault, Ledger, Thing};
+use barograph_platform::{Fault, Ledger};
 
 use crate::engine::Engine;
 use crate::groups::failed;
 use crate::mounts::PROGRAMS;
 use crate::names;
+use crate::remover::Remover;
 use crate::tar::Archive;
 
 /// Folders that programs expect and may write to, with their permissions.
@@ -33,14 +34,14 @@ const FOLDERS: [(&str, u32); 13] = [
 #[derive(Debug)]
 pub(crate) struct Image {
     pub(crate) name: String,
-    /// Its note, when it is to go with the site.
-    entry: Option<(Ledger, Entry)>,
+    /// What removes it, when it is to go with the site.
+    remover: Option<Remover>,
 }
 
 impl Image {
     /// One that others made.
     pub(crate) fn given(name: &str) -> Self {
-        Image { name: name.to_owned(), entry: None }
+        Image { name: name.to_owned(), remover: None }
     }
 
     /// Makes ours. One that is to stay is made once.
@@ -54,32 +55,23 @@ impl Image {
         let name = format!("{repository}:{tag}");
         let act = format!("make image `{name}`");
         if keep && engine.has_image(&name).await.map_err(failed(&act))? {
-            return Ok(Image { name, entry: None });
+            return Ok(Image { name, remover: None });
         }
-        let thing = Thing::Image { engine: engine.address().to_owned(), name: name.clone() };
         let archive = archive().map_err(failed(&act))?;
-        let mut image = Image { name, entry: None };
-        if !keep {
-            let entry = ledger.will(thing.clone()).map_err(failed(&act))?;
-            image.entry = Some((ledger.clone(), entry));
+        if keep {
+            engine.import(&repository, &tag, archive).await.map_err(failed(&act))?;
+            return Ok(Image { name, remover: None });
         }
-        let made = engine.import(&repository, &tag, archive).await.map_err(failed(&act));
-        if let (Ok(()), Some((ledger, entry))) = (&made, &image.entry) {
-            ledger.done(*entry, thing).map_err(failed(&act))?;
-        } else if made.is_err() {
-            // The fault is what to tell; what cannot be removed stays noted.
-            let _ = image.remove(engine).await;
-            return made.map(|()| Image::given(""));
-        }
-        Ok(image)
+        let remover = Remover::of_image(engine, &name, ledger).map_err(failed(&act))?;
+        let made = remover.make(|engine, _| async move { engine.import(&repository, &tag, archive).await });
+        Ok(Image { name, remover: Some(made.await.map_err(failed(&act))?) })
     }
 
     /// Removes it, unless it is to stay.
-    pub(crate) async fn remove(self, engine: &Engine) -> Result<(), Fault> {
-        let Some((ledger, entry)) = self.entry else { return Ok(()) };
+    pub(crate) async fn remove(self) -> Result<(), Fault> {
+        let Some(remover) = self.remover else { return Ok(()) };
         let act = format!("remove image `{}`", self.name);
-        engine.remove_image(&self.name).await.map_err(failed(&act))?;
-        ledger.removed(entry).map_err(failed(&act))
+        remover.now().await.map_err(failed(&act))
     }
 }
 

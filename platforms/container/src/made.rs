@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
-use barograph_platform::{Entry, Fault, Ledger, Thing};
+use barograph_platform::{Fault, Ledger};
 use futures::future::join_all;
 use rustix::process::{Signal, pidfd_send_signal};
 use tokio::runtime::Handle;
@@ -24,20 +24,13 @@ pub(crate) struct Holder {
     pub(crate) process: Option<OwnedFd>,
 }
 
-/// A network that is there.
-pub(crate) struct SiteNetwork {
-    pub(crate) name: String,
-    pub(crate) entry: Entry,
-}
-
 /// Everything of a site. Dropping it ends everything on its hosts at once, and removes the rest on a task of its own.
 pub(crate) struct Made {
     pub(crate) ledger: Ledger,
-    pub(crate) engine: Option<Engine>,
     pub(crate) own: Option<OwnEngine>,
     pub(crate) group: Option<SiteGroup>,
     pub(crate) image: Option<Image>,
-    pub(crate) network: Option<SiteNetwork>,
+    pub(crate) network: Option<Remover>,
     pub(crate) holders: BTreeMap<String, Holder>,
     /// It is on its last way: when that is cut off too, the ledger has the rest.
     given_up: bool,
@@ -47,7 +40,6 @@ impl Made {
     pub(crate) fn nothing(ledger: &Ledger) -> Self {
         Made {
             ledger: ledger.clone(),
-            engine: None,
             own: None,
             group: None,
             image: None,
@@ -63,13 +55,11 @@ impl Made {
         engine: &Engine,
         request: bollard::models::NetworkCreateRequest,
     ) -> Result<(), Fault> {
-        let name = request.name.clone();
-        let act = format!("make network `{name}`");
-        let thing = Thing::ContainerNetwork { engine: engine.address().to_owned(), name: name.clone() };
-        let entry = self.ledger.will(thing.clone()).map_err(failed(&act))?;
-        self.network = Some(SiteNetwork { name, entry });
-        engine.create_network(request).await.map_err(failed(&act))?;
-        self.ledger.done(entry, thing).map_err(failed(&act))
+        let act = format!("make network `{}`", request.name);
+        let remover = Remover::of_network(engine, &request.name, &self.ledger).map_err(failed(&act))?;
+        let made = remover.make(|engine, _| async move { engine.create_network(request).await });
+        self.network = Some(made.await.map_err(failed(&act))?);
+        Ok(())
     }
 
     /// Removes everything, going on after failures; the first of them is told, and what stays is noted.
@@ -89,13 +79,12 @@ impl Made {
         for removed in join_all(removing).await {
             keep(removed.map_err(failed("remove the container of a host")));
         }
-        if let Some(engine) = self.engine.take() {
-            if let Some(network) = self.network.take() {
-                keep(remove_network(&engine, &network, &self.ledger).await);
-            }
-            if let Some(image) = self.image.take() {
-                keep(image.remove(&engine).await);
-            }
+        if let Some(network) = self.network.take() {
+            let act = format!("remove network `{}`", network.name());
+            keep(network.now().await.map_err(failed(&act)));
+        }
+        if let Some(image) = self.image.take() {
+            keep(image.remove().await);
         }
         if let Some(own) = self.own.take() {
             keep(own.close().await);
@@ -115,12 +104,6 @@ impl Made {
     }
 }
 
-async fn remove_network(engine: &Engine, network: &SiteNetwork, ledger: &Ledger) -> Result<(), Fault> {
-    let act = format!("remove network `{}`", network.name);
-    engine.remove_network(&network.name).await.map_err(failed(&act))?;
-    ledger.removed(network.entry).map_err(failed(&act))
-}
-
 impl Drop for Made {
     fn drop(&mut self) {
         // A runtime that ends drops the task below at once: it must not beget another.
@@ -136,7 +119,6 @@ impl Drop for Made {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut rest = Made {
             ledger: self.ledger.clone(),
-            engine: self.engine.take(),
             own: self.own.take(),
             group: self.group.take(),
             image: self.image.take(),

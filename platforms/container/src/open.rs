@@ -93,7 +93,6 @@ async fn build(
         Some(engine) => engine,
         None => start_own(made, relay, spec).await?,
     };
-    made.engine = Some(engine.clone());
     let info = engine.info().await.map_err(failed("ask the container engine what it is"))?;
     let group = group(made, &info, options, spec)?;
     let image = match &options.image {
@@ -192,9 +191,11 @@ async fn hold(
 ) -> Result<(String, Holder), Fault> {
     let act = format!("make host `{}`", host.name);
     let name = names::holder(&common.site, &host.name);
-    let remover = Remover::will(engine, &name, &host.name, &ledger)?;
-    engine.create(&name, common.holder(host)).await.map_err(failed(&act))?;
-    remover.done(&host.name)?;
+    let note = |source| Fault::Note { unit: host.name.clone(), source };
+    let remover = Remover::of_container(engine, &name, &ledger).map_err(note)?;
+    let body = common.holder(host);
+    let made = remover.make(|engine, name| async move { engine.create(&name, body).await });
+    let remover = made.await.map_err(failed(&act))?;
     engine.start(&name).await.map_err(failed(&act))?;
     let found = engine.inspect(&name).await.map_err(failed(&act))?;
     let state = found.state.unwrap_or_default();

@@ -38,7 +38,11 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
             Thing::Container { engine, name }
             | Thing::ContainerNetwork { engine, name }
             | Thing::Image { engine, name } => match connect(&mut engines, engine).await {
-                Ok(found) => remove(&found, &thing, name).await,
+                Ok(found) => match remove(&found, &thing, name).await {
+                    // It died meanwhile, as in the line below.
+                    Fate::Failed(_) if is_own(engine) => Fate::AlreadyGone,
+                    fate => fate,
+                },
                 // What it made is gone with its files, which its own entry sees to.
                 Err(_) if is_own(engine) => Fate::AlreadyGone,
                 Err(why) => Fate::Failed(format!(
@@ -96,12 +100,7 @@ async fn connect(engines: &mut Engines, address: &str) -> Result<Engine, String>
 }
 
 async fn remove(engine: &Engine, thing: &Thing, name: &str) -> Fate {
-    let removed = match thing {
-        Thing::Container { .. } => engine.remove(name).await,
-        Thing::ContainerNetwork { .. } => engine.remove_network(name).await,
-        _ => engine.remove_image(name).await,
-    };
-    match removed {
+    match engine.remove_thing(thing, name).await {
         Ok(true) => Fate::Removed,
         Ok(false) => Fate::AlreadyGone,
         Err(error) => Fate::Failed(error.to_string()),
