@@ -147,7 +147,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// Waits until the guest has turned itself off; else presses its power button, and at last ends it.
+    /// Waits until the guest has turned itself off; else ends its QEMU.
     pub(crate) async fn went_off(self, limit: Duration) -> Result<(), Fault> {
         match tokio::time::timeout(limit, self.running.wait_exit()).await {
             Ok(_) => Ok(()),

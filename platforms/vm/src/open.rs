@@ -112,7 +112,8 @@ async fn ready(program: &Program, site: &SiteSpec, settings: &Settings, work: &W
         wanted.push(FILES.to_owned());
     }
     let find = kernel.clone();
-    let modules = work.blocking("find the modules of the guests' kernel", move || find.modules(&wanted)).await?;
+    let modules =
+        work.blocking("find the modules of the guests' kernel", move || find.modules(&wanted)).await?;
     let mut paths = site.shared.clone();
     paths.push(program.path.clone());
     let (programs, shared, empty) = tokio::join!(

@@ -118,23 +118,25 @@ impl VmSite {
         for host in hosts.into_values() {
             closing.spawn(async move { host.close().await });
         }
+        // Every step is tried; the first fault is the one to look at.
         let mut first = Ok(());
         while let Some(closed) = closing.join_next().await {
             let closed = closed.unwrap_or_else(|error| Err(failed("close a host", error)));
-            // The rest is removed all the same; the first fault is the one to look at.
             first = first.and(closed);
         }
         let act = "close the site";
-        let plant =
-            Arc::into_inner(plant).ok_or_else(|| failed(act, "something is still being done with it"))?;
+        // What somebody else still has is closed when they drop it.
+        let Some(plant) = Arc::into_inner(plant) else {
+            return first.and(Err(failed(act, "something is still being done with it")));
+        };
         let Plant { switch, work, uses, .. } = plant;
         drop(uses);
-        switch.close().await?;
+        first = first.and(switch.close().await.map_err(Fault::from));
         drop(folder);
-        let here =
-            Arc::into_inner(work.here).ok_or_else(|| failed(act, "a unit is still being created on it"))?;
-        Box::new(here).close().await?;
-        first
+        match Arc::into_inner(work.here) {
+            Some(here) => first.and(Box::new(here).close().await),
+            None => first.and(Err(failed(act, "a unit is still being created on it"))),
+        }
     }
 }
 

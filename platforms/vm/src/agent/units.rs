@@ -26,6 +26,8 @@ const LOG_PIECE: u64 = 256 << 10;
 enum Known {
     /// It is being created, by this task.
     Coming(AbortHandle),
+    /// It was killed while it was being created. The task may have been done already, and then there is a process.
+    Killed,
     Running(Arc<dyn Running>),
 }
 
@@ -83,13 +85,17 @@ impl Units {
             }
         };
         let address = running.address();
-        self.known().insert(number, Known::Running(running.clone()));
-        let units = self.clone();
+        let before = self.known().insert(number, Known::Running(running.clone()));
+        let (units, followed) = (self.clone(), running.clone());
         tokio::spawn(async move {
-            let end = End::from(running.wait_exit().await);
+            let end = End::from(followed.wait_exit().await);
             units.known().remove(&number);
             finish(&mut following, number, end, &units.voice).await;
         });
+        if matches!(before, Some(Known::Killed)) {
+            running.kill().await?;
+            return Err(failed("create a unit", "it was killed before it was ready"));
+        }
         Ok(Reply::Created { address })
     }
 
@@ -110,8 +116,11 @@ impl Units {
 
     /// Kills it, or gives up creating it.
     pub(super) async fn kill(&self, number: u64) -> Result<Reply, Fault> {
-        if let Some(Known::Coming(task)) = self.known().get(&number) {
+        if let Some(known) = self.known().get_mut(&number)
+            && let Known::Coming(task) = known
+        {
             task.abort();
+            *known = Known::Killed;
             return Ok(Reply::Done);
         }
         match self.running(number) {
