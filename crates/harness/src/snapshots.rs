@@ -184,17 +184,24 @@ impl Shelf {
     }
 
     fn name(&self, draft: &Draft, marker: &Marker) -> io::Result<bool> {
-        rustix::fs::syncfs(File::open(&draft.dir)?)?;
+        let is_there = || draft.whole.join(MARKER).is_file();
+        if is_there() {
+            // Another run was faster; nothing has to make room for this one.
+            return Ok(false);
+        }
+        sync(&draft.dir)?;
         let mut file = File::create_new(draft.dir.join(MARKER))?;
         serde_json::to_writer_pretty(&mut file, marker)?;
         file.sync_all()?;
         let _door = door(&self.folder)?;
-        self.make_room(marker.bytes)?;
-        match fs::rename(&draft.dir, &draft.whole) {
-            Ok(()) => draft.ledger.removed(draft.entry).map_err(io::Error::other).map(|()| true),
-            Err(_) if draft.whole.join(MARKER).is_file() => Ok(false),
-            Err(why) => Err(why),
+        // Asked again now that nobody else can come in between.
+        if is_there() {
+            return Ok(false);
         }
+        self.make_room(marker.bytes)?;
+        fs::rename(&draft.dir, &draft.whole)?;
+        draft.ledger.removed(draft.entry).map_err(io::Error::other)?;
+        Ok(true)
     }
 
     /// Removes what was not used for longest until one more of `bytes` bytes is within the bounds.
@@ -223,6 +230,13 @@ impl Shelf {
 }
 
 impl Whole {
+    /// It is of no use: removes it, unless another run copies from it, so that it is made anew.
+    pub(crate) fn condemn(self) -> io::Result<()> {
+        let Whole { dir, _lock: lock, .. } = self;
+        drop(lock);
+        remove(&dir).map(drop)
+    }
+
     /// It is the one that was used last from now on.
     pub(crate) fn used(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
@@ -266,6 +280,21 @@ fn is_ours(name: &str) -> bool {
     };
     let digits = key.rsplit_once('-').map_or("", |(_, digits)| digits);
     digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Brings a folder to the disk, file by file: `syncfs` would wait for what everybody else writes, too.
+fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync(&entry.path())?;
+        } else if kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    // Then the names in it.
+    File::open(folder)?.sync_all()
 }
 
 /// Removes one that nobody holds; its marker first, so that it is never taken for whole again.

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use barograph_platform::{Ended, Platform};
+use barograph_platform::{Ended, Platform, StopSignal};
 use barograph_record::KeptSnapshot;
 use barograph_spec::Plan;
 
@@ -19,9 +19,6 @@ use crate::run::Run;
 use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, key};
 use crate::topology::{Part, Stored, Topology, Work};
 use crate::{DataSet, HarnessError};
-
-/// SIGKILL: what ends by it did not end in order.
-const KILLED: i32 = 9;
 
 /// What becomes of the load of stores, in a sentence, before anything happens. `None` where nothing is loaded.
 #[must_use]
@@ -175,6 +172,9 @@ impl Stores {
         if let Err(why) = run.world.stop.clone().or(copying).await? {
             let (key, again) = (&self.key, "the stores are loaded again");
             run.note(format!("snapshot {key} could not be copied, so that {again}: {why}"))?;
+            if let Err(why) = whole.condemn() {
+                run.note(format!("snapshot {key} cannot be made anew: {why}"))?;
+            }
             return Ok(None);
         }
         let copy_s = (run.clock.now() - begun).as_secs_f64();
@@ -228,9 +228,13 @@ impl Stores {
         let followers: Vec<&Started> =
             others.filter(|part| self.stored.services.iter().any(|name| part.needs.contains(name))).collect();
         let mut orderly = Ok(());
-        for part in followers.iter().chain(&stores) {
+        for part in &followers {
+            // How they end is in no copy.
+            stop(part).await?;
+        }
+        for part in &stores {
             let ended = stop(part).await?;
-            if matches!(ended, Ended::Signal(KILLED) | Ended::Unknown(_)) {
+            if !is_orderly(&ended, part.unit.stop) {
                 orderly = Err(format!("{} did not end in order: {ended}", part.name));
             }
         }
@@ -318,6 +322,16 @@ async fn stop(part: &Started) -> Result<Ended, HarnessError> {
     Ok(part.running().stop(grace).await?)
 }
 
+/// Whether a store ended as it was asked to: by itself and well, or by the signal that asked it.
+fn is_orderly(ended: &Ended, asked: StopSignal) -> bool {
+    let signal = match asked {
+        StopSignal::Int => 2,
+        StopSignal::Quit => 3,
+        StopSignal::Term => 15,
+    };
+    ended.is_success() || *ended == Ended::Signal(signal)
+}
+
 /// The names of all parts that need this one, by themselves or through others.
 fn behind(name: &str, parts: &[&Part]) -> Vec<String> {
     let mut found = vec![name.to_owned()];
@@ -334,6 +348,17 @@ fn behind(name: &str, parts: &[&Part]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_store_ends_in_order_by_itself_or_by_what_it_was_asked_with() {
+        assert!(is_orderly(&Ended::Code(0), StopSignal::Int));
+        assert!(is_orderly(&Ended::Signal(15), StopSignal::Term));
+        let others = [Ended::Code(1), Ended::Signal(9), Ended::Signal(11), Ended::Unknown(String::new())];
+        for ended in others {
+            assert!(!is_orderly(&ended, StopSignal::Term), "{ended}");
+        }
+        assert!(!is_orderly(&Ended::Signal(15), StopSignal::Int));
+    }
 
     fn part(name: &str, needs: &[&str]) -> Part {
         Part {

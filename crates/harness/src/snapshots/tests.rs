@@ -112,6 +112,31 @@ fn of_two_that_make_the_same_the_first_counts() {
 }
 
 #[test]
+fn one_that_is_there_already_makes_no_room_for_itself() {
+    let place = Place::new();
+    let shelf = place.shelf(2, 1.0);
+    let late = place.begin(&shelf, "a", 1);
+    place.made(&shelf, "b", 1, 9);
+    place.made(&shelf, "a", 1, 5);
+    assert!(!shelf.finish(late, &marker(1)).unwrap());
+    assert_eq!(place.names(), ["a", "b"]);
+}
+
+#[test]
+fn what_cannot_be_used_is_made_anew() {
+    let place = Place::new();
+    let shelf = place.shelf(4, 1.0);
+    place.made(&shelf, "a", 1, 5);
+    let other = found(&shelf, "a").unwrap();
+    found(&shelf, "a").unwrap().condemn().unwrap();
+    assert!(found(&shelf, "a").is_some(), "another run copies from it");
+    other.condemn().unwrap();
+    assert!(found(&shelf, "a").is_none());
+    place.made(&shelf, "a", 2, 0);
+    assert_eq!(found(&shelf, "a").unwrap().marker.bytes, 2);
+}
+
+#[test]
 fn what_was_not_used_for_longest_goes_first_unless_somebody_uses_it() {
     let place = Place::new();
     let shelf = place.shelf(2, 1.0);
