@@ -84,7 +84,8 @@ fn waited(
     apart.clone()?;
     let host = host.ok_or_else(|| "this kernel does not count waiting (PSI)".to_owned())?;
     let mut own = 0.0;
-    for row in parts {
+    // Rows without cores are no parts: a network of several, or a machine that another row stands for.
+    for row in parts.iter().filter(|row| row.cores().is_some()) {
         let percent = of(row).ok_or_else(|| format!("nobody counts what {} waits for", row.subject))?;
         own += percent / 100.0;
     }
@@ -135,6 +136,14 @@ mod tests {
             (Err("a reason".into()), Err("a reason".into()))
         );
         assert!(found.steal.get() > 0.0, "what the hypervisor took is known in any case");
+    }
+
+    #[test]
+    fn a_row_that_is_no_part_waits_for_nothing() {
+        let network =
+            ProbeRow { subject: "network-db".to_owned(), net_rx_bytes_s: Some(1e6), ..ProbeRow::default() };
+        let found = host_use(2, &busy(1.5), 0.5, &[part(0.5, Some(10.0)), network], &Ok(()));
+        assert!((found.outside_io_wait.unwrap().get() - 0.2).abs() < 1e-9);
     }
 
     #[test]

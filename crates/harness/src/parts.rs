@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use barograph_cgroup::{Meter, Usage, processes_in};
+use barograph_cgroup::{Cpu, Io, Meter, Pressure, Pressures, Throttling, Usage, processes_in};
 use barograph_model::Nanos;
 use barograph_platform::Accounts;
 use barograph_probe::{NetProbe, NetSample, ProcessProbe, ProcessSample, RunDelayProbe};
@@ -27,10 +27,10 @@ pub(crate) struct PartProbe {
     before: Spent,
 }
 
-/// CPU time of all lives of a part before this one.
+/// What all lives of a part before this one used.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
-    group: barograph_cgroup::Cpu,
+    group: Usage,
     user: Nanos,
     system: Nanos,
 }
@@ -94,9 +94,7 @@ impl PartProbe {
 
     /// It was started again, and is counted elsewhere now. What it used before stays in the sum.
     pub(crate) fn started_again(&mut self, accounts: &Accounts) {
-        if let Some(cpu) = self.last.usage.cpu {
-            self.before.group = cpu;
-        }
+        self.before.group = self.last.usage;
         if let Some(process) = self.last.process {
             (self.before.user, self.before.system) = (process.cpu_user, process.cpu_system);
         }
@@ -109,17 +107,7 @@ impl PartProbe {
     }
 
     fn read(&mut self, now: Nanos) -> PartSample {
-        let mut usage = self.meter.read();
-        let before = &self.before.group;
-        usage.cpu = match usage.cpu {
-            Some(cpu) => Some(barograph_cgroup::Cpu {
-                total: cpu.total + before.total,
-                user: cpu.user.map(|user| user + before.user.unwrap_or_default()),
-                system: cpu.system.map(|system| system + before.system.unwrap_or_default()),
-            }),
-            // One that was killed uses nothing more, and has used what it has.
-            None => self.last.usage.cpu,
-        };
+        let usage = summed(self.meter.read(), &self.before.group, &self.last.usage);
         let sample = self.process.as_mut().and_then(|probe| probe.sample(now).ok());
         let process = match sample {
             Some(sample) => Some(ProcessSample {
@@ -152,6 +140,55 @@ impl PartProbe {
     /// What was used since `from`.
     pub(crate) fn since(&self, from: &PartSample) -> ProbeRow {
         between(from, &self.last)
+    }
+}
+
+/// What was used in this life and those before. One that was killed uses nothing more, and has used what it had at last;
+/// memory and threads are those of now.
+fn summed(now: Usage, before: &Usage, last: &Usage) -> Usage {
+    let cpu = now.cpu.map(|now| {
+        let before = before.cpu.unwrap_or_default();
+        Cpu {
+            total: now.total + before.total,
+            user: now.user.map(|user| user + before.user.unwrap_or_default()),
+            system: now.system.map(|system| system + before.system.unwrap_or_default()),
+        }
+    });
+    let io = now.io.map(|now| {
+        let before = before.io.unwrap_or_default();
+        Io {
+            read_bytes: now.read_bytes + before.read_bytes,
+            written_bytes: now.written_bytes + before.written_bytes,
+        }
+    });
+    let throttling = now.throttling.map(|now| {
+        let before = before.throttling.unwrap_or_default();
+        Throttling {
+            periods: now.periods + before.periods,
+            throttled: now.throttled + before.throttled,
+            time: now.time + before.time,
+        }
+    });
+    let waited = |now: Option<Pressure>, before: Option<Pressure>, last: Option<Pressure>| {
+        let before = before.unwrap_or_default();
+        let sum = now.map(|now| Pressure {
+            some: now.some + before.some,
+            full: now.full.map(|full| full + before.full.unwrap_or_default()),
+        });
+        sum.or(last)
+    };
+    let (of, earlier, latest) = (&now.pressure, &before.pressure, &last.pressure);
+    let pressure = Pressures {
+        cpu: waited(of.cpu, earlier.cpu, latest.cpu),
+        memory: waited(of.memory, earlier.memory, latest.memory),
+        io: waited(of.io, earlier.io, latest.io),
+    };
+    Usage {
+        cpu: cpu.or(last.cpu),
+        io: io.or(last.io),
+        throttling: throttling.or(last.throttling),
+        pressure,
+        ..now
     }
 }
 
@@ -192,7 +229,7 @@ fn between(then: &PartSample, now: &PartSample) -> ProbeRow {
     if let (Some(new), Some(old)) = (now.run_delay, then.run_delay) {
         row.run_delay_s = Some(new.since(old).as_secs_f64() / seconds);
     }
-    let waited = |new: Option<barograph_cgroup::Pressure>, old: Option<barograph_cgroup::Pressure>| {
+    let waited = |new: Option<Pressure>, old: Option<Pressure>| {
         let (new, old) = new.zip(old)?;
         Some(new.some.saturating_sub(old.some).as_secs_f64() / seconds * 100.0)
     };
@@ -237,18 +274,29 @@ mod tests {
         use std::time::Duration;
         let mut probe = PartProbe::new("p", true, &Accounts::default(), true, Nanos::ZERO);
         let total = Duration::from_millis(700);
-        probe.last.usage.cpu = Some(barograph_cgroup::Cpu { total, user: None, system: None });
+        probe.last.usage.cpu = Some(Cpu { total, user: None, system: None });
+        probe.last.usage.io = Some(Io { read_bytes: 5, written_bytes: 7 });
         let from = probe.mark();
         // Killed: nothing can be read, and nothing is lost.
         assert_eq!(probe.sample(Nanos::from_secs(1)).cores(), Some(0.0));
         probe.started_again(&Accounts::default());
-        assert_eq!(probe.before.group.total, total);
         assert_eq!(probe.since(&from).cores(), Some(0.0));
+        let pressure = Pressures { io: Some(Pressure { some: total, full: None }), ..Pressures::default() };
+        let fresh = Usage {
+            cpu: Some(Cpu { total, user: None, system: None }),
+            io: Some(Io { read_bytes: 1, written_bytes: 1 }),
+            pressure,
+            ..Usage::default()
+        };
+        let sum = summed(fresh, &probe.before.group, &probe.last.usage);
+        assert_eq!(sum.cpu.map(|cpu| cpu.total), Some(total * 2));
+        assert_eq!(sum.io, Some(Io { read_bytes: 6, written_bytes: 8 }));
+        assert_eq!(sum.pressure.io, pressure.io);
     }
 
     #[test]
     fn a_group_counts_for_more_than_the_process() {
-        use barograph_cgroup::{Cpu, Memory};
+        use barograph_cgroup::Memory;
         use std::time::Duration;
         let at = |s, cpu_ms, system_ms| PartSample {
             at: Nanos::from_secs(s),
