@@ -153,7 +153,8 @@ pub(crate) async fn deploy(
     let snapshot = stored::start_all(run, platform, (&topology, &common), (deployed, parts)).await?;
     deployed.put_in_order(&topology);
     if let Some(deployment) = deployment {
-        stop.or(start::until_front_answers(deployment, &deployed.url(), run.clock)).await??;
+        let limit = run.plan.target.start_timeout;
+        stop.or(start::until_front_answers(deployment, &deployed.url(), (run.clock, limit))).await??;
     }
     let took = run.clock.now() - begun;
     keep(run, (platform.name(), facts, snapshot), deployed, (opened, took)).await?;

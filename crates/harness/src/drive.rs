@@ -167,7 +167,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         let stop = self.run.world.stop.clone();
         let app = self.app;
         let next = loop {
-            let now = self.engine.now();
+            let now = (self.engine.now(), self.run.clock);
             tokio::select! {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),

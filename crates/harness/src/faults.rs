@@ -8,6 +8,7 @@ use barograph_platform::{Disks, Fault, Later, Limits, LinkSpec, Network};
 use barograph_record::KeptFault;
 use barograph_spec::{FaultAct, FaultPlan, Plan};
 
+use crate::clock::RunClock;
 use crate::deploy::{self, Deployed, Started};
 
 /// The faults of a plan that are still to come.
@@ -55,9 +56,14 @@ impl<'d> Faults<'d> {
         Faults { deployed, waiting, link, acting: None }
     }
 
-    /// Waits for the next fault and brings it about, `now` being the time of the load; for ever when there is none.
-    /// Gives when it began, and what came of it. May be dropped and asked again, and goes on where it was.
-    pub(crate) async fn next(&mut self, now: Nanos) -> (FaultPlan, Nanos, Result<Done, NotDone>) {
+    /// Waits for the next fault and brings it about, `now` being the time of the load and `clock` what tells how it goes
+    /// on; for ever when there is none. Gives when it began, and what came of it. May be dropped and asked again, and
+    /// goes on where it was.
+    pub(crate) async fn next(
+        &mut self,
+        (now, clock): (Nanos, RunClock),
+    ) -> (FaultPlan, Nanos, Result<Done, NotDone>) {
+        let asked = clock.now();
         if self.acting.is_none() {
             match self.waiting.front() {
                 Some(next) => tokio::time::sleep(Duration::from(next.at - now)).await,
@@ -65,7 +71,7 @@ impl<'d> Faults<'d> {
             }
             // Only now: whoever stops waiting takes no fault away.
             if let Some(fault) = self.waiting.pop_front() {
-                let began = fault.at.max(now);
+                let began = fault.at.max(now + (clock.now() - asked));
                 let done: Later<'d, _> = Box::pin(act(self.deployed, self.link, fault.clone()));
                 self.acting = Some(Acting { fault, began, done });
             }

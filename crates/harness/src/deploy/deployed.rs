@@ -67,8 +67,14 @@ impl Started {
 
     /// Kills it on purpose.
     pub(crate) async fn kill(&self) -> Result<(), Fault> {
+        let was_down = self.is_meant_to_be_down();
+        // Before it ends: whoever watches must know by then.
         self.expect_end(true);
-        self.running().kill().await.map(drop)
+        let killed = self.running().kill().await.map(drop);
+        if killed.is_err() {
+            self.expect_end(was_down);
+        }
+        killed
     }
 
     /// Starts it again on the same place with what it left.

@@ -15,7 +15,8 @@ use crate::{Deployment, HarnessError};
 /// How often the front is asked whether the application is behind it.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// All parts were ready by themselves; the way through the front to them is there after this long, or never.
+/// All parts were ready by themselves; the way through the front to them is there after this long, or never, unless the
+/// plan lets parts take longer than that.
 const FRONT_WAIT: Duration = Duration::from_secs(30);
 
 /// Starts parts, beside those that are ready already. Those that were started stay in `deployed` also when one fails.
@@ -67,9 +68,9 @@ async fn one(site: &dyn Site, placed: Placed, clock: RunClock) -> Result<Started
 pub(super) async fn until_front_answers(
     deployment: &dyn Deployment,
     url: &str,
-    clock: RunClock,
+    (clock, start_timeout): (RunClock, Nanos),
 ) -> Result<(), HarnessError> {
-    let give_up = clock.now() + Nanos::from(FRONT_WAIT);
+    let give_up = clock.now() + start_timeout.max(Nanos::from(FRONT_WAIT));
     loop {
         match deployment.answers(url).await {
             Ok(()) => return Ok(()),
