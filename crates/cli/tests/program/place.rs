@@ -143,11 +143,13 @@ impl Place {
         Run::open(&records[0]).unwrap()
     }
 
-    /// Nothing runs, no folder of the site, no ledger, and `clean` agrees.
+    /// Nothing runs, no folder that goes with a run, no ledger, and `clean` agrees.
     pub(crate) fn assert_nothing_left(&self) {
         assert_eq!(self.processes(), Vec::<String>::new());
         for record in self.records() {
-            assert!(!record.join("site").exists(), "the folder of the site is left");
+            for folder in ["site", "common", "control", "home"] {
+                assert!(!record.join(folder).exists(), "folder {folder} of {} is left", record.display());
+            }
             let ledger = record.join("ledger.jsonl");
             assert!(!ledger.exists(), "{}", fs::read_to_string(&ledger).unwrap());
         }
