@@ -411,6 +411,10 @@ pub struct Verdict {
     pub exit_code: u8,
     /// Why it is not passed or not valid, and what gave way first.
     pub reasons: Vec<String>,
+    /// Why it is not valid, and nothing else: data that were not right and checks that did not hold. Absent in older
+    /// records.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// What was used for it.
     pub resources: Resources,
     /// How the search ended; absent for a fixed load.

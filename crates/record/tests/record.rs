@@ -85,6 +85,7 @@ fn verdict() -> Verdict {
         sentence: "This machine holds 1,000 users.".to_owned(),
         exit_code: 4,
         reasons: vec!["Login: mix".to_owned()],
+        doubts: vec!["the clock was set".to_owned()],
         resources: Resources { app_cores: Some(0.8), ..Resources::default() },
         search: None,
     }

@@ -158,6 +158,7 @@ pub(crate) fn verdict() -> Verdict {
         sentence: "This machine holds 1,000 starts/s, \"or so\".".to_owned(),
         exit_code: 4,
         reasons: vec!["Login: mix".to_owned(), "the second\nreason".to_owned()],
+        doubts: vec!["the clock was set".to_owned()],
         resources: Resources { app_cores: Some(0.8), ..Resources::default() },
         search: Some(SearchSummary {
             highest_pass: Some(1000),

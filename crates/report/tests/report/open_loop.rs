@@ -142,6 +142,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             .to_owned(),
         exit_code: 0,
         reasons: vec![],
+        doubts: vec![],
         resources: Resources {
             host_cores: Some(2.0),
             driver_cores: Some(0.13),

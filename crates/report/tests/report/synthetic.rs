@@ -297,6 +297,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             .to_owned(),
         exit_code: 0,
         reasons: vec!["The search ended because the bracket 12,500 to 12,700 is narrower than its resolution of 2 %.".to_owned()],
+        doubts: vec![],
         resources: Resources {
             host_cores: Some(2.0),
             host_busy_cores: Some(1.83),

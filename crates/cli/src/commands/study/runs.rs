@@ -139,9 +139,10 @@ impl Runs<'_> {
             ended.passed = verdict.passed;
             if !verdict.valid {
                 // Rules that did not hold are no reason to drop a run.
-                let why =
-                    |reason: &&String| !reason.contains("required are") && !reason.contains("did not happen");
-                ended.reasons.extend(verdict.reasons.iter().filter(why).cloned());
+                ended.reasons.extend(verdict.doubts.iter().cloned());
+                if verdict.doubts.is_empty() {
+                    ended.reasons.push(verdict.sentence.clone());
+                }
             }
         }
         let metrics = self.prepared.study.metrics.iter();
