@@ -19,6 +19,7 @@ use crate::watch::Watch;
 pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     let WatchedRunArgs { run: args, watch } = args;
     let (mut checked, found) = check::load(args)?;
+    rootless::refuse_watching(&checked, watch)?;
     rootless::enter(&checked)?;
     rootless::note(&mut checked);
     terminal::say(check::describe(&checked, &found).trim_end());
