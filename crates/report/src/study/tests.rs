@@ -94,6 +94,7 @@ fn conclusions() -> Conclusions {
             reasons: vec!["not valid: start lag".to_owned()],
         }],
         repeat: "barograph study studies/x.toml".to_owned(),
+        tool: "barograph 0.1.0 (1a2b3c4)".to_owned(),
         ..Conclusions::default()
     }
 }
@@ -139,6 +140,8 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
         assert!(html.contains(words), "{words}");
     }
     assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+    assert_eq!(html.matches("0.1.0").count(), 1);
+    assert!(html.contains("(barograph 0.1.0 (1a2b3c4))"), "the program names itself once");
 }
 
 #[test]

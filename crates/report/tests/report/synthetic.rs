@@ -185,7 +185,7 @@ fn beginning(writer: &mut RunWriter) -> Result<(), RecordError> {
     writer.append(&Entry::Header(Header {
         v: VERSION,
         id: "20301120-184500-04f2".to_owned(),
-        tool: "0.1.0".to_owned(),
+        tool: "barograph 0.1.0 (1a2b3c4)".to_owned(),
         started_at: "2030-11-20T18:45:00Z".to_owned(),
         command: "barograph run".to_owned(),
     }))?;
