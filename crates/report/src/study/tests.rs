@@ -160,7 +160,7 @@ fn nothing_known_is_still_a_page_and_a_text() {
 fn markdown_has_the_answers_first_and_whole_tables() {
     let text = markdown(&conclusions());
     assert!(
-        text.starts_with("## Do more nodes & \\<b\\>buses\\</b\\> help?\n\n**Answers**\n\n- nodes 4"),
+        text.starts_with("## Do more nodes \\& \\<b\\>buses\\</b\\> help?\n\n**Answers**\n\n- nodes 4"),
         "{text}"
     );
     for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
@@ -176,4 +176,12 @@ fn junit_fails_what_is_worse_and_skips_what_is_not_decided() {
     assert!(xml.contains("<testcase name=\"nodes 4\"><failure message=\"worse: ratio 0.700"), "{xml}");
     assert!(xml.contains("<testcase name=\"nodes 2\"><system-out>better"), "{xml}");
     assert_eq!(xml.matches("<testcase").count(), xml.matches("</testcase>").count());
+}
+
+#[test]
+fn names_from_outside_break_no_form() {
+    let mut study = conclusions();
+    study.question = "\u{1}<&\"".to_owned();
+    assert!(junit(&study).contains("<testsuites name=\" &lt;&amp;&quot;\">"), "{}", junit(&study));
+    assert!(markdown(&study).starts_with("##  \\<\\&\"\n"), "{}", markdown(&study));
 }
