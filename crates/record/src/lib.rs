@@ -40,6 +40,7 @@ pub use exit::ExitCode;
 pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader};
 pub use id::{NotARunId, RunId};
+pub use metric::cpu_per_operation;
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
