@@ -123,6 +123,14 @@ fn a_text_stands_on_its_own_and_fits_a_terminal() {
 }
 
 #[test]
+fn a_speed_below_ten_keeps_its_digits() {
+    let mut study = conclusions();
+    (study.scaling[0].points[0].x, study.scaling[0].points[0].low, study.scaling[0].points[0].high) =
+        (1.5, 1.25, 1.75);
+    assert!(text(&study).contains("1.25 – 1.75"), "{}", text(&study));
+}
+
+#[test]
 fn the_page_is_whole_harmless_and_says_everything_without_colour() {
     let html = page(&conclusions()).unwrap();
     assert!(!html.contains("<b>buses") && html.contains("Do more nodes &#38; &#60;b&#62;buses"), "escaped");
