@@ -397,7 +397,8 @@ pub struct Verdict {
     /// What the levels count.
     #[serde(default)]
     pub unit: KeptUnit,
-    /// Highest level that passed; absent when none did or none was sought.
+    /// The capacity: the median of what the search believes, by bisection the highest level that passed; absent when none
+    /// passed or none was sought.
     pub capacity: Option<u32>,
     /// Number of the trial the answer rests on.
     pub trial: Option<u32>,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use barograph_harness::HarnessError;
+use barograph_model::Metric;
 use barograph_record::{
     Conclusions, ExitCode, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, read_study,
 };
@@ -162,7 +163,8 @@ impl Begun {
             repeat: &header.command,
             complete,
         };
-        let conclusions = conclude(study, &progress, &about);
+        let mut conclusions = conclude(study, &progress, &about);
+        name_the_load(&mut conclusions, prepared.unit(Metric::Capacity));
         print(&conclusions, format)?;
         let page = barograph_report::study::page(&conclusions);
         let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
@@ -176,6 +178,15 @@ impl Begun {
         }
         let believable = conclude::believable(&conclusions);
         Ok(if believable { ExitCode::Fine } else { ExitCode::NotValid })
+    }
+}
+
+/// Puts what the plans count beside capacities, of which a study by itself only knows that they are of load.
+fn name_the_load(conclusions: &mut Conclusions, unit: &str) {
+    let metrics = conclusions.metrics.iter_mut().map(|metric| &mut metric.unit);
+    let units = metrics.chain(conclusions.scaling.iter_mut().map(|scaling| &mut scaling.unit));
+    for of_load in units.filter(|known| known.as_str() == Metric::Capacity.unit()) {
+        unit.clone_into(of_load);
     }
 }
 

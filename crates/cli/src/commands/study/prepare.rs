@@ -178,6 +178,15 @@ impl Prepared {
         })
     }
 
+    /// The unit beside the figures of a metric. A capacity counts what the plans count, where all count the same.
+    pub(super) fn unit(&self, metric: Metric) -> &'static str {
+        let mut units = self.checked.iter().map(|(checked, _)| checked.plan.unit);
+        match units.next() {
+            Some(first) if metric == Metric::Capacity && units.all(|unit| unit == first) => first.name(),
+            _ => metric.unit(),
+        }
+    }
+
     /// The plans as resolved, by the configuration's name.
     pub(super) fn plans(&self) -> Vec<(String, String)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.clone());
