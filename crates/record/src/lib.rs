@@ -48,7 +48,7 @@ pub use statistic::StatisticRow;
 pub use study::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit,
     KeptMetric, KeptPoint, KeptRow, KeptScaling, RunEnded, RunStarted, STUDY_FILE, STUDY_PREFIX,
-    STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, list_studies, read_study,
+    STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, append_to_study, list_studies, read_study,
 };
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};

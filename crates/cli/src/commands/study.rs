@@ -11,7 +11,8 @@ use anyhow::{Context, anyhow};
 use barograph_harness::HarnessError;
 use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, ExitCode, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, read_study,
+    Conclusions, ExitCode, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead,
+    append_to_study, read_study,
 };
 use barograph_study::{About, Progress, carry_out, conclude};
 
@@ -56,11 +57,11 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
 /// What was asked for when a study was begun, from its folder.
 fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Failed> {
     let folder = match Path::new(id) {
-        path if path.join(barograph_record::STUDY_FILE).is_file() => path.to_owned(),
+        path if path.join(STUDY_FILE).is_file() => path.to_owned(),
         _ => args.runs.join(id),
     };
-    let entries = read_study(&folder)?;
-    let Some(StudyEntry::Header(header)) = entries.first() else {
+    let read = read_study(&folder)?;
+    let Some(StudyEntry::Header(header)) = read.entries.first() else {
         return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
     };
     let here = std::env::current_dir().unwrap_or_default();
@@ -122,7 +123,7 @@ impl Begun {
     /// One that was stopped or killed.
     fn again(folder: PathBuf, prepared: &Prepared) -> Result<Self, Failed> {
         let lock = lock(&folder)?;
-        let entries = read_study(&folder)?;
+        let StudyRead { entries, broken } = read_study(&folder)?;
         let Some(StudyEntry::Header(header)) = entries.first() else {
             return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
         };
@@ -134,6 +135,13 @@ impl Begun {
                 header.id,
                 header.command
             )));
+        }
+        if broken > 0 {
+            let file = folder.join(STUDY_FILE);
+            terminal::say(&format!(
+                "note      {broken} lines of {} cannot be read and count as none",
+                file.display()
+            ));
         }
         // What a killed run left would disturb those that follow.
         clean::of_study(&runs_of(&folder))?;
