@@ -52,4 +52,4 @@ pub use study::{
 };
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
-pub use writer::{RunWriter, remove_drafts};
+pub use writer::{RunWriter, draft_of, remove_drafts, write_whole};

@@ -16,6 +16,24 @@ use crate::{
 /// How the name of a file ends that is being written; a dot is in front of it.
 const DRAFT: &str = ".part";
 
+/// The passing name of a file that is being written. [`remove_drafts`] knows it.
+#[must_use]
+pub fn draft_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}{DRAFT}"))
+}
+
+/// Writes a file under a passing name first, so that it is either whole or absent.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let draft = draft_of(path);
+    fs::write(&draft, bytes)
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(|why| RecordError::write(path, why))
+}
+
 /// Removes what a killed run was writing into its record: files that have not yet got their names. Gives their paths.
 ///
 /// # Errors
@@ -182,12 +200,7 @@ impl RunWriter {
         self.service.sync()
     }
 
-    /// Writes under a passing name first, so that a file is either whole or absent.
     fn whole_file(&self, name: &str, bytes: &[u8]) -> Result<(), RecordError> {
-        let path = self.dir.join(name);
-        let passing = self.dir.join(format!(".{name}{DRAFT}"));
-        fs::write(&passing, bytes)
-            .and_then(|()| fs::rename(&passing, &path))
-            .map_err(|why| RecordError::write(&path, why))
+        write_whole(&self.dir.join(name), bytes)
     }
 }

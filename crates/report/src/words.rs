@@ -1,9 +1,10 @@
-//! Numbers as people read them. Whatever is not a number becomes a dash.
+//! Numbers and findings as people read them. Whatever is not a number becomes a dash.
 
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "–";
 
 pub(crate) use barograph_model::words::{count, offered};
+use barograph_record::KeptFinding;
 
 /// A figure with about three significant digits, thousands apart.
 pub(crate) fn figure(x: f64) -> String {
@@ -111,6 +112,17 @@ pub(crate) fn percent(share: f64) -> String {
 pub(crate) fn mix(share: f64) -> String {
     const HAIR: f64 = 1e-9;
     if share.is_finite() { format!("{} %", fixed(share * 100.0 + HAIR, 2)) } else { NONE.to_owned() }
+}
+
+/// The mark that stands for a finding beside its word, so that colour is never needed.
+pub(crate) fn mark(finding: KeptFinding) -> &'static str {
+    match finding {
+        KeptFinding::Baseline => "◆",
+        KeptFinding::Better => "▲",
+        KeptFinding::Worse => "▼",
+        KeptFinding::Equivalent => "=",
+        KeptFinding::Undecided => "?",
+    }
 }
 
 /// A quantile by its name: 0.99 is `p99`, 0.999 is `p99.9`.

@@ -8,6 +8,7 @@ use barograph_platform::{Ledger, LedgerError};
 use barograph_record::ExitCode;
 use tokio::runtime::Runtime;
 
+use super::run::runtime;
 use super::{Done, Failed};
 use crate::args::CleanArgs;
 use crate::{catalog, terminal};
@@ -86,11 +87,7 @@ pub(super) fn of_study(runs: &Path) -> Result<(), Failed> {
 
 /// Sweeps these ledgers, and tells what became of each thing.
 fn sweep(ledgers: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start a runtime")
-        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    let runtime = runtime()?;
     let mut all = All::default();
     for (id, path) in ledgers {
         if !path.exists() {

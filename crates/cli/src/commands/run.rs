@@ -136,12 +136,12 @@ pub(crate) fn command() -> String {
     std::env::args().collect::<Vec<_>>().join(" ")
 }
 
-/// What the harness runs on.
+/// What harness, driver and ledgers run on: one thread.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("start the runtime of the harness")
+        .context("start a runtime")
         .map_err(|why| Failed::new(ExitCode::PlatformFault, why))
 }
 

@@ -12,7 +12,7 @@ use barograph_harness::HarnessError;
 use barograph_model::Metric;
 use barograph_record::{
     Conclusions, ExitCode, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead,
-    append_to_study, read_study,
+    append_to_study, read_study, write_whole,
 };
 use barograph_study::{About, Progress, carry_out, conclude};
 
@@ -228,9 +228,5 @@ fn print(conclusions: &Conclusions, format: Format) -> Result<(), Failed> {
 
 /// Writes a file into the study's folder, whole or not at all.
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failed> {
-    let (path, part) = (folder.join(name), folder.join(format!(".{name}.part")));
-    std::fs::write(&part, text)
-        .and_then(|()| std::fs::rename(&part, &path))
-        .with_context(|| format!("write `{}`", path.display()))
-        .map_err(cannot_write)
+    write_whole(&folder.join(name), text.as_bytes()).map_err(|why| cannot_write(why.into()))
 }

@@ -53,24 +53,13 @@ fn interval(low: f64, high: f64, told: fn(f64) -> String) -> String {
     format!("{} – {}", told(low), told(high))
 }
 
-/// The mark that stands for a finding beside its word, so that colour is never needed.
-pub(super) fn mark(finding: KeptFinding) -> &'static str {
-    match finding {
-        KeptFinding::Baseline => "◆",
-        KeptFinding::Better => "▲",
-        KeptFinding::Worse => "▼",
-        KeptFinding::Equivalent => "=",
-        KeptFinding::Undecided => "?",
-    }
-}
-
 fn verdict(row: &KeptRow) -> String {
     let name = row.finding.name();
     let needed = match (row.finding, row.pairs_needed) {
         (KeptFinding::Undecided, Some(pairs)) => format!(", needs {pairs} pairs"),
         _ => String::new(),
     };
-    format!("{} {name}{needed}", mark(row.finding))
+    format!("{} {name}{needed}", words::mark(row.finding))
 }
 
 /// How many runs there were of each configuration.
