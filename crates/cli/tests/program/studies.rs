@@ -296,6 +296,10 @@ fn studies_that_cannot_be_are_refused_before_anything_is_created() {
     let expected = "barograph: the study cannot be carried out\n--set: `load.users` = 5\n  allowed: keys that no factor \
                     varies; this one is varied by `users`\n";
     assert!(err.starts_with(expected), "{err}");
+    // Nor by the table above it.
+    let err = refused(&place, &file, &["--set", "load={users=5}"]);
+    assert!(err.contains("--set: `load` = {users=5}\n") && err.contains("varied by `users`"), "{err}");
+    assert!(refused(&place, &file, &["--resume", "some"]).contains("cannot be used with"));
     let err = refused(&place, &file, &["--only", "users=30"]);
     assert!(err.contains("--only: `users=30`\n  allowed: levels among 10, 20\n"), "{err}");
     let text = fs::read_to_string(&file).unwrap();
