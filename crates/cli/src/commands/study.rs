@@ -4,7 +4,7 @@ mod dry_run;
 mod prepare;
 mod runs;
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -204,8 +204,11 @@ fn lock(folder: &Path) -> Result<File, Failed> {
     let file = File::open(&path).with_context(|| format!("open `{}`", path.display())).map_err(refused)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(_) => {
+        Err(TryLockError::WouldBlock) => {
             Err(refused(anyhow!("go on with the study in `{}`: it is still going on", folder.display())))
+        }
+        Err(TryLockError::Error(why)) => {
+            Err(refused(anyhow::Error::new(why).context(format!("lock `{}`", path.display()))))
         }
     }
 }
