@@ -34,21 +34,30 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
         .map_err(|why| RecordError::write(path, why))
 }
 
-/// Removes what a killed run was writing into its record: files that have not yet got their names. Gives their paths.
+/// Removes what a killed program was writing into `dir`: files that have not yet got their names, and were not touched for
+/// so long. Gives their paths.
 ///
 /// # Errors
 /// When the folder cannot be read or a file cannot be removed.
-pub fn remove_drafts(dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
+pub fn remove_drafts(dir: &Path, untouched_for: Duration) -> Result<Vec<PathBuf>, RecordError> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(dir).map_err(|why| RecordError::read(dir, why))? {
         let path = entry.map_err(|why| RecordError::read(dir, why))?.path();
         let name = path.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| name.starts_with('.') && name.ends_with(DRAFT)) && path.is_file() {
+        let is_draft =
+            name.is_some_and(|name| name.starts_with('.') && name.ends_with(DRAFT)) && path.is_file();
+        if is_draft && is_untouched(&path, untouched_for) {
             fs::remove_file(&path).map_err(|why| RecordError::write(&path, why))?;
             removed.push(path);
         }
     }
     Ok(removed)
+}
+
+/// Was nothing written into this file for so long? What is not known is taken for touched.
+fn is_untouched(path: &Path, time: Duration) -> bool {
+    let age = || fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    time.is_zero() || age().is_some_and(|age| age >= time)
 }
 
 /// Writes the record of one run.

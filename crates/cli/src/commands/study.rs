@@ -144,7 +144,7 @@ impl Begun {
             ));
         }
         // What a killed run left would disturb those that follow.
-        clean::of_study(&runs_of(&folder))?;
+        clean::of_study(&folder)?;
         let at = Start::now().at().to_owned();
         let mut appender = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
         appender.json(&StudyEntry::Resumed { at }).map_err(|why| cannot_write(why.into()))?;
