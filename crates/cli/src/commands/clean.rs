@@ -174,10 +174,11 @@ fn sweep(records: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed>
         for (thing, why) in &swept.failed {
             tell(&format!("{id}: could not remove {thing}: {why}"));
         }
-        if ledger.left().is_empty() {
-            std::fs::remove_file(&path)
-                .with_context(|| format!("remove `{}`", path.display()))
-                .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+        if ledger.left().is_empty()
+            && let Err(why) = std::fs::remove_file(&path)
+        {
+            all.left += 1;
+            terminal::complain(&anyhow::Error::new(why).context(format!("remove `{}`", path.display())));
         }
     }
     Ok(all)
