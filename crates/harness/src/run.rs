@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use barograph_model::words::in_one_line;
 use barograph_model::{OpenLoop, Phase};
 use barograph_platform::{Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
 use barograph_record::{
@@ -108,7 +109,7 @@ pub async fn run(
     };
     if let (Err(_), Some(also)) = (&staged, &removed) {
         // The record tells one error, and this is not it. It may be what cannot be written.
-        let _ = run.note(chain(&also.why));
+        let _ = run.note(in_one_line(&also.why));
     }
     let (verdict, broken) = match staged {
         Ok(verdict) => (Some(verdict), removed),
@@ -151,7 +152,8 @@ fn end(
         }
     }
     if let Some(BrokenOff { phase, why }) = &broken {
-        let stop = Interrupted { at_s: clock.at_s(), phase: phase.name().to_owned(), cause: chain(why) };
+        let stop =
+            Interrupted { at_s: clock.at_s(), phase: phase.name().to_owned(), cause: in_one_line(why) };
         // The disk may be what failed: then the record ends here and says so by having no last line.
         let _ = record.append(&Entry::Interrupted(stop));
     }
@@ -349,7 +351,7 @@ impl Run<'_> {
             let at_s = self.clock.at_s();
             let entry = match &why {
                 HarnessError::Interrupted => Entry::phase_interrupted(phase, at_s),
-                why => Entry::phase_failed(phase, at_s, chain(why)),
+                why => Entry::phase_failed(phase, at_s, in_one_line(why)),
             };
             self.screen.say(&format!("{} did not come to its end", phase.name()));
             let _ = self.record.append(&entry);
@@ -426,18 +428,6 @@ pub async fn sweep(platforms: &[&dyn Platform], ledger: &Ledger) -> Result<Swept
         swept.append(platform.sweep(ledger).await?);
     }
     Ok(swept)
-}
-
-/// An error with all its causes, in one line each.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::Verified;
 use crate::check::Target;
 use crate::drive::Held;
 use crate::run::Run;
-use reasons::reasons_of;
+use reasons::{doubts_of, reasons_of};
 use sentence::{Case, DataAfter};
 
 /// `verified` is what the data checks say; `None` where there are none, because the target is somebody else's.
@@ -60,6 +60,7 @@ pub(crate) fn conclude(
     if let (Some(search), Strategy::Search(bounds)) = (&mut verdict.search, &run.plan.strategy) {
         search.method = Some(bounds.method.name().to_owned());
     }
+    verdict.doubts.splice(0..0, findings.iter().cloned());
     verdict.reasons.splice(0..0, findings);
     verdict
 }
@@ -83,6 +84,7 @@ fn data_reasons(verified: &Result<Verified, String>) -> Vec<String> {
 fn of_windows(case: &Case<'_>) -> Verdict {
     // The answer rests on the worst window: the first that did not pass, else the last.
     let worst = case.trials.iter().find(|t| t.result != KeptResult::Pass).or(case.trials.last());
+    let disbelieved = case.trials.iter().find(|t| !t.window.valid);
     Verdict {
         unit: case.unit.into(),
         capacity: None,
@@ -92,6 +94,7 @@ fn of_windows(case: &Case<'_>) -> Verdict {
         sentence: worst.map_or_else(String::new, |trial| sentence::of_windows(case, trial)),
         exit_code: 0,
         reasons: worst.map_or_else(Vec::new, |trial| reasons_of(trial)),
+        doubts: disbelieved.map_or_else(Vec::new, |trial| doubts_of(trial)),
         resources: Resources::default(),
         search: None,
     }
@@ -103,7 +106,9 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     // Without a pass, levels that could not be believed leave open what lies below the lowest failure.
     let open = answer.capacity.is_none() && answer.bounded_by == BoundedBy::Disbelief;
     let data_right = case.data == DataAfter::Right;
-    let doubts = answer.estimate.iter().flat_map(|estimate| certainty::warnings(case, estimate));
+    let warnings = answer.estimate.iter().flat_map(|estimate| certainty::warnings(case, estimate));
+    let disbelieved = deciding.filter(|t| !t.window.valid);
+    let disbelieved = disbelieved.or_else(|| reasons::lowest_disbelieved(case.trials).filter(|_| open));
     Verdict {
         unit: case.unit.into(),
         // On data that are wrong nobody knows what the rules were kept with.
@@ -113,7 +118,8 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
         valid: data_right && !open && deciding.is_some_and(|t| t.window.valid),
         sentence: sentence::of_search(case, answer),
         exit_code: 0,
-        reasons: doubts.chain(deciding.map_or_else(Vec::new, reasons_of)).collect(),
+        reasons: warnings.chain(deciding.map_or_else(Vec::new, reasons_of)).collect(),
+        doubts: disbelieved.map_or_else(Vec::new, doubts_of),
         resources: Resources::default(),
         search: Some(SearchSummary {
             highest_pass: answer.highest_pass,

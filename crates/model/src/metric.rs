@@ -9,7 +9,8 @@ pub enum Metric {
     Goodput,
     /// Requests per second.
     Requests,
-    /// The highest load that passed, in the unit of the run's load.
+    /// The capacity in the unit of the run's load: the median of what the search believes, by bisection the highest load
+    /// that passed.
     Capacity,
     /// Response time of an operation at the quantile it is judged by.
     ResponseJudged,
@@ -101,7 +102,7 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// The unit beside its figures.
+    /// The unit beside its figures. What a capacity counts is the load's own business, and said by the plan.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {

@@ -1,4 +1,6 @@
-//! Numbers in sentences, as every crate words them.
+//! Numbers and errors in sentences, as every crate words them.
+
+use std::error::Error;
 
 use crate::{LoadUnit, Nanos, Offered};
 
@@ -67,6 +69,19 @@ pub fn listed(names: &[&str]) -> String {
         [one] => (*one).to_owned(),
         [begin @ .., last] => format!("{} and {last}", begin.join(", ")),
     }
+}
+
+/// An error with all its causes, in one line.
+#[must_use]
+pub fn in_one_line(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
 }
 
 #[cfg(test)]

@@ -397,7 +397,8 @@ pub struct Verdict {
     /// What the levels count.
     #[serde(default)]
     pub unit: KeptUnit,
-    /// Highest level that passed; absent when none did or none was sought.
+    /// The capacity: the median of what the search believes, by bisection the highest level that passed; absent when none
+    /// passed or none was sought.
     pub capacity: Option<u32>,
     /// Number of the trial the answer rests on.
     pub trial: Option<u32>,
@@ -411,6 +412,10 @@ pub struct Verdict {
     pub exit_code: u8,
     /// Why it is not passed or not valid, and what gave way first.
     pub reasons: Vec<String>,
+    /// Why it is not valid, and nothing else: data that were not right and checks that did not hold. Absent in older
+    /// records.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// What was used for it.
     pub resources: Resources,
     /// How the search ended; absent for a fixed load.

@@ -101,13 +101,6 @@ impl RecordError {
     /// This error and its causes in one line, for lists of damage in a report.
     #[must_use]
     pub fn in_one_line(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(c) = cause {
-            text.push_str(": ");
-            text.push_str(&c.to_string());
-            cause = c.source();
-        }
-        text
+        barograph_model::words::in_one_line(self)
     }
 }

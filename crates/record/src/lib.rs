@@ -40,6 +40,7 @@ pub use exit::ExitCode;
 pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader};
 pub use id::{NotARunId, RunId};
+pub use metric::cpu_per_operation;
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
@@ -47,8 +48,8 @@ pub use statistic::StatisticRow;
 pub use study::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit,
     KeptMetric, KeptPoint, KeptRow, KeptScaling, RunEnded, RunStarted, STUDY_FILE, STUDY_PREFIX,
-    STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, list_studies, read_study,
+    STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, append_to_study, list_studies, read_study,
 };
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
-pub use writer::{RunWriter, remove_drafts};
+pub use writer::{RunWriter, draft_of, remove_drafts, write_whole};

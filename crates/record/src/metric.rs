@@ -25,6 +25,13 @@ impl Run {
     }
 }
 
+/// CPU time in microseconds of each operation that ended well: `cores` were busy, and `throughput` such operations ended
+/// in a second. What failed is no work done, so it costs those that did end well.
+#[must_use]
+pub fn cpu_per_operation(cores: f64, throughput: f64) -> f64 {
+    cores / throughput * 1e6
+}
+
 fn of_operation(metric: Metric, trial: &Trial, operation: &str) -> Option<f64> {
     let op: &KeptOp = trial.window.ops.iter().find(|op| op.op == operation && op.count > 0)?;
     match metric {
@@ -41,7 +48,7 @@ fn of_operation(metric: Metric, trial: &Trial, operation: &str) -> Option<f64> {
 
 fn of_resources(metric: Metric, trial: &Trial) -> Option<f64> {
     let used = &trial.resources;
-    let per_operation = |cores: f64| cores / trial.window.throughput * 1e6;
+    let per_operation = |cores: f64| cpu_per_operation(cores, trial.window.throughput);
     match metric {
         Metric::ApplicationCores => used.app_cores,
         Metric::CpuPerOperation => used.app_cores.map(per_operation),

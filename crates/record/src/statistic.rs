@@ -32,11 +32,19 @@ pub(crate) fn header() -> String {
 /// One row. Names are plain words; what would break the row is replaced.
 pub(crate) fn line(row: &StatisticRow) -> String {
     let plain = |text: &str| text.replace([',', '"', '\n', '\r'], "_");
-    // Six significant digits and more for what is large: a byte in a gigabyte is told.
-    let value = if row.value.abs() < 1e4 { (row.value * 1e4).round() / 1e4 } else { row.value.round() };
+    let value = rounded(row.value);
     let [part, statistic, kind, unit] =
         [&row.part, &row.statistic, &row.kind, &row.unit].map(|text| plain(text));
     format!("{:.3},{part},{statistic},{kind},{unit},{value}\n", row.at_s)
+}
+
+/// Six significant digits, and more for what is large: a byte in a gigabyte is told.
+fn rounded(value: f64) -> f64 {
+    if value.abs() >= 1e5 {
+        return value.round();
+    }
+    // Written with an exponent, digits count from the first that is no zero.
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 /// The rows of a file's text, and what could not be read.
@@ -97,13 +105,26 @@ mod tests {
 
     #[test]
     fn rows_read_back() {
-        for value in [0.0, 41.25, 0.3333, 1_234_567_890.0] {
+        for value in [0.0, 41.25, 0.3333, 0.000_04, -1.5e-7, 12_345.6, 1_234_567_890.0] {
             let text = header() + &line(&kept(value)) + "13.0,relational-1,comm";
             let (rows, bad) = read(Path::new("statistics.csv"), &text);
             assert_eq!(rows, [kept(value)]);
             assert_eq!(bad.len(), 1);
             assert_eq!(bad[0].to_string(), "understand `statistics.csv` line 3");
         }
+    }
+
+    #[test]
+    fn digits_are_kept_by_their_weight() {
+        for (value, kept) in [
+            (0.000_123_456_7, 0.000_123_457),
+            (1.0 / 3.0, 0.333_333),
+            (99_999.96, 100_000.0),
+            (1_234_567.6, 1_234_568.0),
+        ] {
+            assert_eq!(rounded(value), kept);
+        }
+        assert!(rounded(f64::NAN).is_nan());
     }
 
     #[test]

@@ -129,18 +129,46 @@ pub fn append_to_study(folder: &Path) -> Result<Appender<fs::File>, RecordError>
     Ok(appender)
 }
 
+/// What `study.jsonl` says, as much of it as can be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StudyRead {
+    /// The entries, the header first.
+    pub entries: Vec<StudyEntry>,
+    /// Lines that are no entries and were not cut by a kill either: somebody else wrote into the file, or its disk fails.
+    pub broken: usize,
+}
+
 /// The entries of the study in `folder`. A line that was cut by a kill is left out: what it says did not count yet.
-pub fn read_study(folder: &Path) -> Result<Vec<StudyEntry>, RecordError> {
+pub fn read_study(folder: &Path) -> Result<StudyRead, RecordError> {
     let path = folder.join(STUDY_FILE);
-    let text = fs::read_to_string(&path).map_err(|why| RecordError::read(&path, why))?;
-    let entries: Vec<StudyEntry> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    match entries.first() {
+    let bytes = fs::read(&path).map_err(|why| RecordError::read(&path, why))?;
+    // A kill may cut a character, too.
+    let read = read_lines(&String::from_utf8_lossy(&bytes));
+    match read.entries.first() {
         Some(StudyEntry::Header(header)) if header.v > STUDY_VERSION => {
             Err(RecordError::NewerVersion { path, found: header.v, known: STUDY_VERSION })
         }
-        Some(StudyEntry::Header(_)) => Ok(entries),
+        Some(StudyEntry::Header(_)) => Ok(read),
         _ => Err(RecordError::NoHeader { path }),
     }
+}
+
+fn read_lines(text: &str) -> StudyRead {
+    let mut read = StudyRead::default();
+    // The line before is no entry. It was cut if nothing follows, or the study that begins again.
+    let mut doubtful = false;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let entry = serde_json::from_str::<StudyEntry>(line).ok();
+        if doubtful && !matches!(entry, Some(StudyEntry::Resumed { .. })) {
+            read.broken += 1;
+        }
+        doubtful = entry.is_none();
+        read.entries.extend(entry);
+    }
+    if doubtful && text.ends_with('\n') {
+        read.broken += 1;
+    }
+    read
 }
 
 /// The folders of studies under `root`, by name in the order they began; nothing when `root` does not exist.
@@ -156,4 +184,57 @@ pub fn list_studies(root: &Path) -> Result<Vec<String>, RecordError> {
         .collect();
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> StudyEntry {
+        StudyEntry::Header(Box::new(StudyHeader {
+            v: STUDY_VERSION,
+            id: "study-20301120-184500-04f2".to_owned(),
+            tool: "barograph 0.1.0".to_owned(),
+            started_at: "2030-11-20T18:45:00Z".to_owned(),
+            command: "barograph study s.toml".to_owned(),
+            file: "s.toml".to_owned(),
+            folder: "/".to_owned(),
+            sets: Vec::new(),
+            repeats: None,
+            only: Vec::new(),
+            study: String::new(),
+            plans: Vec::new(),
+        }))
+    }
+
+    fn started(configuration: &str) -> StudyEntry {
+        let (configuration, run) = (configuration.to_owned(), "20301120-184501-04f3".to_owned());
+        StudyEntry::RunStarted(RunStarted { block: 1, configuration, attempt: 1, run })
+    }
+
+    #[test]
+    fn a_kill_in_the_middle_of_a_character_costs_that_line_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut appender = append_to_study(folder.path()).unwrap();
+        appender.json(&header()).unwrap();
+        let whole = serde_json::to_vec(&started("groß")).unwrap();
+        let in_it = whole.iter().position(|byte| *byte == 0xc3).unwrap() + 1;
+        appender.bytes(&whole[..in_it]).unwrap();
+        assert_eq!(read_study(folder.path()).unwrap(), StudyRead { entries: vec![header()], broken: 0 });
+        // The study goes on behind it.
+        let resumed = StudyEntry::Resumed { at: "2030-11-20T18:46:00Z".to_owned() };
+        let mut appender = append_to_study(folder.path()).unwrap();
+        appender.json(&resumed).unwrap();
+        appender.json(&started("groß")).unwrap();
+        let read = read_study(folder.path()).unwrap();
+        assert_eq!(read, StudyRead { entries: vec![header(), resumed, started("groß")], broken: 0 });
+    }
+
+    #[test]
+    fn lines_that_nobody_cut_are_counted() {
+        let [first, other] = [header(), started("a")].map(|entry| serde_json::to_string(&entry).unwrap());
+        let read = read_lines(&format!("{first}\nnonsense\n\n{other}\nnonsense\n"));
+        assert_eq!((read.entries.len(), read.broken), (2, 2));
+        assert_eq!(read_lines(&format!("{first}\n{{}}\n{{}}\n{other}\n{{")).broken, 2);
+    }
 }

@@ -16,21 +16,48 @@ use crate::{
 /// How the name of a file ends that is being written; a dot is in front of it.
 const DRAFT: &str = ".part";
 
-/// Removes what a killed run was writing into its record: files that have not yet got their names. Gives their paths.
+/// The passing name of a file that is being written. [`remove_drafts`] knows it.
+#[must_use]
+pub fn draft_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}{DRAFT}"))
+}
+
+/// Writes a file under a passing name first, so that it is either whole or absent.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let draft = draft_of(path);
+    fs::write(&draft, bytes)
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(|why| RecordError::write(path, why))
+}
+
+/// Removes what a killed program was writing into `dir`: files that have not yet got their names, and were not touched for
+/// so long. Gives their paths.
 ///
 /// # Errors
 /// When the folder cannot be read or a file cannot be removed.
-pub fn remove_drafts(dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
+pub fn remove_drafts(dir: &Path, untouched_for: Duration) -> Result<Vec<PathBuf>, RecordError> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(dir).map_err(|why| RecordError::read(dir, why))? {
         let path = entry.map_err(|why| RecordError::read(dir, why))?.path();
         let name = path.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| name.starts_with('.') && name.ends_with(DRAFT)) && path.is_file() {
+        let is_draft =
+            name.is_some_and(|name| name.starts_with('.') && name.ends_with(DRAFT)) && path.is_file();
+        if is_draft && is_untouched(&path, untouched_for) {
             fs::remove_file(&path).map_err(|why| RecordError::write(&path, why))?;
             removed.push(path);
         }
     }
     Ok(removed)
+}
+
+/// Was nothing written into this file for so long? What is not known is taken for touched.
+fn is_untouched(path: &Path, time: Duration) -> bool {
+    let age = || fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    time.is_zero() || age().is_some_and(|age| age >= time)
 }
 
 /// Writes the record of one run.
@@ -182,12 +209,7 @@ impl RunWriter {
         self.service.sync()
     }
 
-    /// Writes under a passing name first, so that a file is either whole or absent.
     fn whole_file(&self, name: &str, bytes: &[u8]) -> Result<(), RecordError> {
-        let path = self.dir.join(name);
-        let passing = self.dir.join(format!(".{name}{DRAFT}"));
-        fs::write(&passing, bytes)
-            .and_then(|()| fs::rename(&passing, &path))
-            .map_err(|why| RecordError::write(&path, why))
+        write_whole(&self.dir.join(name), bytes)
     }
 }

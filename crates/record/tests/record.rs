@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
 use barograph_record::{
     Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptUnit, LoadStarted, LogReader, Note,
-    ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown, VERSION, Verdict, list,
+    ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown, VERSION, Verdict,
+    draft_of, list, remove_drafts, write_whole,
 };
 use barograph_stats::Interval;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -85,6 +87,7 @@ fn verdict() -> Verdict {
         sentence: "This machine holds 1,000 users.".to_owned(),
         exit_code: 4,
         reasons: vec!["Login: mix".to_owned()],
+        doubts: vec!["the clock was set".to_owned()],
         resources: Resources { app_cores: Some(0.8), ..Resources::default() },
         search: None,
     }
@@ -331,6 +334,20 @@ fn a_place_that_cannot_be_written_is_named() {
     RunWriter::create(root.path(), &id()).unwrap();
     let again = RunWriter::create(root.path(), &id()).unwrap_err();
     assert!(again.in_one_line().contains("exists"), "{}", again.in_one_line());
+}
+
+#[test]
+fn half_a_file_is_removed_once_nobody_can_be_writing_it() {
+    let root = tempfile::tempdir().unwrap();
+    let whole = root.path().join("report.html");
+    write_whole(&whole, b"all of it").unwrap();
+    let half = draft_of(&whole);
+    assert!(!half.exists());
+    fs::write(&half, "al").unwrap();
+    let hour = Duration::from_secs(3_600);
+    assert!(remove_drafts(root.path(), hour).unwrap().is_empty() && half.exists());
+    assert_eq!(remove_drafts(root.path(), Duration::ZERO).unwrap(), [half]);
+    assert_eq!(fs::read_to_string(&whole).unwrap(), "all of it");
 }
 
 proptest::proptest! {

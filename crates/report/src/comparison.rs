@@ -127,12 +127,7 @@ fn plural(count: usize, word: &str) -> String {
 /// A finding as a cell of a table: the mark is for those who look, the word for those who read. Where it is undecided,
 /// how many pairs would decide.
 fn finding(comparison: &Comparison) -> String {
-    let mark = match comparison.finding {
-        Finding::Better => "▲",
-        Finding::Worse => "▼",
-        Finding::Equivalent => "=",
-        Finding::Undecided => "?",
-    };
+    let mark = words::mark(comparison.finding.into());
     let needed = comparison.pairs_needed.map_or_else(String::new, |n| match n {
         0..10_000 => format!(", about {} pairs", words::count(u64::from(n))),
         _ => ", more than 10,000 pairs".to_owned(),

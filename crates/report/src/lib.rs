@@ -9,6 +9,7 @@ mod answer;
 mod chart;
 pub mod comparison;
 mod curve;
+mod escape;
 mod facts;
 mod html;
 mod operations;

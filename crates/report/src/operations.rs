@@ -35,7 +35,7 @@ pub(crate) struct OpLine {
 /// The quantile the operations are judged by, as `p99`.
 pub(crate) fn quantile_name(expected: Option<&Expected>, op: &str) -> String {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op));
-    rule.map_or_else(|| "p99".to_owned(), |r| format!("p{}", (r.quantile * 1e4).round() / 1e2))
+    rule.map_or_else(|| "p99".to_owned(), |r| words::quantile(r.quantile))
 }
 
 /// What is wrong with an operation, one sentence fragment per broken rule; nothing when it passed.

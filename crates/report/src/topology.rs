@@ -70,8 +70,9 @@ pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
     })
 }
 
+/// How many services the drawing shows: neither jobs nor drivers are any.
 fn parts(topology: &KeptTopology) -> String {
-    match topology.parts.iter().filter(|part| part.service != "job").count() {
+    match topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver").count() {
         1 => "One service".to_owned(),
         n => format!("{n} services"),
     }
@@ -214,6 +215,7 @@ mod tests {
                 part("application", 2, "auction", &["relational-1"]),
                 store,
                 part("load", 1, "job", &["relational-1"]),
+                part("driver", 1, "barograph", &["web-1"]),
             ],
             ..KeptTopology::default()
         }
@@ -234,6 +236,7 @@ mod tests {
     #[test]
     fn the_drawing_has_a_box_for_each_part_and_a_line_for_each_use() {
         let svg = draw(&topology());
+        assert_eq!(parts(&topology()), "4 services");
         assert_eq!(svg.matches("class=\"part\"").count(), 4);
         // Users to the front, web to two nodes, two nodes to the store.
         assert_eq!(svg.matches("class=\"wire\"").count(), 5);

@@ -1,9 +1,10 @@
-//! Numbers as people read them. Whatever is not a number becomes a dash.
+//! Numbers and findings as people read them. Whatever is not a number becomes a dash.
 
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "–";
 
 pub(crate) use barograph_model::words::{count, offered};
+use barograph_record::KeptFinding;
 
 /// A figure with about three significant digits, thousands apart.
 pub(crate) fn figure(x: f64) -> String {
@@ -113,6 +114,23 @@ pub(crate) fn mix(share: f64) -> String {
     if share.is_finite() { format!("{} %", fixed(share * 100.0 + HAIR, 2)) } else { NONE.to_owned() }
 }
 
+/// The mark that stands for a finding beside its word, so that colour is never needed.
+pub(crate) fn mark(finding: KeptFinding) -> &'static str {
+    match finding {
+        KeptFinding::Baseline => "◆",
+        KeptFinding::Better => "▲",
+        KeptFinding::Worse => "▼",
+        KeptFinding::Equivalent => "=",
+        KeptFinding::Undecided => "?",
+    }
+}
+
+/// A quantile by its name: 0.99 is `p99`, 0.999 is `p99.9`.
+pub(crate) fn quantile(share: f64) -> String {
+    // Six decimals tell p99.9999 from p100, and swallow what binary forms add.
+    format!("p{}", (share * 1e8).round() / 1e6)
+}
+
 /// Bytes with the unit that reads best.
 pub(crate) fn bytes(n: f64) -> String {
     if !n.is_finite() {
@@ -183,6 +201,20 @@ mod tests {
              2.41 s | 4.2 s | 5 min | 5 min 12 s | 1 h 03 min | 1:15 | −0:03 | 2.35 % | 98.1 % | 100 % | 900 B | \
              11.5 KiB | 3.17 GiB | +1.2 % | −50.0 %"
         );
+    }
+
+    #[test]
+    fn quantiles_are_named_and_never_rounded_up_to_all() {
+        for (share, name) in [
+            (0.5, "p50"),
+            (0.29, "p29"),
+            (0.99, "p99"),
+            (0.999, "p99.9"),
+            (0.99999, "p99.999"),
+            (1.0, "p100"),
+        ] {
+            assert_eq!(quantile(share), name);
+        }
     }
 
     #[test]

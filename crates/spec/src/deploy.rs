@@ -96,6 +96,13 @@ pub struct Link {
     pub loss: f64,
 }
 
+impl Link {
+    /// How much longer a packet takes in milliseconds, as plans say it.
+    pub(crate) fn delay_ms(&self) -> f64 {
+        self.delay.0 as f64 / 1e6
+    }
+}
+
 impl DeployPlan {
     /// Everything is one process of the application, with its stores in itself.
     #[must_use]
@@ -335,9 +342,7 @@ fn in_front(g: &mut Given, plan: &DeployPlan, nodes: u32) {
     if plan.link != Link::default() && plan.platform != "namespace" {
         let (key, value) = match plan.link {
             Link { mbit: 1.., .. } => ("deploy.link_mbit", plan.link.mbit.to_string()),
-            Link { delay: Nanos(1..), .. } => {
-                ("deploy.link_delay_ms", (plan.link.delay.0 / 1_000_000).to_string())
-            }
+            Link { delay: Nanos(1..), .. } => ("deploy.link_delay_ms", plan.link.delay_ms().to_string()),
             Link { .. } => ("deploy.link_loss", plan.link.loss.to_string()),
         };
         let remedy = "choose platform = \"namespace\", where links were tried with limits, delays and losses";

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use barograph_model::words::{count, offered, span, users};
-use barograph_model::{LoadUnit, Nanos, SearchBounds, SearchMethod, StartOf, Strategy};
+use barograph_model::{LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
 
 use crate::{ArrivalsPlan, DeployPlan, Link, Plan};
 
@@ -117,7 +117,7 @@ fn deployed(deploy: &DeployPlan) -> Vec<String> {
         let speed = if link.mbit > 0 { format!("{} Mbit/s", link.mbit) } else { "full speed".to_owned() };
         lines.push(format!(
             "          links: {speed}, {} ms and {:.2} % loss each way",
-            link.delay.as_secs_f64() * 1e3,
+            link.delay_ms(),
             link.loss * 100.0
         ));
     }
@@ -209,7 +209,7 @@ fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
 
 /// How the search looks and when it is content.
 fn how(plan: &Plan, bounds: &SearchBounds) -> String {
-    let exact = format!("{} %", bounds.resolution.get() * 100.0);
+    let exact = percent(bounds.resolution);
     let stride = |step: u32, otherwise: &str| match step {
         0 => otherwise.to_owned(),
         step => offered(plan.offered(step)),
@@ -227,15 +227,19 @@ fn how(plan: &Plan, bounds: &SearchBounds) -> String {
             stride(step, "1,000, or a tenth of the most")
         ),
         SearchMethod::Staircase(stair) => {
-            let cpu = stair.most_cpu.get() * 100.0;
+            let (gain, cpu) = (percent(stair.least_gain), percent(stair.most_cpu));
             format!(
-                "by staircase: steps of {} until a level fails, throughput gains less than {} %, or {cpu} % of the host's \
+                "by staircase: steps of {} until a level fails, throughput gains less than {gain}, or {cpu} of the host's \
                  CPU is used",
-                stride(stair.step, "a twentieth of the most"),
-                stair.least_gain.get() * 100.0
+                stride(stair.step, "a twentieth of the most")
             )
         }
     }
+}
+
+/// A share as people say it. Four decimals are more than anybody writes, and less than what binary forms add.
+fn percent(share: Share) -> String {
+    format!("{} %", (share.get() * 1e6).round() / 1e4)
 }
 
 fn arrivals(arrivals: &ArrivalsPlan, start_of: StartOf) -> String {
@@ -284,6 +288,18 @@ mod tests {
         assert!(says("findmax").contains("until the gap is 1 %"), "{}", says("findmax"));
         let stairs = says("staircase");
         assert!(stairs.contains("throughput gains less than 1 %, or 100 % of the host's"), "{stairs}");
+    }
+
+    #[test]
+    fn shares_are_said_as_they_were_written() {
+        let says = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(|set| format!("load.{set}")).collect();
+            super::explain(&crate::read("p", "", &sets).unwrap())
+        };
+        let posterior = says(&["resolution=0.07"]);
+        assert!(posterior.contains("interval is 7 % wide"), "{posterior}");
+        let stairs = says(&["search=staircase", "least_gain=0.07", "most_cpu=0.555"]);
+        assert!(stairs.contains("gains less than 7 %, or 55.5 % of the host's"), "{stairs}");
     }
 
     #[test]

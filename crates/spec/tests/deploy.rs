@@ -43,6 +43,14 @@ fn a_plan_as_resolved_reads_back_to_itself() {
 }
 
 #[test]
+fn a_refused_value_is_the_one_that_was_written() {
+    for written in ["0.5", "0.07", "12"] {
+        let refused = plan(&format!("deploy.link_delay_ms = {written}")).unwrap_err();
+        assert_eq!(refused.0[0].value, written);
+    }
+}
+
+#[test]
 fn what_does_not_go_together_is_refused_with_its_key() {
     let wrong = [
         ("deploy.bus = \"nats\"", "deploy.bus"),

@@ -15,7 +15,7 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Go on with a study that was stopped or killed: its name
-    #[arg(long, value_name = "ID", conflicts_with_all = ["sets", "repeats", "only"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["study", "sets", "repeats", "only"])]
     pub(crate) resume: Option<String>,
     /// Override a key of the plan in all configurations: load.window_s=60 (may be given often)
     #[arg(long = "set", value_name = "KEY=VALUE")]

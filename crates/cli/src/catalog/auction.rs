@@ -16,6 +16,7 @@ use barograph_harness::{
     DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, LoadJob, SizeInfo, Verified, WorkloadKind,
 };
 use barograph_http::{Resolved, Target, Tls, Verify};
+use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Readiness, Unit};
 use barograph_record::{Count, Figure, Fill, Tier};
@@ -23,7 +24,6 @@ use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused};
 use barograph_workload_auction::{Auction, Http, Keeping, News, VERSION, ops, profile};
 
 use super::reach;
-use super::scenario::because;
 use super::topology::{self, Certificate};
 use crate::commands::fill::Line;
 use crate::commands::serve::{ask_check, ask_health};
@@ -246,7 +246,7 @@ impl AuctionKind {
     ) -> Result<T, String> {
         let (url, tls) = (url.to_owned(), self.tls.clone());
         let asking = move || {
-            let target = reached(&url, tls, ASK_TIMEOUT).map_err(|why| format!("{why}{}", because(&*why)))?;
+            let target = reached(&url, tls, ASK_TIMEOUT).map_err(|why| in_one_line(&*why))?;
             question(&target)
         };
         tokio::task::spawn_blocking(asking).await.map_err(|why| why.to_string())?

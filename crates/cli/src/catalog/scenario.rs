@@ -9,6 +9,7 @@ use barograph_engine::Runnable;
 use barograph_harness::fleet::{FleetError, SentFile};
 use barograph_harness::{Checked, HarnessError, LoadJob, WorkloadKind};
 use barograph_http::Target;
+use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
@@ -79,7 +80,7 @@ impl ScenarioKind {
         HarnessError::Refused(Refused(vec![Refusal {
             place: self.scenario.name.clone(),
             key: String::new(),
-            value: format!("{why}{}", because(why)),
+            value: in_one_line(why),
             allowed: "requests that can be sent, and scripts that have the functions they are asked for"
                 .to_owned(),
             remedy: "correct the scenario; docs/scenario.md describes it".to_owned(),
@@ -115,18 +116,6 @@ impl Failures {
             if self.answer.is_empty() { String::new() } else { format!("; it began: {}", self.answer) };
         format!("{} {}: {} ({} times{answer})", self.operation, self.outcome, self.why, count(self.count))
     }
-}
-
-/// The causes of an error, behind colons.
-pub(super) fn because(why: &dyn Error) -> String {
-    let mut text = String::new();
-    let mut next = why.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }
 
 impl WorkloadKind for ScenarioKind {

@@ -8,7 +8,7 @@ use barograph_platform::Missing;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
 
-use super::{Done, Failed, rootless};
+use super::{Done, Failed, rootless, run};
 use crate::args::RunArgs;
 use crate::catalog::{self, Found};
 use crate::{machine, terminal, told};
@@ -111,11 +111,7 @@ pub(crate) fn missing(checked: &Checked, found: &Found) -> Result<Vec<Missing>, 
         return Ok(Vec::new());
     };
     let platform = catalog::platform(&checked.plan).map_err(HarnessError::Refused)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start a runtime")
-        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    let runtime = run::runtime()?;
     let topology = barograph_harness::whole(deployment.topology(&checked.plan, data), &checked.plan);
     Ok(runtime.block_on(barograph_harness::missing(&topology, platform, &checked.plan)))
 }

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
+use barograph_export::Format;
 use barograph_platform::{Ledger, LedgerError};
 use barograph_record::ExitCode;
 use tokio::runtime::Runtime;
 
+use super::run::runtime;
+use super::study::runs_of;
 use super::{Done, Failed};
 use crate::args::CleanArgs;
 use crate::{catalog, terminal};
@@ -17,6 +20,12 @@ const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
 /// How often it is tried until then.
 const TRY_EVERY: Duration = Duration::from_millis(50);
+
+/// Whoever writes a file touches it more often than this.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+
+/// Folders of a record that are written into after its run.
+const TABLES: [Format; 2] = [Format::Csv, Format::Parquet];
 
 /// Opens a ledger; one that stays in use belongs to a run that goes on.
 fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
@@ -32,15 +41,15 @@ fn open(path: &Path, runtime: &Runtime) -> Result<Ledger, LedgerError> {
     within.unwrap_or_else(|_| Ledger::open(path))
 }
 
-/// Where the ledgers of all runs may be, those of studies too, with the names of the runs.
-fn ledgers(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
+/// The records of all runs, those of studies too, with the names of the runs.
+fn records(runs: &Path) -> Result<Vec<(String, PathBuf)>, Failed> {
     let of = |root: &Path| -> Result<Vec<(String, PathBuf)>, Failed> {
         let ids = barograph_record::list(root)?.into_iter();
-        Ok(ids.map(|id| (id.to_string(), root.join(id.as_str()).join("ledger.jsonl"))).collect())
+        Ok(ids.map(|id| (id.to_string(), root.join(id.as_str()))).collect())
     };
     let mut all = of(runs)?;
     for study in barograph_record::list_studies(runs)? {
-        all.extend(of(&super::study::runs_of(&runs.join(study)))?);
+        all.extend(of(&runs_of(&runs.join(study)))?);
     }
     Ok(all)
 }
@@ -58,7 +67,10 @@ fn remove_snapshots(data: &Path) -> Result<usize, Failed> {
 
 /// Sweeps every ledger in the folder of records. Safe to repeat.
 pub(crate) fn clean(args: &CleanArgs) -> Done {
-    let mut swept = sweep(ledgers(&args.runs)?, terminal::result)?;
+    let mut swept = sweep(records(&args.runs)?, terminal::result)?;
+    for study in barograph_record::list_studies(&args.runs)? {
+        swept.drafts((&study, &args.runs.join(&study)), ABANDONED_AFTER, terminal::result);
+    }
     if args.snapshots {
         swept.found += remove_snapshots(&args.data)?;
     }
@@ -73,27 +85,63 @@ pub(crate) fn clean(args: &CleanArgs) -> Done {
 struct All {
     /// Things that are gone now.
     found: usize,
-    /// Things that could not be removed, and ledgers that cannot be read.
+    /// Things that could not be removed, and ledgers and folders that cannot be read.
     left: usize,
     /// Ledgers of runs that go on.
     running: usize,
 }
 
-/// Removes what the runs of a study left, before it goes on.
-pub(super) fn of_study(runs: &Path) -> Result<(), Failed> {
-    sweep(ledgers(runs)?, terminal::say).map(|_| ())
+impl All {
+    /// Removes files of a folder that have not got their names and were not touched for so long.
+    fn drafts(&mut self, (owner, folder): (&str, &Path), untouched_for: Duration, tell: fn(&str)) {
+        if !folder.is_dir() {
+            return;
+        }
+        match barograph_record::remove_drafts(folder, untouched_for) {
+            Ok(drafts) => {
+                self.found += drafts.len();
+                drafts.iter().for_each(|d| tell(&format!("{owner}: removed half a file {}", d.display())));
+            }
+            Err(why) => {
+                // Everything else is swept all the same.
+                self.left += 1;
+                terminal::complain(&why.into());
+            }
+        }
+    }
 }
 
-/// Sweeps these ledgers, and tells what became of each thing.
-fn sweep(ledgers: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start a runtime")
-        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+/// Removes what was left in the folder of a study, before it goes on. Whoever asks holds its lock.
+///
+/// # Errors
+/// When something could not be removed, or a run of it still goes on: either would disturb those that follow.
+pub(super) fn of_study(study: &Path) -> Result<(), Failed> {
+    let mut all = sweep(records(&runs_of(study))?, terminal::say)?;
+    all.drafts(("the study", study), Duration::ZERO, terminal::say);
+    if all.left + all.running == 0 {
+        return Ok(());
+    }
+    let why = anyhow!(
+        "remove what the runs of `{}` left: {} things could not be removed, and {} runs still go on; `barograph clean` \
+         tries again",
+        study.display(),
+        all.left,
+        all.running
+    );
+    Err(Failed::new(ExitCode::PlatformFault, why))
+}
+
+/// Sweeps the ledgers and drafts of these records, and tells what became of each thing.
+fn sweep(records: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed> {
+    let runtime = runtime()?;
     let mut all = All::default();
-    for (id, path) in ledgers {
+    for (id, folder) in records {
+        for tables in TABLES {
+            all.drafts((&id, &folder.join(tables.name())), ABANDONED_AFTER, tell);
+        }
+        let path = folder.join("ledger.jsonl");
         if !path.exists() {
+            all.drafts((&id, &folder), ABANDONED_AFTER, tell);
             continue;
         }
         let ledger = match open(&path, &runtime) {
@@ -110,10 +158,7 @@ fn sweep(ledgers: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed>
                 continue;
             }
         };
-        for draft in barograph_record::remove_drafts(path.parent().unwrap_or(&path))? {
-            all.found += 1;
-            tell(&format!("{id}: removed half a file {}", draft.display()));
-        }
+        all.drafts((&id, &folder), Duration::ZERO, tell);
         let swept = match runtime.block_on(barograph_harness::sweep(catalog::platforms(), &ledger)) {
             Ok(swept) => swept,
             Err(why) => {
@@ -129,10 +174,11 @@ fn sweep(ledgers: Vec<(String, PathBuf)>, tell: fn(&str)) -> Result<All, Failed>
         for (thing, why) in &swept.failed {
             tell(&format!("{id}: could not remove {thing}: {why}"));
         }
-        if ledger.left().is_empty() {
-            std::fs::remove_file(&path)
-                .with_context(|| format!("remove `{}`", path.display()))
-                .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+        if ledger.left().is_empty()
+            && let Err(why) = std::fs::remove_file(&path)
+        {
+            all.left += 1;
+            terminal::complain(&anyhow::Error::new(why).context(format!("remove `{}`", path.display())));
         }
     }
     Ok(all)

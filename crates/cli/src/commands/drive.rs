@@ -43,11 +43,7 @@ pub(crate) fn drive(args: &DriveArgs) -> Done {
         clock,
         kinds: Arc::new(made),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime of the driver")
-        .map_err(|why| Failed::new(ExitCode::PlatformFault, why))?;
+    let runtime = super::run::runtime()?;
     let (told, tell) = tokio::sync::oneshot::channel::<()>();
     if args.supervised {
         when_input_ends(move || drop(told));

@@ -105,8 +105,8 @@ fn runs(args: &ListArgs) -> Result<(), Failed> {
         terminal::result(&format!("{id}  {line}"));
     }
     for name in barograph_record::list_studies(&args.runs)? {
-        let complete = barograph_record::read_study(&args.runs.join(&name));
-        let line = match complete.as_deref() {
+        let read = barograph_record::read_study(&args.runs.join(&name));
+        let line = match read.as_ref().map(|study| study.entries.as_slice()) {
             Ok([.., StudyEntry::Finished {}]) => "complete".to_owned(),
             Ok(_) => format!("not complete: `barograph study --resume {name}` goes on"),
             Err(why) => format!("cannot be read: {why}"),

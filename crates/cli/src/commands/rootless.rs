@@ -9,6 +9,7 @@ use barograph_record::ExitCode;
 use barograph_spec::{Refusal, Refused};
 
 use super::Failed;
+use crate::args::WatchArgs;
 
 /// The platform that can do without root.
 const PLATFORM: &str = "namespace";
@@ -21,7 +22,7 @@ const NOTE: &str = "this user is not root, so everything runs inside a user name
 /// number of the process stays, so signals reach it and its exit code is the caller's. Comes back when there is nothing
 /// to do, and when it may not: then the platform says what is missing.
 pub(crate) fn enter(checked: &Checked) -> Result<(), Failed> {
-    if checked.plan.deploy.platform != PLATFORM || !rootless::needed() {
+    if !is_needed(checked) {
         return Ok(());
     }
     if checked.target != Target::Deployed {
@@ -37,6 +38,29 @@ pub(crate) fn enter(checked: &Checked) -> Result<(), Failed> {
     let program = std::env::current_exe().map_err(failed)?;
     let args: Vec<String> = std::env::args().skip(1).collect();
     Err(failed(rootless::command(&program, &args).exec()))
+}
+
+/// Does this plan need a user namespace here?
+fn is_needed(checked: &Checked) -> bool {
+    checked.plan.deploy.platform == PLATFORM && rootless::needed()
+}
+
+/// Refuses those who look on where the program is going to be inside: from outside the live page is not reached, and
+/// from inside no receiver is.
+pub(crate) fn refuse_watching(checked: &Checked, watch: &WatchArgs) -> Result<(), Failed> {
+    if !is_needed(checked) || checked.target != Target::Deployed {
+        return Ok(());
+    }
+    let asked = [("--live", watch.live.is_some()), ("--export-to", !watch.export_to.is_empty())];
+    let refused = |(key, _): (&str, bool)| Refusal {
+        place: "command line".to_owned(),
+        key: key.to_owned(),
+        value: String::new(),
+        allowed: "runs that stay in the machine's network: root, or another platform".to_owned(),
+        remedy: format!("leave {key} out, run as root, or set platform = \"process\""),
+    };
+    let refusals: Vec<Refusal> = asked.into_iter().filter(|(_, asked)| *asked).map(refused).collect();
+    if refusals.is_empty() { Ok(()) } else { Err(HarnessError::Refused(Refused(refusals)).into()) }
 }
 
 /// From inside, nothing outside is reached. A driver that is this process stays where it is.

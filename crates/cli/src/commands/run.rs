@@ -19,6 +19,7 @@ use crate::watch::Watch;
 pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     let WatchedRunArgs { run: args, watch } = args;
     let (mut checked, found) = check::load(args)?;
+    rootless::refuse_watching(&checked, watch)?;
     rootless::enter(&checked)?;
     rootless::note(&mut checked);
     terminal::say(check::describe(&checked, &found).trim_end());
@@ -135,12 +136,12 @@ pub(crate) fn command() -> String {
     std::env::args().collect::<Vec<_>>().join(" ")
 }
 
-/// What the harness runs on.
+/// What harness, driver and ledgers run on: one thread.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("start the runtime of the harness")
+        .context("start a runtime")
         .map_err(|why| Failed::new(ExitCode::PlatformFault, why))
 }
 

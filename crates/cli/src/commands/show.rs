@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
-use barograph_record::{ExitCode, Run};
+use anyhow::anyhow;
+use barograph_record::{ExitCode, Run, write_whole};
 
 use super::{Done, Failed};
 use crate::args::RecordArgs;
@@ -47,13 +47,8 @@ pub(super) fn latest(runs: &Path) -> Result<PathBuf, Failed> {
 
 /// Writes `report.html` into the record, whole or not at all.
 pub(crate) fn write_report(run: &Run) -> Result<PathBuf, Failed> {
-    let cannot = |why: anyhow::Error| Failed::new(ExitCode::CannotWrite, why);
     let html = barograph_report::render_html(run).map_err(|why| Failed::new(ExitCode::Bug, why))?;
     let path = run.dir.join("report.html");
-    let part = run.dir.join(".report.html.part");
-    std::fs::write(&part, html)
-        .and_then(|()| std::fs::rename(&part, &path))
-        .with_context(|| format!("write `{}`", path.display()))
-        .map_err(cannot)?;
+    write_whole(&path, html.as_bytes()).map_err(|why| Failed::new(ExitCode::CannotWrite, why))?;
     Ok(path)
 }

@@ -4,13 +4,15 @@ mod dry_run;
 mod prepare;
 mod runs;
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use barograph_harness::HarnessError;
+use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, ExitCode, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, append_to_study, read_study,
+    Conclusions, ExitCode, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead,
+    append_to_study, read_study, write_whole,
 };
 use barograph_study::{About, Progress, carry_out, conclude};
 
@@ -55,11 +57,11 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
 /// What was asked for when a study was begun, from its folder.
 fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Failed> {
     let folder = match Path::new(id) {
-        path if path.join(barograph_record::STUDY_FILE).is_file() => path.to_owned(),
+        path if path.join(STUDY_FILE).is_file() => path.to_owned(),
         _ => args.runs.join(id),
     };
-    let entries = read_study(&folder)?;
-    let Some(StudyEntry::Header(header)) = entries.first() else {
+    let read = read_study(&folder)?;
+    let Some(StudyEntry::Header(header)) = read.entries.first() else {
         return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
     };
     let here = std::env::current_dir().unwrap_or_default();
@@ -121,7 +123,7 @@ impl Begun {
     /// One that was stopped or killed.
     fn again(folder: PathBuf, prepared: &Prepared) -> Result<Self, Failed> {
         let lock = lock(&folder)?;
-        let entries = read_study(&folder)?;
+        let StudyRead { entries, broken } = read_study(&folder)?;
         let Some(StudyEntry::Header(header)) = entries.first() else {
             return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
         };
@@ -134,8 +136,15 @@ impl Begun {
                 header.command
             )));
         }
+        if broken > 0 {
+            let file = folder.join(STUDY_FILE);
+            terminal::say(&format!(
+                "note      {broken} lines of {} cannot be read and count as none",
+                file.display()
+            ));
+        }
         // What a killed run left would disturb those that follow.
-        clean::of_study(&runs_of(&folder))?;
+        clean::of_study(&folder)?;
         let at = Start::now().at().to_owned();
         let mut appender = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
         appender.json(&StudyEntry::Resumed { at }).map_err(|why| cannot_write(why.into()))?;
@@ -162,7 +171,8 @@ impl Begun {
             repeat: &header.command,
             complete,
         };
-        let conclusions = conclude(study, &progress, &about);
+        let mut conclusions = conclude(study, &progress, &about);
+        name_the_load(&mut conclusions, prepared.unit(Metric::Capacity));
         print(&conclusions, format)?;
         let page = barograph_report::study::page(&conclusions);
         let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
@@ -179,14 +189,26 @@ impl Begun {
     }
 }
 
+/// Puts what the plans count beside capacities, of which a study by itself only knows that they are of load.
+fn name_the_load(conclusions: &mut Conclusions, unit: &str) {
+    let metrics = conclusions.metrics.iter_mut().map(|metric| &mut metric.unit);
+    let units = metrics.chain(conclusions.scaling.iter_mut().map(|scaling| &mut scaling.unit));
+    for of_load in units.filter(|known| known.as_str() == Metric::Capacity.unit()) {
+        unit.clone_into(of_load);
+    }
+}
+
 /// Nobody else may be at work on the same study.
 fn lock(folder: &Path) -> Result<File, Failed> {
     let path = folder.join("study.toml");
     let file = File::open(&path).with_context(|| format!("open `{}`", path.display())).map_err(refused)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(_) => {
+        Err(TryLockError::WouldBlock) => {
             Err(refused(anyhow!("go on with the study in `{}`: it is still going on", folder.display())))
+        }
+        Err(TryLockError::Error(why)) => {
+            Err(refused(anyhow::Error::new(why).context(format!("lock `{}`", path.display()))))
         }
     }
 }
@@ -209,9 +231,5 @@ fn print(conclusions: &Conclusions, format: Format) -> Result<(), Failed> {
 
 /// Writes a file into the study's folder, whole or not at all.
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failed> {
-    let (path, part) = (folder.join(name), folder.join(format!(".{name}.part")));
-    std::fs::write(&part, text)
-        .and_then(|()| std::fs::rename(&part, &path))
-        .with_context(|| format!("write `{}`", path.display()))
-        .map_err(cannot_write)
+    write_whole(&folder.join(name), text.as_bytes()).map_err(|why| cannot_write(why.into()))
 }

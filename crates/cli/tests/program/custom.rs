@@ -61,11 +61,17 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
             KeptResult::Invalid => assert!(trial.window.checks.iter().any(|check| !check.ok), "{trial:?}"),
         }
     }
+    assert!(run.trials().count() >= 2, "{ended:?}");
+    if run.trials().all(|trial| trial.result == KeptResult::Invalid) {
+        services::skip("no trial could be believed, so nothing is known about the capacity");
+    }
     let verdict = run.verdict().unwrap();
     let found = verdict.search.as_ref().unwrap();
-    if let (Some(0), Some(capacity), Some(lowest_fail)) = (ended.code, verdict.capacity, found.lowest_fail) {
+    if ended.code == Some(0) {
+        let capacity = verdict.capacity.unwrap_or_else(|| panic!("fine, and without an answer: {ended:?}"));
         assert!(f64::from(capacity) < CAPACITY * (1.0 + BLUR), "{ended:?}");
-        assert!(f64::from(lowest_fail) > CAPACITY * (1.0 - BLUR), "{ended:?}");
+        let fails = found.lowest_fail.is_none_or(|fail| f64::from(fail) > CAPACITY * (1.0 - BLUR));
+        assert!(fails, "{ended:?}");
     }
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
     assert!(html.contains(&verdict.sentence), "{}", verdict.sentence);

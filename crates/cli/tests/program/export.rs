@@ -152,6 +152,16 @@ fn a_record_becomes_tables() {
     let counted: u64 = lines.map(|line| line.split(',').nth(column).unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(counted, run.intervals().flat_map(|interval| &interval.ops).map(|op| op.count).sum::<u64>());
     assert!(!run.dir.join("csv/histograms.csv").exists());
+    // A table that a killed export was writing goes when nobody can be at it any more.
+    let half = run.dir.join("csv/.rules.csv.part");
+    fs::write(&half, "run,oper").unwrap();
+    let clean = || Going::start(place.program(&["clean", "--runs", "kept"])).end();
+    assert!(clean().code == Some(0) && half.exists());
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    fs::File::options().write(true).open(&half).unwrap().set_modified(long_ago).unwrap();
+    let cleaned = clean();
+    assert!(cleaned.code == Some(0) && !half.exists(), "{cleaned:?}");
+    assert!(cleaned.out.contains("removed half a file"), "{}", cleaned.out);
     let parquet = exported(&[run.header.id.as_str(), "--format", "parquet", "--to", "out", "--histograms"]);
     assert_eq!(parquet.code, Some(0), "{parquet:?}");
     let files: Vec<PathBuf> =

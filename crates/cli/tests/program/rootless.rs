@@ -152,6 +152,19 @@ fn what_a_killed_program_leaves_is_cleaned_by_its_user() {
 }
 
 #[test]
+fn a_live_page_that_nobody_could_reach_is_refused() {
+    let Some(place) = place() else { return };
+    let mut command = place.run(None, &like("embedded", "namespace"));
+    command.args(["--live", "--export-to", "prometheus=http://127.0.0.1:9090"]);
+    let ended = Going::start(as_user(&command)).end();
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    for said in ["`--live`", "`--export-to`", "runs that stay in the machine's network"] {
+        assert!(ended.err.contains(said), "{}", ended.err);
+    }
+    assert_eq!(place.records().len(), 0);
+}
+
+#[test]
 fn limits_that_cannot_be_kept_are_missing_before_anything_runs() {
     let Some(place) = place() else { return };
     let mut sets = like("embedded", "namespace");

@@ -62,7 +62,7 @@ fn folder(place: &Place) -> PathBuf {
 fn whole(place: &Place, ended: &Ended) -> Conclusions {
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let folder = folder(place);
-    let entries = read_study(&folder).unwrap();
+    let entries = read_study(&folder).unwrap().entries;
     assert!(matches!(entries.last(), Some(StudyEntry::Finished {})), "{:?}", entries.last());
     let json = fs::read_to_string(folder.join("study.json")).unwrap();
     let conclusions: Conclusions = serde_json::from_str(&json).unwrap();
@@ -79,7 +79,7 @@ fn whole(place: &Place, ended: &Ended) -> Conclusions {
 }
 
 fn ended_runs(folder: &Path) -> usize {
-    let entries = read_study(folder).unwrap_or_default();
+    let entries = read_study(folder).unwrap_or_default().entries;
     entries.iter().filter(|entry| matches!(entry, StudyEntry::RunEnded(run) if !run.interrupted)).count()
 }
 
@@ -150,7 +150,7 @@ fn every_shipped_study_runs_in_small_or_says_what_is_missing() {
 /// The server itself says in the record what a commit survives.
 fn says_what_survives(folder: &Path) {
     let mut seen = std::collections::BTreeSet::new();
-    for entry in read_study(folder).unwrap() {
+    for entry in read_study(folder).unwrap().entries {
         let StudyEntry::RunEnded(ended) = entry else { continue };
         let run = Run::open(&folder.join("runs").join(&ended.started.run)).unwrap();
         let tier = run.tiers().iter().find(|tier| tier.tier == "relational").unwrap();
@@ -218,7 +218,7 @@ fn goes_on(place: &Place, before: usize) {
     assert_eq!(conclusions.blocks, 2);
     assert!(ended.err.contains(&format!("{id} goes on after {before} runs")), "{}", ended.err);
     // Every place of every block was run to its end once, or was tried again because it was not valid.
-    let entries = read_study(&folder).unwrap();
+    let entries = read_study(&folder).unwrap().entries;
     let mut slots = std::collections::BTreeMap::new();
     for entry in &entries {
         let StudyEntry::RunEnded(run) = entry else { continue };
@@ -296,6 +296,10 @@ fn studies_that_cannot_be_are_refused_before_anything_is_created() {
     let expected = "barograph: the study cannot be carried out\n--set: `load.users` = 5\n  allowed: keys that no factor \
                     varies; this one is varied by `users`\n";
     assert!(err.starts_with(expected), "{err}");
+    // Nor by the table above it.
+    let err = refused(&place, &file, &["--set", "load={users=5}"]);
+    assert!(err.contains("--set: `load` = {users=5}\n") && err.contains("varied by `users`"), "{err}");
+    assert!(refused(&place, &file, &["--resume", "some"]).contains("cannot be used with"));
     let err = refused(&place, &file, &["--only", "users=30"]);
     assert!(err.contains("--only: `users=30`\n  allowed: levels among 10, 20\n"), "{err}");
     let text = fs::read_to_string(&file).unwrap();

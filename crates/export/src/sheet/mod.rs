@@ -59,7 +59,7 @@ pub(crate) struct Open<'p> {
 
 impl<'p> Open<'p> {
     pub(crate) fn create(format: Format, path: &'p Path, heads: &[Head]) -> Result<Self, ExportError> {
-        let passing = path.with_extension("part");
+        let passing = barograph_record::draft_of(path);
         let begin = || -> Result<Box<dyn Sheet>, Wrong> {
             let file = fs::File::create(&passing)?;
             Ok(match format {

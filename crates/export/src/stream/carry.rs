@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use barograph_model::words::in_one_line;
 use reqwest::{Client, StatusCode};
 use tokio::sync::{mpsc, watch};
 
@@ -113,7 +114,7 @@ impl Carrier {
         let answer = match request.send().await {
             Ok(answer) => answer,
             Err(why) => {
-                self.fate.fail(chain(&why));
+                self.fate.fail(in_one_line(&why));
                 return Tried::Again;
             }
         };
@@ -145,16 +146,4 @@ impl Carrier {
         self.fate.refused.fetch_add(rejected.min(points), Ordering::Relaxed);
         self.fate.arrived.fetch_add(points.saturating_sub(rejected), Ordering::Relaxed);
     }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }

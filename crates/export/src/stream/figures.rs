@@ -52,7 +52,11 @@ const TRIAL_PASSED: Metric = Metric::new(
     "{trial}",
     "1 when a trial passed; 0 when it failed or is not valid.",
 );
-const CAPACITY: Metric = Metric::new("barograph.capacity", "{unit}", "The highest load that passed.");
+const CAPACITY: Metric = Metric::new(
+    "barograph.capacity",
+    "{unit}",
+    "The capacity: the median of what the search believes; by bisection the highest load that passed.",
+);
 const PASSED: Metric = Metric::new("barograph.passed", "{run}", "1 when the run passed.");
 const VALID: Metric = Metric::new("barograph.valid", "{run}", "1 when the run is valid.");
 

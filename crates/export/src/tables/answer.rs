@@ -2,18 +2,28 @@
 
 use barograph_record::{Rule, Run};
 
+use super::estimate::of as estimate;
 use super::{Book, Columns};
 use crate::ExportError;
 
 pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
     runs(book)?;
     verdict(book)?;
-    let run = book.run;
-    let reasons = run.verdict().map_or(&[][..], |verdict| &verdict.reasons);
-    let rows = reasons.iter().zip(1_u32..).map(|(reason, n)| (n, reason));
-    let columns = Columns::<(u32, &String)>::new().whole("n", |r| r.0.into()).text("reason", |r| r.1.into());
-    book.table("reasons", &columns, rows)?;
+    let verdict = book.run.verdict();
+    texts(book, ("reasons", "reason"), verdict.map_or(&[][..], |verdict| &verdict.reasons))?;
+    texts(book, ("doubts", "doubt"), verdict.map_or(&[][..], |verdict| &verdict.doubts))?;
     rules(book)
+}
+
+/// Lines of words, numbered.
+fn texts(
+    book: &mut Book<'_>,
+    (table, column): (&'static str, &str),
+    texts: &[String],
+) -> Result<(), ExportError> {
+    let rows = texts.iter().zip(1_u32..).map(|(text, n)| (n, text));
+    let columns = Columns::<(u32, &String)>::new().whole("n", |r| r.0.into()).text(column, |r| r.1.into());
+    book.table(table, &columns, rows)
 }
 
 /// What was run, and whether its record is whole.
@@ -61,7 +71,14 @@ fn verdict(book: &mut Book<'_>) -> Result<(), ExportError> {
         .whole("lowest_fail", |r| r.search.as_ref().and_then(|s| s.lowest_fail).into())
         .text("bounded_by", |r| r.search.as_ref().map(|s| &s.bounded_by).into())
         .whole("trials", |r| r.search.as_ref().map(|s| s.trials).into())
-        .truth("confirmed", |r| r.search.as_ref().map(|s| s.confirmed).into());
+        .truth("confirmed", |r| r.search.as_ref().map(|s| s.confirmed).into())
+        .text("method", |r| r.search.as_ref().and_then(|s| s.method.as_ref()).into())
+        .float("search_s", |r| r.search.as_ref().and_then(|s| s.seconds).into())
+        .whole("aborted_trials", |r| r.search.as_ref().map(|s| s.aborted).into())
+        .float("capacity_median", |r| estimate(r).map(|e| e.capacity).into())
+        .float("capacity_low", |r| estimate(r).map(|e| e.low).into())
+        .float("capacity_high", |r| estimate(r).map(|e| e.high).into())
+        .whole("safe", |r| estimate(r).map(|e| e.safe).into());
     let columns = super::trials::resources(columns, |r| &r.resources);
     book.table("verdict", &columns, run.verdict())
 }

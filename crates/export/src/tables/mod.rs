@@ -5,9 +5,11 @@
 
 mod answer;
 mod course;
+mod estimate;
 mod load;
 mod probes;
 mod settings;
+mod statistics;
 mod times;
 mod trials;
 mod world;
@@ -54,9 +56,11 @@ pub fn export(
     fs::create_dir_all(folder).map_err(|why| ExportError::Folder { path: folder.to_owned(), why })?;
     let mut book = Book { run, format, folder, written: Vec::new() };
     answer::write(&mut book)?;
+    estimate::write(&mut book)?;
     trials::write(&mut book)?;
     load::write(&mut book)?;
     probes::write(&mut book)?;
+    statistics::write(&mut book)?;
     course::write(&mut book)?;
     world::write(&mut book)?;
     settings::write(&mut book)?;

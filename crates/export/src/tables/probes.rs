@@ -22,7 +22,7 @@ pub(crate) fn stated(name: &str) -> String {
     }
     match name.strip_suffix("_s") {
         // Seconds per second; everything else that ends like this counts something per second.
-        Some("throttled") => "throttled_s_per_s".to_owned(),
+        Some(waited @ ("throttled" | "run_delay")) => format!("{waited}_s_per_s"),
         Some(counted) => format!("{counted}_per_s"),
         None => name.to_owned(),
     }
@@ -34,12 +34,20 @@ mod tests {
 
     #[test]
     fn every_figure_states_its_unit() {
-        let names =
-            ["psi_cpu", "throttled_s", "net_rx_bytes_s", "ctx_switches_s", "rss_bytes", "steal_share"];
+        let names = [
+            "psi_cpu",
+            "throttled_s",
+            "run_delay_s",
+            "net_rx_bytes_s",
+            "ctx_switches_s",
+            "rss_bytes",
+            "steal_share",
+        ];
         let stated: Vec<String> = names.map(stated).into();
         let expected = [
             "psi_cpu_percent",
             "throttled_s_per_s",
+            "run_delay_s_per_s",
             "net_rx_bytes_per_s",
             "ctx_switches_per_s",
             "rss_bytes",

@@ -21,6 +21,7 @@ fn windows(book: &mut Book<'_>) -> Result<(), ExportError> {
         .text("result", |r| r.result.name().into())
         .truth("passed", |r| r.window.passed.into())
         .truth("valid", |r| r.window.valid.into())
+        .truth("aborted", |r| r.aborted.into())
         .float("from_s", |r| r.window.from_s.into())
         .float("to_s", |r| r.window.to_s.into())
         .whole("users", |r| r.window.users.into())

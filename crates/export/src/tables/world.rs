@@ -1,6 +1,6 @@
 //! What the load met: the parts that were deployed, what the application stood on, and its data.
 
-use barograph_record::{KeptPart, KeptTopology, Tier};
+use barograph_record::{KeptPart, KeptSnapshot, KeptTopology, Tier};
 
 use super::{Book, Columns};
 use crate::ExportError;
@@ -8,6 +8,7 @@ use crate::ExportError;
 pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
     parts(book)?;
     platform(book)?;
+    snapshot(book)?;
     let run = book.run;
     let columns = Columns::<&Tier>::new()
         .text("tier", |r| (&r.tier).into())
@@ -37,18 +38,33 @@ fn parts(book: &mut Book<'_>) -> Result<(), ExportError> {
     book.table("parts", &columns, rows)
 }
 
-/// What the platform says of itself, and how long its site took.
+/// What the platform says of itself, where the load went, and how long its site took.
 fn platform(book: &mut Book<'_>) -> Result<(), ExportError> {
     type Row = (String, String);
     let run = book.run;
     let said = run.topology().map_or_else(Vec::new, |t| {
         let mut facts = t.facts.clone();
+        facts.push(("the load went to".to_owned(), t.front.clone()));
         facts.push(("seconds until hosts were there".to_owned(), t.open_s.to_string()));
         facts.push(("seconds until the application answered".to_owned(), t.ready_s.to_string()));
         facts
     });
     let columns = Columns::<Row>::new().text("fact", |r| (&r.0).into()).text("value", |r| (&r.1).into());
     book.table("platform", &columns, said)
+}
+
+/// How loaded stores were kept, or found kept; no row where they are not.
+fn snapshot(book: &mut Book<'_>) -> Result<(), ExportError> {
+    let run = book.run;
+    let columns = Columns::<&KeptSnapshot>::new()
+        .text("key", |r| (&r.key).into())
+        .truth("reused", |r| r.reused.into())
+        .text("made_by", |r| (&r.made_by).into())
+        .text("parts", |r| r.parts.join(" ").into())
+        .whole("snapshot_bytes", |r| r.bytes.into())
+        .float("load_s", |r| r.load_s.into())
+        .float("copy_s", |r| r.copy_s.into());
+    book.table("snapshot", &columns, run.topology().and_then(|t| t.snapshot.as_ref()))
 }
 
 /// The data, a row per count; no row when the data are somebody else's.

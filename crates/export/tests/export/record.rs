@@ -1,12 +1,13 @@
-//! A made-up record in which everything occurs.
+//! A made-up record in which everything occurs, and no number twice in an entry but those of the load.
 
 use std::path::{Path, PathBuf};
 
 use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
 use barograph_record::{
-    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptDerived, KeptFault,
-    KeptPart, KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId,
-    RunWriter, SearchSummary, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
+    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
+    KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptFault, KeptPart, KeptPassPoint,
+    KeptRepeats, KeptSnapshot, KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule,
+    RunId, RunWriter, SearchSummary, StatisticRow, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -76,7 +77,7 @@ fn window() -> WindowVerdict {
     let op = OpVerdict {
         op: "Login".to_owned(),
         count: 40,
-        failed: 1,
+        failed: 9,
         mix: 0.5,
         mix_required: 0.4,
         mix_tolerance: 0.2,
@@ -85,14 +86,14 @@ fn window() -> WindowVerdict {
         p99_ms: f64::NAN,
         p999_ms: 98.0,
         max_ms: 99.0,
-        service_p50_ms: 3.0,
+        service_p50_ms: 2.5,
         service_p90_ms: 6.0,
-        service_p99_ms: 40.0,
+        service_p99_ms: 43.0,
         service_p999_ms: 90.0,
         service_max_ms: 95.0,
         judged_ms: 41.0,
         limit_ms: Some(2000.0),
-        over_limit: 0.0,
+        over_limit: 0.01,
         failures_allowed: 0.005,
         judged: true,
         time_ok: true,
@@ -110,10 +111,10 @@ fn window() -> WindowVerdict {
         requests_s: 520.0,
         starts_s: 999.5,
         late: 12,
-        dropped: 3,
-        skipped: 0,
+        dropped: 4,
+        skipped: 5,
         lag_p50_ms: 0.05,
-        lag_p99_ms: 0.2,
+        lag_p99_ms: 0.25,
         ops: vec![op],
         checks: vec![check],
     }
@@ -121,9 +122,57 @@ fn window() -> WindowVerdict {
 
 pub(crate) fn trial() -> Trial {
     let mut trial = Trial::keep(1, Purpose::Search, &window());
-    trial.resources =
-        Resources { host_cores: Some(2.0), driver_connections: Some(60), ..Resources::default() };
+    trial.resources = resources(61);
     trial
+}
+
+/// What was used, with `connections` of the driver.
+fn resources(connections: u64) -> Resources {
+    Resources {
+        host_cores: Some(2.0),
+        host_busy_cores: Some(1.75),
+        app_cores: Some(0.8),
+        driver_cores: Some(0.65),
+        users_per_app_core: Some(70.5),
+        users_per_driver_core: Some(92.5),
+        driver_cpu_us_per_request: Some(81.5),
+        app_rss_bytes: Some(572_000_001),
+        driver_rss_bytes: Some(193_000_002),
+        driver_bytes_per_user: Some(8_312.5),
+        driver_connections: Some(connections),
+    }
+}
+
+fn estimate() -> KeptEstimate {
+    let point = |level, pass, low, high| KeptPassPoint { level, pass, low, high };
+    KeptEstimate {
+        capacity: 1_000.4,
+        low: 975.25,
+        high: 1_021.75,
+        safe: 970,
+        beyond: 0.015,
+        softness: 0.011,
+        spurious: 0.031,
+        curve: vec![point(950, 0.96, 0.81, 0.99), point(1_050, 0.12, 0.03, 0.33)],
+        valid: 29,
+        invalid: 6,
+        confirmation: Some(KeptConfirmation {
+            level: 971,
+            passed: 7,
+            trials: 8,
+            at_least: 0.61,
+            complete: true,
+        }),
+        above: Some(KeptAbove { level: 1_030, failed: 9, trials: 10, below: 0.78, complete: false }),
+        cross_check: Some(KeptCrossCheck {
+            capacity: 1_400.5,
+            low: 1_350.5,
+            high: 1_450.5,
+            trials: 11,
+            disagrees: true,
+        }),
+        repeats: Some(KeptRepeats { trials: 13, passed: 12, expected: 12.5, p: 0.25, drifted: false }),
+    }
 }
 
 fn expected() -> Expected {
@@ -142,7 +191,7 @@ fn expected() -> Expected {
         profile: "official2".to_owned(),
         unit: KeptUnit::StartsPerSecond,
         target: Some("http://127.0.0.1:1".to_owned()),
-        derived: Some(KeptDerived { ops_per_user_s: 0.4, requests_per_op: 1.8, session_s: 103.0 }),
+        derived: Some(KeptDerived { ops_per_user_s: 0.45, requests_per_op: 1.8, session_s: 103.0 }),
         session_op: Some("Login".to_owned()),
         rules: vec![rule],
     }
@@ -158,14 +207,18 @@ pub(crate) fn verdict() -> Verdict {
         sentence: "This machine holds 1,000 starts/s, \"or so\".".to_owned(),
         exit_code: 4,
         reasons: vec!["Login: mix".to_owned(), "the second\nreason".to_owned()],
-        resources: Resources { app_cores: Some(0.8), ..Resources::default() },
+        doubts: vec!["the clock was set".to_owned()],
+        resources: resources(62),
         search: Some(SearchSummary {
-            highest_pass: Some(1000),
+            highest_pass: Some(998),
             lowest_fail: None,
             bounded_by: "the highest level".to_owned(),
-            trials: 1,
+            trials: 17,
             confirmed: false,
-            ..SearchSummary::default()
+            method: Some("posterior".to_owned()),
+            seconds: Some(260.5),
+            aborted: 3,
+            estimate: Some(Box::new(estimate())),
         }),
     }
 }
@@ -182,7 +235,7 @@ fn world() -> [Entry; 6] {
         uses: vec!["sql".to_owned(), "bus".to_owned()],
         start_s: 0.5,
         cpus: Some(1.5),
-        memory_bytes: None,
+        memory_bytes: Some(1_073_741_824),
     };
     let topology = KeptTopology {
         platform: "process".to_owned(),
@@ -190,8 +243,16 @@ fn world() -> [Entry; 6] {
         front: "application-1".to_owned(),
         parts: vec![part],
         open_s: 0.25,
-        ready_s: 1.5,
-        snapshot: None,
+        ready_s: 1.75,
+        snapshot: Some(KeptSnapshot {
+            key: "0123abcd".to_owned(),
+            reused: true,
+            made_by: "20300316-080000-0001".to_owned(),
+            parts: vec!["relational-1".to_owned()],
+            bytes: 187_000_003,
+            load_s: 11.5,
+            copy_s: 0.375,
+        }),
     };
     let fault = KeptFault {
         at_s: 1.5,
@@ -224,6 +285,18 @@ fn world() -> [Entry; 6] {
     ]
 }
 
+/// What a service said of itself.
+fn statistic(at_s: f64, name: &str, value: f64) -> StatisticRow {
+    StatisticRow {
+        at_s,
+        part: "relational-2".to_owned(),
+        statistic: name.to_owned(),
+        kind: "rate".to_owned(),
+        unit: "commit".to_owned(),
+        value,
+    }
+}
+
 /// Writes it below `root`; `follower` is told all of it.
 pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>) -> PathBuf {
     let mut writer = RunWriter::create(root, &id()).unwrap().followed_by(followers);
@@ -239,6 +312,7 @@ pub(crate) fn written(root: &Path, followers: Vec<std::sync::Arc<dyn Follower>>)
         writer.interval(&second(n, n * 100), &NAMES).unwrap();
         writer.probe(&sample((LOAD_START_S + n + 1) as f64)).unwrap();
     }
+    writer.statistics(&[statistic(5.25, "commits", 41.75), statistic(6.25, "rollbacks", 0.125)]).unwrap();
     writer.append(&Entry::Trial(Box::new(trial()))).unwrap();
     writer
         .append(&Entry::Note(Note { at_s: 8.0, text: "a note, \"quoted\",\nof two lines".to_owned() }))

@@ -57,8 +57,10 @@ fn made() -> tempfile::TempDir {
     root
 }
 
-/// Every table by its name.
-fn all_csv(root: &Path) -> BTreeMap<&'static str, (Vec<String>, Vec<Row>)> {
+/// Every table by its name: its columns, and its rows.
+type Tables = BTreeMap<&'static str, (Vec<String>, Vec<Row>)>;
+
+fn all_csv(root: &Path) -> Tables {
     exported(root, Format::Csv).1.into_iter().map(|w| (w.table, read_csv(&w.path))).collect()
 }
 
@@ -131,65 +133,94 @@ fn any_quantile_follows_from_the_table_of_histograms() {
     assert!((median_ms / 100.0 - 1.0).abs() < 2e-3, "{median_ms}");
 }
 
-/// The values of a JSON value that hold no others, as they stand in a table.
-fn leaves(value: &Value, found: &mut BTreeSet<String>) {
+/// The values of a JSON value that hold no others and are there.
+fn leaves<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
     match value {
         Value::Null => {}
         Value::Object(fields) => fields.values().for_each(|value| leaves(value, found)),
         Value::Array(items) => items.iter().for_each(|value| leaves(value, found)),
-        Value::String(text) => drop(found.insert(text.clone())),
-        other => drop(found.insert(other.as_f64().map_or_else(|| other.to_string(), |x| x.to_string()))),
+        leaf => found.push(leaf),
     }
+}
+
+/// Such a value as it stands in a table.
+fn told(leaf: &Value) -> String {
+    match leaf {
+        Value::String(text) => text.clone(),
+        other => other.as_f64().map_or_else(|| other.to_string(), |x| x.to_string()),
+    }
+}
+
+/// The tables that have the values of an entry.
+fn tables_of(entry: &Entry) -> &'static [&'static str] {
+    match entry {
+        Entry::Header(_) | Entry::LoadStarted(_) | Entry::Interrupted(_) => &["runs"],
+        Entry::PhaseStarted(_) | Entry::PhaseEnded(_) => &["phases"],
+        Entry::Note(_) => &["notes"],
+        Entry::Fill(_) => &["fill"],
+        Entry::Topology(_) => &["parts", "platform", "snapshot"],
+        Entry::Fault(_) => &["faults"],
+        Entry::Tiers(_) => &["tiers"],
+        Entry::Interval(_) => &["intervals", "interval_operations", "outcomes"],
+        Entry::Control(_) => &["controls"],
+        Entry::Trial(_) => &["trials", "trial_operations", "checks"],
+        Entry::Expected(_) => &["runs", "rules"],
+        Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve"],
+        Entry::Finished(_) => &[],
+        Entry::Unknown(_) => &["unknown"],
+    }
+}
+
+/// All that stands in these tables.
+fn cells<'t>(tables: &'t Tables, names: &[&str]) -> BTreeSet<&'t str> {
+    let rows = names.iter().flat_map(|name| &tables[*name].1);
+    rows.flat_map(|row| row.values().map(String::as_str)).collect()
 }
 
 #[test]
 fn no_value_of_a_record_is_left_out() {
     let root = made();
     let (run, _) = exported(root.path(), Format::Csv);
-    let cells: BTreeSet<String> = all_csv(root.path())
-        .into_values()
-        .flat_map(|(_, rows)| rows)
-        .flat_map(BTreeMap::into_values)
-        .collect();
-    // Kinds and units have other words in tables, and lists of names stand in one cell.
-    let known = [
-        "header",
-        "phase_started",
-        "phase_ended",
-        "load_started",
-        "note",
-        "fill",
-        "topology",
-        "fault",
-        "tiers",
-        "interval",
-        "control",
-        "trial",
-        "expected",
-        "verdict",
-        "interrupted",
-        "finished",
-        "starts_per_second",
-        "sql",
-        "bus",
-    ];
+    let tables = all_csv(root.path());
+    // Units have other words in tables, and lists of names stand in one cell.
+    let known = ["starts_per_second", "sql", "bus"];
     for entry in &run.entries {
-        let mut found = BTreeSet::new();
-        let value = match entry {
-            Entry::Unknown(_) => continue,
-            known => serde_json::to_value(known).unwrap(),
-        };
+        if matches!(entry, Entry::Unknown(_)) {
+            continue;
+        }
+        let mut value = serde_json::to_value(entry).unwrap();
+        value.as_object_mut().unwrap().remove("kind");
+        let mut found = Vec::new();
         leaves(&value, &mut found);
-        let missing: Vec<&String> =
-            found.iter().filter(|leaf| !cells.contains(*leaf) && !known.contains(&leaf.as_str())).collect();
+        let numbers: Vec<String> =
+            found.iter().filter(|leaf| leaf.is_number()).map(|leaf| told(leaf)).collect();
+        let different: BTreeSet<&String> = numbers.iter().collect();
+        // The load is made of histograms, in which a number may well come twice.
+        let once = different.len() == numbers.len() || matches!(entry, Entry::Interval(_));
+        assert!(once, "a number that is there twice may hide a column that is missing: {numbers:?}");
+        let cells = cells(&tables, tables_of(entry));
+        let missing: Vec<String> = found
+            .into_iter()
+            .map(told)
+            .filter(|leaf| !cells.contains(leaf.as_str()) && !known.contains(&leaf.as_str()))
+            .collect();
         assert!(
             missing.is_empty(),
             "a field of this entry has no column in crates/export/src/tables: {missing:?} of {entry:?}"
         );
     }
+    let probes = cells(&tables, &["probes"]);
     for (name, value) in ProbeRow::figure_names().zip(sample(5.0).figures()) {
-        let there = value.is_none_or(|value| cells.contains(&value.to_string()));
+        let there = value.is_none_or(|value| probes.contains(value.to_string().as_str()));
         assert!(there, "{name} of the samples has no column");
+    }
+    let statistics = cells(&tables, &["statistics"]);
+    assert_eq!(run.statistics.len(), 2);
+    for row in &run.statistics {
+        let texts = [&row.part, &row.statistic, &row.kind, &row.unit].map(String::as_str);
+        assert!(texts.iter().all(|text| statistics.contains(text)), "{row:?}");
+        let numbers = [row.at_s, row.value].map(|number| number.to_string());
+        assert!(numbers.iter().all(|number| statistics.contains(number.as_str())), "{row:?}");
     }
 }
 

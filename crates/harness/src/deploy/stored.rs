@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use barograph_model::words::in_one_line;
 use barograph_platform::{Ended, Platform, StopSignal};
 use barograph_record::KeptSnapshot;
 use barograph_spec::Plan;
@@ -297,7 +298,7 @@ impl Stores {
             }
             Ok((draft, bytes))
         });
-        copying.await.map_err(|why| crate::run::chain(&why))
+        copying.await.map_err(|why| in_one_line(&why))
     }
 
     /// Makes a draft a snapshot; gives its bytes.
@@ -307,7 +308,7 @@ impl Stores {
         match named {
             Ok(true) => Ok(bytes),
             Ok(false) => Err("another run was faster with the same".to_owned()),
-            Err(why) => Err(crate::run::chain(&why)),
+            Err(why) => Err(in_one_line(&why)),
         }
     }
 }

@@ -8,6 +8,11 @@ pub(super) fn lowest_failure<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
     trials.iter().filter(|t| t.result == KeptResult::Fail).min_by_key(|t| t.level).copied()
 }
 
+/// The trial that could not be believed with the lowest level.
+pub(super) fn lowest_disbelieved<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
+    trials.iter().filter(|t| !t.window.valid).min_by_key(|t| t.level).copied()
+}
+
 /// Names of the validity checks of a trial that did not hold.
 pub(super) fn disbelieved_by(trial: &Trial) -> Vec<&str> {
     trial.window.checks.iter().filter(|c| !c.ok).map(|c| c.name.as_str()).collect()
@@ -18,11 +23,13 @@ pub(super) fn reasons_of(trial: &Trial) -> Vec<String> {
     let mut ops: Vec<&KeptOp> = trial.window.ops.iter().filter(|op| !op.passed()).collect();
     let share = |op: &KeptOp| op.limit_share().unwrap_or(0.0);
     ops.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    let broken = ops.into_iter().flat_map(op_reasons);
+    ops.into_iter().flat_map(op_reasons).chain(doubts_of(trial)).collect()
+}
+
+/// Why a trial cannot be believed: its checks that did not hold.
+pub(super) fn doubts_of(trial: &Trial) -> Vec<String> {
     let checks = trial.window.checks.iter().filter(|c| !c.ok);
-    let disbelieved =
-        checks.map(|c| format!("not valid: {} was {}, allowed is {}", c.name, c.found, c.allowed));
-    broken.chain(disbelieved).collect()
+    checks.map(|c| format!("not valid: {} was {}, allowed is {}", c.name, c.found, c.allowed)).collect()
 }
 
 fn op_reasons(op: &KeptOp) -> Vec<String> {

@@ -151,6 +151,7 @@ fn when_nothing_could_be_believed_nothing_is_known() {
          not be judged, because this check of the measurement did not hold: users present."
     );
     assert!(!verdict.valid && verdict.capacity.is_none());
+    assert_eq!(verdict.doubts, ["not valid: users present was much, allowed is little"]);
 }
 
 #[test]
@@ -183,6 +184,7 @@ fn without_a_pass_the_lowest_failure_decides() {
         open.sentence
     );
     assert!(!open.valid);
+    assert_eq!(open.doubts, ["not valid: clock was much, allowed is little"]);
 }
 
 #[test]
@@ -226,6 +228,13 @@ fn a_fixed_load_rests_on_its_worst_window() {
          hold: clock."
     );
     assert!(unknown.passed && !unknown.valid);
+    let clock = "not valid: clock was much, allowed is little";
+    assert_eq!(unknown.doubts, [clock]);
+    // A broken rule is a reason and no doubt; a check is one wherever it did not hold.
+    let both = verdict(&[trial(1_000, 2_001.0, &[]), trial(1_000, 5.0, &["clock"])]);
+    assert!(both.reasons[0].starts_with("Login took") && both.reasons.len() == 1, "{:?}", both.reasons);
+    assert_eq!((both.valid, both.doubts), (false, vec![clock.to_owned()]));
+    assert!(bad.doubts.is_empty());
 }
 
 /// With trials at rates, on a target that was there already.

@@ -1,5 +1,6 @@
 //! What a study says, as data: everything a table, a figure or another program needs.
 
+use barograph_stats::compare::Finding;
 use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
@@ -97,6 +98,17 @@ pub enum KeptFinding {
     Equivalent,
     /// Nothing is shown either way.
     Undecided,
+}
+
+impl From<Finding> for KeptFinding {
+    fn from(found: Finding) -> Self {
+        match found {
+            Finding::Better => KeptFinding::Better,
+            Finding::Worse => KeptFinding::Worse,
+            Finding::Equivalent => KeptFinding::Equivalent,
+            Finding::Undecided => KeptFinding::Undecided,
+        }
+    }
 }
 
 impl KeptFinding {

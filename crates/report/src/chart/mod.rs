@@ -9,4 +9,4 @@ mod svg;
 
 pub(crate) use over_time::{Band, Dash, OverTime, Series, YAxis};
 pub(crate) use scale::Scale;
-pub(crate) use svg::{Anchor, Svg, escape};
+pub(crate) use svg::{Anchor, Svg};

@@ -2,21 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Text with the characters of markup made harmless.
-pub(crate) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c => safe.push(c),
-        }
-    }
-    safe
-}
+use crate::escape::xml;
 
 /// Which point of a text stands at its place.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +25,7 @@ impl Svg {
     /// A drawing of this size in pixels; it shrinks and grows with the page. `id` must be unique on the page.
     pub(crate) fn new(id: &str, size: (f64, f64), title: &str, about: &str) -> Self {
         let (width, height) = size;
-        let (title, about) = (escape(title), escape(about));
+        let (title, about) = (xml(title), xml(about));
         let mut text = String::new();
         write!(
             text,
@@ -76,7 +62,7 @@ impl Svg {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let words = escape(words);
+        let words = xml(words);
         self.put(format_args!(
             "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{words}</text>",
             at.0, at.1
@@ -118,7 +104,7 @@ impl Svg {
 
     /// Begins a group that shows `words` when pointed at; ended by [`Self::end_group`].
     pub(crate) fn begin_group(&mut self, words: &str) {
-        let words = escape(words);
+        let words = xml(words);
         self.put(format_args!("<g><title>{words}</title>"));
     }
 

@@ -1,8 +1,10 @@
 //! What a run has to offer for a comparison: one figure per metric, from the windows that count.
 
-use barograph_record::{IntervalRow, KeptOp, Purpose, Run, Trial};
+use barograph_record::{IntervalRow, KeptOp, Purpose, Run, Trial, cpu_per_operation};
 use barograph_stats::Histogram;
 use barograph_stats::compare::Direction;
+
+use crate::words;
 
 /// Name of the metric that counts failures.
 pub(super) const FAILURES: &str = "failed operations";
@@ -31,7 +33,7 @@ pub(super) enum Source {
     Throughput,
     /// A quantile of an operation's response time.
     Quantile { op: String, quantile: f64 },
-    /// Cores used by a subject of the probe, per operation.
+    /// Cores used by a subject of the probe, per operation that ended well.
     Cpu { subject: &'static str },
     /// Something that is there once per run.
     Once,
@@ -78,15 +80,14 @@ pub fn figures(run: &Run) -> Vec<RunFigure> {
     all.extend(quantiles(run, &windows));
     let ended: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.count).sum();
     let failed: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.failed).sum();
-    let rate = ended as f64 / seconds;
-    let per_operation = |cores: f64| cores * 1e6 / rate;
     let app = over(&|trial| trial.resources.app_cores.unwrap_or(f64::NAN));
     let driver = over(&|trial| trial.resources.driver_cores.unwrap_or(f64::NAN));
     for (name, cores, subject) in
         [("application CPU per operation", app, "app"), ("driver CPU per operation", driver, "driver")]
     {
-        if cores.is_finite() && rate > 0.0 {
-            all.push(figure(name, "µs", Direction::Lower, per_operation(cores), Source::Cpu { subject }));
+        if cores.is_finite() && throughput > 0.0 {
+            let cpu = cpu_per_operation(cores, throughput);
+            all.push(figure(name, "µs", Direction::Lower, cpu, Source::Cpu { subject }));
         }
     }
     // Half a failure is added, because none at all has no ratio to anything.
@@ -123,8 +124,7 @@ fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
         } else {
             (op.count > 0).then_some(if none_judged { op.p99_ms } else { op.judged_ms })
         };
-        // 0.999 is p99.9, and 0.99 is p99.
-        let name = format!("{} p{}", op.op, (quantile * 1e4).round() / 1e2);
+        let name = format!("{} {}", op.op, words::quantile(quantile));
         let source = Source::Quantile { op: op.op.clone(), quantile };
         all.extend(value.map(|ms| figure(&name, "ms", Direction::Lower, ms, source)));
     }

@@ -3,6 +3,7 @@
 use barograph_stats::compare::Finding;
 
 use super::{Compared, change, interval, p_value};
+use crate::escape::xml;
 use crate::words;
 
 /// The comparison as JUnit XML. A metric that is worse has failed; one that is undecided was skipped, which it says.
@@ -17,12 +18,12 @@ pub fn junit(compared: &Compared) -> String {
         compared.metrics.len(),
         count(Finding::Worse),
         count(Finding::Undecided),
-        escaped(&compared.baseline),
-        escaped(&compared.candidate),
+        xml(&compared.baseline),
+        xml(&compared.candidate),
     );
     for metric in &compared.metrics {
         let found = &metric.comparison;
-        let says = escaped(&format!(
+        let says = xml(&format!(
             "{} {} against {} {}: {} (95 % interval {}, p {} after Holm, {} pairs)",
             words::figure(metric.candidate),
             metric.unit,
@@ -40,28 +41,14 @@ pub fn junit(compared: &Compared) -> String {
         };
         text.push_str(&format!(
             "<testcase classname=\"barograph.compare\" name=\"{}\">{within}</testcase>\n",
-            escaped(&metric.name)
+            xml(&metric.name)
         ));
     }
     if !compared.warnings.is_empty() {
-        text.push_str(&format!("<system-err>{}</system-err>\n", escaped(&compared.warnings.join("\n"))));
+        text.push_str(&format!("<system-err>{}</system-err>\n", xml(&compared.warnings.join("\n"))));
     }
     text.push_str("</testsuite>\n");
     text
-}
-
-/// Safe in text and in attributes. Control characters have no form in XML 1.0.
-fn escaped(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '&' => "&amp;".to_owned(),
-            '<' => "&lt;".to_owned(),
-            '>' => "&gt;".to_owned(),
-            '"' => "&quot;".to_owned(),
-            c if c.is_control() => " ".to_owned(),
-            c => c.to_string(),
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -72,5 +59,11 @@ mod tests {
     #[test]
     fn the_whole_file() {
         insta::assert_snapshot!(junit(&compared()));
+    }
+
+    #[test]
+    fn names_from_outside_break_no_form() {
+        let odd = Compared { baseline: "\u{1}<&\"".to_owned(), ..compared() };
+        assert!(junit(&odd).contains("name=\"baseline\" value=\" &lt;&amp;&quot;\"/>"), "{}", junit(&odd));
     }
 }

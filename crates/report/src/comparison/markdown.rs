@@ -1,16 +1,16 @@
 //! A comparison for a pull request.
 
 use super::{Compared, change, finding, interval, p_value};
-use crate::words;
+use crate::{escape, words};
 
 /// The comparison as Markdown: a sentence, a table, what to take note of.
 #[must_use]
 pub fn markdown(compared: &Compared) -> String {
     let mut text = format!(
         "**{}**\n\nBaseline: {}\nCandidate: {}\n\n",
-        escaped(&compared.sentence()),
-        escaped(&compared.baseline),
-        escaped(&compared.candidate)
+        compared.sentence(),
+        escape::markdown(&compared.baseline),
+        escape::markdown(&compared.candidate)
     );
     let single = compared.is_single();
     let interval_of = if single { "noise within the runs" } else { "95 % interval" };
@@ -28,8 +28,8 @@ pub fn markdown(compared: &Compared) -> String {
         let p = if single { words::NONE.to_owned() } else { p_value(found.p_holm) };
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} | {between} | {p} | {} | {} |\n",
-            escaped(&metric.name),
-            escaped(&metric.unit),
+            escape::markdown(&metric.name),
+            escape::markdown(&metric.unit),
             words::figure(metric.baseline),
             words::figure(metric.candidate),
             change(found.ratio),
@@ -40,15 +40,10 @@ pub fn markdown(compared: &Compared) -> String {
     for (title, lines) in [("Take note", &compared.warnings), ("Besides", &compared.notes)] {
         if !lines.is_empty() {
             text.push_str(&format!("\n{title}:\n\n"));
-            text.extend(lines.iter().map(|line| format!("- {}\n", escaped(line))));
+            text.extend(lines.iter().map(|line| format!("- {}\n", escape::markdown(line))));
         }
     }
     text
-}
-
-/// Names come from plans and scenarios; none of their characters may change the table or the page.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

@@ -44,7 +44,6 @@ pub(super) struct Inside {
 struct Block {
     from_s: f64,
     to_s: f64,
-    ended: u64,
     good: u64,
     /// By the name of the operation in the interval log: values in microseconds and how often, by rising value.
     times: Vec<(String, Vec<(u64, u64)>)>,
@@ -79,7 +78,6 @@ impl Inside {
             }
             let Some(block) = blocks.last_mut() else { continue };
             block.to_s = row.to_s;
-            block.ended += row.ops.iter().map(|op| op.count).sum::<u64>();
             block.good += row.ops.iter().map(|op| op.count - op.failed.min(op.count)).sum::<u64>();
             open = block.seconds() < BLOCK_S - 0.001;
         }
@@ -154,10 +152,10 @@ impl Inside {
     }
 }
 
-/// CPU seconds and operations of a block.
+/// CPU seconds of a block, and the operations that ended well in it.
 fn cpu(block: &Block, subject: &str) -> Option<(f64, f64)> {
     let (_, cores) = block.cores.iter().find(|(name, _)| name == subject)?;
-    Some((cores * block.seconds(), block.ended as f64))
+    Some((cores * block.seconds(), block.good as f64))
 }
 
 /// Logarithm of the ratio of two sums over the blocks drawn.

@@ -2,7 +2,6 @@
 
 use barograph_record::{KeptFinding, KeptMetric, KeptRow};
 
-use super::tables::mark;
 use crate::chart::{Anchor, Scale, Svg};
 use crate::words;
 
@@ -78,7 +77,7 @@ fn bar(svg: &mut Svg, x: &Scale, row: &KeptRow, middle: f64) {
     }
     svg.end_group();
     let ratio = if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 2) };
-    let words = format!("{ratio}  {} {}  n {runs}", mark(row.finding), row.finding.name());
+    let words = format!("{ratio}  {} {}  n {runs}", words::mark(row.finding), row.finding.name());
     svg.text("bar-word", (RIGHT + 14.0, middle + 4.0), Anchor::Start, &words);
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use barograph_record::{Conclusions, KeptFinding, KeptRow};
 
-use crate::chart::escape;
+use crate::escape::xml;
 use crate::words;
 
 /// The study as JUnit's XML. Worse than the baseline is a failure, undecided is skipped. A control that is not the same
@@ -12,7 +12,7 @@ use crate::words;
 #[must_use]
 pub fn junit(study: &Conclusions) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let name = escape(&study.question);
+    let name = xml(&study.question);
     writeln!(text, "<testsuites name=\"{name}\">").expect("writing to memory cannot fail");
     for metric in &study.metrics {
         let rows: Vec<&KeptRow> =
@@ -21,7 +21,7 @@ pub fn junit(study: &Conclusions) -> String {
         writeln!(
             text,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
-            escape(&metric.label),
+            xml(&metric.label),
             rows.len(),
             count(Case::Failure),
             count(Case::Skipped)
@@ -53,7 +53,7 @@ fn case(row: &KeptRow) -> Case {
 }
 
 fn write_case(text: &mut String, row: &KeptRow) {
-    let message = escape(&format!(
+    let message = xml(&format!(
         "{}: ratio {} to {}, 95 % interval {} to {}, {} pairs",
         row.finding.name(),
         words::fixed(row.ratio, 3),
@@ -62,7 +62,7 @@ fn write_case(text: &mut String, row: &KeptRow) {
         words::fixed(row.high, 3),
         row.pairs
     ));
-    let name = escape(&row.configuration);
+    let name = xml(&row.configuration);
     let inside = match case(row) {
         Case::Passed => format!("<system-out>{message}</system-out>"),
         Case::Failure => format!("<failure message=\"{message}\"/>"),

@@ -5,22 +5,25 @@ use std::fmt::Write as _;
 use barograph_record::Conclusions;
 
 use super::tables::{self, about, crossings, excluded, growths, runs};
+use crate::escape;
 use crate::html::Grid;
 
 /// The study as Markdown.
 #[must_use]
 pub fn markdown(study: &Conclusions) -> String {
-    let mut text = format!("## {}\n", plain(&study.question));
+    let mut text = format!("## {}\n", escape::markdown(&study.question));
     let mut list = |title: &str, lines: &[String]| {
         if !lines.is_empty() {
-            let lines: Vec<String> = lines.iter().map(|line| format!("- {}", plain(line))).collect();
+            let lines: Vec<String> =
+                lines.iter().map(|line| format!("- {}", escape::markdown(line))).collect();
             write!(text, "\n{title}\n\n{}\n", lines.join("\n")).expect("writing to memory cannot fail");
         }
     };
     list("**Answers**", &study.sentences);
     list("**Take note**", &study.warnings);
     let mut table = |title: &str, grid: &Grid| {
-        write!(text, "\n**{}**\n\n{}", plain(title), rows(grid)).expect("writing to memory cannot fail");
+        write!(text, "\n**{}**\n\n{}", escape::markdown(title), rows(grid))
+            .expect("writing to memory cannot fail");
     };
     for metric in &study.metrics {
         table(&about(metric), &tables::metric(metric));
@@ -35,7 +38,7 @@ pub fn markdown(study: &Conclusions) -> String {
 
 fn rows(grid: &Grid) -> String {
     let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        let cells: Vec<String> = cells.iter().map(|cell| escape::markdown(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
     let rule: Vec<&str> =
@@ -44,17 +47,4 @@ fn rows(grid: &Grid) -> String {
     writeln!(text, "| {} |", rule.join(" | ")).expect("writing to memory cannot fail");
     grid.rows.iter().for_each(|row| text.push_str(&line(row)));
     text
-}
-
-/// Names from outside become neither tables nor markup.
-fn plain(words: &str) -> String {
-    let mut safe = String::with_capacity(words.len());
-    for letter in words.chars() {
-        match letter {
-            '\n' | '\r' => safe.push(' '),
-            '|' | '<' | '>' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' => safe.extend(['\\', letter]),
-            letter => safe.push(letter),
-        }
-    }
-    safe
 }

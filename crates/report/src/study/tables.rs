@@ -30,7 +30,7 @@ pub(super) fn metric(metric: &KeptMetric) -> Grid {
             words::figure(row.median),
             range(row),
             if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 3) },
-            unless_baseline(interval(row.low, row.high, 3)),
+            unless_baseline(interval(row.low, row.high, |ratio| words::fixed(ratio, 3))),
             unless_baseline(words::fixed(row.p_holm, 3)),
             if is_baseline { row.runs } else { row.pairs }.to_string(),
             verdict(row),
@@ -46,22 +46,11 @@ fn range(row: &KeptRow) -> String {
     format!("{} – {}", words::figure(row.lowest), words::figure(row.highest))
 }
 
-fn interval(low: f64, high: f64, digits: usize) -> String {
+fn interval(low: f64, high: f64, told: fn(f64) -> String) -> String {
     if !(low.is_finite() && high.is_finite()) {
         return words::NONE.to_owned();
     }
-    format!("{} – {}", words::fixed(low, digits), words::fixed(high, digits))
-}
-
-/// The mark that stands for a finding beside its word, so that colour is never needed.
-pub(super) fn mark(finding: KeptFinding) -> &'static str {
-    match finding {
-        KeptFinding::Baseline => "◆",
-        KeptFinding::Better => "▲",
-        KeptFinding::Worse => "▼",
-        KeptFinding::Equivalent => "=",
-        KeptFinding::Undecided => "?",
-    }
+    format!("{} – {}", told(low), told(high))
 }
 
 fn verdict(row: &KeptRow) -> String {
@@ -70,7 +59,7 @@ fn verdict(row: &KeptRow) -> String {
         (KeptFinding::Undecided, Some(pairs)) => format!(", needs {pairs} pairs"),
         _ => String::new(),
     };
-    format!("{} {name}{needed}", mark(row.finding))
+    format!("{} {name}{needed}", words::mark(row.finding))
 }
 
 /// How many runs there were of each configuration.
@@ -107,10 +96,7 @@ pub(super) fn crossings(study: &Conclusions) -> Option<Grid> {
             crossing.among.clone(),
             format!("{} {}", words::figure(crossing.limit), crossing.unit),
             words::maybe(crossing.at),
-            match crossing.low.is_finite() {
-                true => format!("{} – {}", words::figure(crossing.low), words::figure(crossing.high)),
-                false => words::NONE.to_owned(),
-            },
+            interval(crossing.low, crossing.high, words::figure),
             words::percent(crossing.reached),
         ]
     });
@@ -126,7 +112,7 @@ pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
             vec![
                 words::figure(point.n),
                 words::figure(point.x),
-                interval(point.low, point.high, 0),
+                interval(point.low, point.high, words::figure),
                 words::fixed(point.speedup, 2),
                 words::percent(point.efficiency),
             ]

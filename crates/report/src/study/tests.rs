@@ -94,6 +94,7 @@ fn conclusions() -> Conclusions {
             reasons: vec!["not valid: start lag".to_owned()],
         }],
         repeat: "barograph study studies/x.toml".to_owned(),
+        tool: "barograph 0.1.0 (1a2b3c4)".to_owned(),
         ..Conclusions::default()
     }
 }
@@ -122,6 +123,14 @@ fn a_text_stands_on_its_own_and_fits_a_terminal() {
 }
 
 #[test]
+fn a_speed_below_ten_keeps_its_digits() {
+    let mut study = conclusions();
+    (study.scaling[0].points[0].x, study.scaling[0].points[0].low, study.scaling[0].points[0].high) =
+        (1.5, 1.25, 1.75);
+    assert!(text(&study).contains("1.25 – 1.75"), "{}", text(&study));
+}
+
+#[test]
 fn the_page_is_whole_harmless_and_says_everything_without_colour() {
     let html = page(&conclusions()).unwrap();
     assert!(!html.contains("<b>buses") && html.contains("Do more nodes &#38; &#60;b&#62;buses"), "escaped");
@@ -139,6 +148,8 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
         assert!(html.contains(words), "{words}");
     }
     assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
+    assert_eq!(html.matches("0.1.0").count(), 1);
+    assert!(html.contains("(barograph 0.1.0 (1a2b3c4))"), "the program names itself once");
 }
 
 #[test]
@@ -157,7 +168,7 @@ fn nothing_known_is_still_a_page_and_a_text() {
 fn markdown_has_the_answers_first_and_whole_tables() {
     let text = markdown(&conclusions());
     assert!(
-        text.starts_with("## Do more nodes & \\<b\\>buses\\</b\\> help?\n\n**Answers**\n\n- nodes 4"),
+        text.starts_with("## Do more nodes \\& \\<b\\>buses\\</b\\> help?\n\n**Answers**\n\n- nodes 4"),
         "{text}"
     );
     for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
@@ -173,4 +184,12 @@ fn junit_fails_what_is_worse_and_skips_what_is_not_decided() {
     assert!(xml.contains("<testcase name=\"nodes 4\"><failure message=\"worse: ratio 0.700"), "{xml}");
     assert!(xml.contains("<testcase name=\"nodes 2\"><system-out>better"), "{xml}");
     assert_eq!(xml.matches("<testcase").count(), xml.matches("</testcase>").count());
+}
+
+#[test]
+fn names_from_outside_break_no_form() {
+    let mut study = conclusions();
+    study.question = "\u{1}<&\"".to_owned();
+    assert!(junit(&study).contains("<testsuites name=\" &lt;&amp;&quot;\">"), "{}", junit(&study));
+    assert!(markdown(&study).starts_with("##  \\<\\&\"\n"), "{}", markdown(&study));
 }

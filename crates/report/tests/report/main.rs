@@ -49,7 +49,9 @@ fn a_whole_run_shows_everything() {
     check_form(&html);
     let sentence = &run.verdict().unwrap().sentence;
     assert!(html.contains(&format!("<h1 id=\"answer\">{sentence}</h1>")));
+    assert!(!html.contains("barograph barograph"), "the program names itself once");
     for piece in [
+        " · barograph 0.1.0 (1a2b3c4) · ",
         "</span> passed</span>",
         "</span> valid</span>",
         "What gave way first, at 12,700 users",
@@ -112,7 +114,7 @@ fn a_run_that_ended_before_any_load_has_a_report() {
     let header = Header {
         v: VERSION,
         id: "<b>20301120</b>".to_owned(),
-        tool: "0.1.0".to_owned(),
+        tool: "barograph 0.1.0 (1a2b3c4)".to_owned(),
         started_at: "2030-11-20T18:45:00Z".to_owned(),
         command: "barograph run \"><script>".to_owned(),
     };

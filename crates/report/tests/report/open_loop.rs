@@ -118,7 +118,7 @@ fn beginning(writer: &mut RunWriter) -> Result<(), RecordError> {
     writer.append(&Entry::Header(Header {
         v: VERSION,
         id: "20301120-184500-04f2".to_owned(),
-        tool: "0.2.0".to_owned(),
+        tool: "barograph 0.2.0 (1a2b3c4)".to_owned(),
         started_at: "2030-11-20T18:45:00Z".to_owned(),
         command: "barograph run plans/shop-rate.toml".to_owned(),
     }))?;
@@ -142,6 +142,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             .to_owned(),
         exit_code: 0,
         reasons: vec![],
+        doubts: vec![],
         resources: Resources {
             host_cores: Some(2.0),
             driver_cores: Some(0.13),

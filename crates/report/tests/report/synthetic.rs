@@ -185,7 +185,7 @@ fn beginning(writer: &mut RunWriter) -> Result<(), RecordError> {
     writer.append(&Entry::Header(Header {
         v: VERSION,
         id: "20301120-184500-04f2".to_owned(),
-        tool: "0.1.0".to_owned(),
+        tool: "barograph 0.1.0 (1a2b3c4)".to_owned(),
         started_at: "2030-11-20T18:45:00Z".to_owned(),
         command: "barograph run".to_owned(),
     }))?;
@@ -297,6 +297,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             .to_owned(),
         exit_code: 0,
         reasons: vec!["The search ended because the bracket 12,500 to 12,700 is narrower than its resolution of 2 %.".to_owned()],
+        doubts: vec![],
         resources: Resources {
             host_cores: Some(2.0),
             host_busy_cores: Some(1.83),

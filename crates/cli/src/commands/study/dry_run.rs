@@ -52,7 +52,7 @@ pub(super) fn explain(prepared: &Prepared, missing: &[(String, Missing)], runs: 
     if study.repeats.blocks > shown {
         line("", "and so on, each block in an order of its own");
     }
-    compared(study, &mut line);
+    compared(prepared, &mut line);
     let seconds = Progress::new(study, &[]).seconds_left(&prepared.expected());
     let time = span(Nanos::from_secs_f64(seconds));
     line("duration", &format!("at most {time} of load; fill, start and end of every run come on top"));
@@ -91,20 +91,21 @@ fn blocks(study: &Study, places: usize, line: &mut impl FnMut(&str, &str)) {
     line("", &again);
 }
 
-fn compared(study: &Study, line: &mut impl FnMut(&str, &str)) {
+fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
+    let study = &prepared.study;
     for (at, metric) in study.metrics.iter().enumerate() {
         let better = if metric.more_is_better { "more" } else { "less" };
         let margin = metric.margin * 100.0;
         let about = format!(
             "{} ({}), {better} is better; within ±{margin:.1} %, or the noise floor, counts as the same",
             metric.label,
-            metric.metric.unit()
+            prepared.unit(metric.metric)
         );
         line(if at == 0 { "compared" } else { "" }, &about);
     }
     for crossing in &study.crossings {
         let (factor, metric) = (&study.factors[crossing.factor].name, &study.metrics[crossing.metric]);
-        let (label, unit) = (&metric.label, metric.metric.unit());
+        let (label, unit) = (&metric.label, prepared.unit(metric.metric));
         line("sought", &format!("{factor} at which {label} reaches {} {unit}", crossing.limit));
     }
 }

@@ -120,11 +120,12 @@ fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
     Ok(study)
 }
 
-/// Why an override cannot be: a factor varies its key.
+/// Why an override cannot be: a factor varies its key, or a key below or above it.
 fn varied(study: &Study, set: &str) -> Option<Refusal> {
     let (key, value) = set.split_once('=')?;
     let varies = |factor: &&barograph_spec::study::Factor| {
-        factor.levels.iter().any(|level| level.settings.iter().any(|setting| setting.key == key.trim()))
+        let mut settings = factor.levels.iter().flat_map(|level| &level.settings);
+        settings.any(|setting| holds(&setting.key, key.trim()) || holds(key.trim(), &setting.key))
     };
     let factor = study.factors.iter().find(varies)?;
     Some(Refusal {
@@ -134,6 +135,11 @@ fn varied(study: &Study, set: &str) -> Option<Refusal> {
         allowed: format!("keys that no factor varies; this one is varied by `{}`", factor.name),
         remedy: format!("leave it out, or run some levels only: --only {}=LEVEL", factor.name),
     })
+}
+
+/// Is `key` the same as `table`, or one below it?
+fn holds(table: &str, key: &str) -> bool {
+    key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Refuses metrics that a run of this plan does not have.
@@ -178,6 +184,15 @@ impl Prepared {
         })
     }
 
+    /// The unit beside the figures of a metric. A capacity counts what the plans count, where all count the same.
+    pub(super) fn unit(&self, metric: Metric) -> &'static str {
+        let mut units = self.checked.iter().map(|(checked, _)| checked.plan.unit);
+        match units.next() {
+            Some(first) if metric == Metric::Capacity && units.all(|unit| unit == first) => first.name(),
+            _ => metric.unit(),
+        }
+    }
+
     /// The plans as resolved, by the configuration's name.
     pub(super) fn plans(&self) -> Vec<(String, String)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.clone());
@@ -211,4 +226,23 @@ pub(super) fn into(runs: &Path) -> String {
 /// A failure that means that the study cannot go on either, and not only that this run was none.
 pub(super) fn ends_the_study(code: ExitCode) -> bool {
     matches!(code, ExitCode::Refused | ExitCode::CannotWrite | ExitCode::Bug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds;
+
+    #[test]
+    fn a_table_holds_the_keys_below_it_and_no_others() {
+        for (table, key, expected) in [
+            ("load", "load.users", true),
+            ("load.users", "load.users", true),
+            ("load.path", "load.path[0].users", true),
+            ("load.users", "load", false),
+            ("load", "loads.users", false),
+            ("load.use", "load.users", false),
+        ] {
+            assert_eq!(holds(table, key), expected, "{key} in {table}");
+        }
+    }
 }

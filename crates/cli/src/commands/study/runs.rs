@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use barograph_harness::{Finished, Stop, StopHandle};
 use barograph_model::Nanos;
-use barograph_model::words::span;
+use barograph_model::words::{in_one_line, span};
 use barograph_record::{ExitCode, Figure, RecordError, Run, RunEnded, RunStarted};
 use barograph_study::{Made, Progress, Runner, Wanted};
 use tokio::runtime::Runtime;
@@ -119,8 +119,7 @@ impl Runs<'_> {
             figures: Vec::new(),
         };
         if let Some(why) = &finished.error {
-            let causes = std::iter::successors(Some(why as &dyn std::error::Error), |why| why.source());
-            ended.reasons.push(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "));
+            ended.reasons.push(in_one_line(why));
         }
         let run = match Run::open(&finished.dir) {
             Ok(run) => run,
@@ -139,9 +138,10 @@ impl Runs<'_> {
             ended.passed = verdict.passed;
             if !verdict.valid {
                 // Rules that did not hold are no reason to drop a run.
-                let why =
-                    |reason: &&String| !reason.contains("required are") && !reason.contains("did not happen");
-                ended.reasons.extend(verdict.reasons.iter().filter(why).cloned());
+                ended.reasons.extend(verdict.doubts.iter().cloned());
+                if verdict.doubts.is_empty() {
+                    ended.reasons.push(verdict.sentence.clone());
+                }
             }
         }
         let metrics = self.prepared.study.metrics.iter();

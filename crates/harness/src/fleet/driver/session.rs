@@ -1,10 +1,10 @@
 //! A driver's one control connection, from the order to the last interval.
 
-use std::error::Error;
 use std::time::Duration;
 
 use barograph_engine::{Beginning, EngineError, EngineHandle};
 use barograph_model::Nanos;
+use barograph_model::words::in_one_line;
 use barograph_probe::ProcessProbe;
 use barograph_record::ExitCode;
 use barograph_stats::Interval;
@@ -139,7 +139,7 @@ impl Session {
 
     /// Says that the engine broke.
     async fn failed(&mut self, why: &EngineError) -> FleetError {
-        let why = chain(why);
+        let why = in_one_line(why);
         // The harness finds the connection closed if it cannot hear it.
         let _ = self.say(&Said::Failed { why: why.clone() }).await;
         FleetError::Failed { driver: "this driver".to_owned(), why }
@@ -210,7 +210,7 @@ impl Session {
                 self.stage = Stage::Ready(Box::new(ready));
                 self.say(&Said::Prepared).await
             }
-            Err(why) => self.refused(chain(&why), why.exit_code()).await,
+            Err(why) => self.refused(in_one_line(&why), why.exit_code()).await,
         }
     }
 
@@ -232,7 +232,7 @@ impl Session {
                 let facts = self.own.facts(&self.clock)?;
                 self.say(&Said::Started { facts }).await
             }
-            Err(why) => self.refused(chain(&why), ExitCode::PlatformFault).await,
+            Err(why) => self.refused(in_one_line(&why), ExitCode::PlatformFault).await,
         }
     }
 
@@ -252,18 +252,6 @@ impl Session {
 
 fn nonsense(what: &'static str) -> FleetError {
     FleetError::Harness(out_of_place(what))
-}
-
-/// An error with all its causes, in one line.
-fn chain(why: &dyn Error) -> String {
-    let mut text = why.to_string();
-    let mut next = why.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }
 
 /// What this process uses.

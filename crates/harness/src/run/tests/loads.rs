@@ -41,7 +41,7 @@ fn a_target_nobody_finds_is_the_target_s_fault() {
     let finished = run_with(root.path(), &here(), kind, (&more, &mut Dark::default())).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     let error = finished.error.unwrap();
-    assert_eq!(chain(&error), "reach the target `http://nowhere.test/`: no address is known for it");
+    assert_eq!(in_one_line(&error), "reach the target `http://nowhere.test/`: no address is known for it");
     assert!(!finished.dir.join("control").exists());
 }
 

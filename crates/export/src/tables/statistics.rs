@@ -1,0 +1,18 @@
+//! What services said of themselves: a row per answer and statistic.
+
+use barograph_record::StatisticRow;
+
+use super::{Book, Columns};
+use crate::ExportError;
+
+pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
+    let run = book.run;
+    let columns = Columns::<&StatisticRow>::new()
+        .float("at_s", |r| r.at_s.into())
+        .text("part", |r| (&r.part).into())
+        .text("statistic", |r| (&r.statistic).into())
+        .text("kind", |r| (&r.kind).into())
+        .text("unit", |r| (&r.unit).into())
+        .float("value", |r| r.value.into());
+    book.table("statistics", &columns, &run.statistics)
+}
