@@ -9,6 +9,7 @@ mod answer;
 mod bisect;
 mod findmax;
 mod posterior;
+mod rounded;
 pub mod simulate;
 mod staircase;
 

@@ -17,6 +17,7 @@ mod sequential;
 
 use barograph_model::{SearchBounds, TrialResult};
 
+use super::rounded::rounded;
 use super::{
     Above, Answer, BoundedBy, Confirmation, Estimate, Method, Observed, PassPoint, Purpose, RampEnd, Repeats,
     Step, Trial,
@@ -40,7 +41,7 @@ const MOST_KEPT: u32 = 8;
 
 /// A ramp fails somewhat above the edge, because it does not wait for the target to settle …
 const RAMP_OVERSHOOTS: f64 = 0.92;
-/// … more or less: logarithm of the distance that is believed about as likely as not …
+/// … more or less: logarithm of the distance that one ramp in e is believed to exceed (half of them stay within 0.083) …
 const RAMP_DOUBT: f64 = 0.12;
 /// … and it is trusted so much; the rest of the belief stays where it was.
 const RAMP_TRUST: f64 = 0.8;
@@ -312,13 +313,9 @@ impl Posterior {
         }
     }
 
-    /// A level a person would write down: a multiple of 1, 2 or 5 times a power of ten that is at most 0.25 % of it; within
-    /// the bounds.
+    /// A level a person would write down, within 0.25 %.
     fn rounded(&self, level: f64, round: fn(f64) -> f64) -> u32 {
-        let finest = (level * 0.0025).max(1.0);
-        let power = 10f64.powf(finest.log10().floor());
-        let unit = [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|u| *u <= finest).unwrap_or(1.0);
-        (round(level / unit) * unit).clamp(f64::from(self.bounds.min), f64::from(self.bounds.max)) as u32
+        rounded(level, level * 0.0025, round, &self.bounds)
     }
 
     fn levels(&self, result: TrialResult) -> impl Iterator<Item = u32> {
