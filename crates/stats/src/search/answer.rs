@@ -57,7 +57,7 @@ pub struct Estimate {
     pub softness: f64,
     /// Share of trials that fail for no reason at any level.
     pub spurious: f64,
-    /// Pass probability of a trial by level, around the edge.
+    /// Pass probability of a trial by level, around the edge; empty in the answer of a step.
     pub curve: Vec<PassPoint>,
     /// Trials that could be believed.
     pub valid: u32,

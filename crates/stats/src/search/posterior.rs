@@ -17,6 +17,7 @@ mod sequential;
 
 use barograph_model::{SearchBounds, TrialResult};
 
+use super::prior::Prior;
 use super::rounded::rounded;
 use super::{
     Above, Answer, BoundedBy, Confirmation, Estimate, Method, Observed, PassPoint, Purpose, RampEnd, Repeats,
@@ -103,13 +104,13 @@ pub(super) struct Posterior {
 
 impl Posterior {
     /// Begins at the lowest level, unless a ramp says better.
-    pub(super) fn new(bounds: SearchBounds) -> Self {
+    pub(super) fn new(bounds: SearchBounds, prior: Prior) -> Self {
         let level = bounds.min;
         let next =
             if bounds.max_trials == 0 { Next::Done } else { Next::Trial { level, purpose: Purpose::Ramp } };
         Posterior {
             bounds,
-            grid: Grid::new(bounds.min, bounds.max),
+            grid: Grid::new(bounds.min, bounds.max, prior),
             told: Vec::new(),
             next,
             doubling: Some(Doubling { level, failed: false }),
@@ -241,11 +242,11 @@ impl Posterior {
         let within = |level: f64| level.clamp(f64::from(self.bounds.min), f64::from(top));
         let (first, last) = (self.grid.cell_of(within(low * 0.98)), self.grid.cell_of(within(high * 1.02)));
         let stride = ((last - first) / CANDIDATES).max(1);
-        let coarse: Vec<usize> = (first..=last).step_by(stride).chain([last]).collect();
-        let best = self.grid.most_telling(&coarse).unwrap_or(first);
-        let around: Vec<usize> =
-            (best.saturating_sub(stride - 1).max(first)..=(best + stride - 1).min(last)).collect();
-        let best = if stride > 1 { self.grid.most_telling(&around).unwrap_or(best) } else { best };
+        let mut outlook = self.grid.outlook();
+        let coarse = (first..=last).step_by(stride).chain([last]);
+        let best = outlook.most_telling(coarse).unwrap_or(first);
+        let around = best.saturating_sub(stride - 1).max(first)..=(best + stride - 1).min(last);
+        let best = if stride > 1 { outlook.most_telling(around).unwrap_or(best) } else { best };
         self.rounded(self.grid.level_of(best), f64::round).min(top)
     }
 
@@ -346,20 +347,6 @@ impl Posterior {
         }
     }
 
-    fn curve(&self, low: f64, high: f64) -> Vec<PassPoint> {
-        let width = (high / low).ln().max(0.02);
-        let from = low.ln() - width * CURVE_MARGIN;
-        let step = width * (1.0 + 2.0 * CURVE_MARGIN) / f64::from(CURVE_POINTS - 1);
-        let level = |n: u32| (from + f64::from(n) * step).exp().round().max(1.0) as u32;
-        let mut levels: Vec<u32> = (0..CURVE_POINTS).map(level).collect();
-        levels.dedup();
-        let point = |level: u32| {
-            let [low, pass, high] = self.grid.pass_at(level, INTERVAL);
-            PassPoint { level, pass, low, high }
-        };
-        levels.into_iter().map(point).collect()
-    }
-
     fn estimate(&self) -> Estimate {
         let [low, capacity, high] = self.grid.quantiles(INTERVAL);
         let (softness, spurious) = self.grid.kind();
@@ -386,7 +373,7 @@ impl Posterior {
             beyond: self.grid.above(self.bounds.max),
             softness,
             spurious,
-            curve: self.curve(low, high),
+            curve: Vec::new(),
             valid: self.told.len() as u32 - invalid,
             invalid,
             confirmation,
@@ -482,6 +469,21 @@ impl Method for Posterior {
             confirmed: capacity.is_some() && estimate.confirmation.is_some_and(|c| c.complete),
             estimate: Some(Box::new(estimate)),
         }
+    }
+
+    fn curve(&self) -> Vec<PassPoint> {
+        let [low, _, high] = self.grid.quantiles(INTERVAL);
+        let width = (high / low).ln().max(0.02);
+        let from = low.ln() - width * CURVE_MARGIN;
+        let step = width * (1.0 + 2.0 * CURVE_MARGIN) / f64::from(CURVE_POINTS - 1);
+        let level = |n: u32| (from + f64::from(n) * step).exp().round().max(1.0) as u32;
+        let mut levels: Vec<u32> = (0..CURVE_POINTS).map(level).collect();
+        levels.dedup();
+        let point = |level: u32| {
+            let [low, pass, high] = self.grid.pass_at(level, INTERVAL);
+            PassPoint { level, pass, low, high }
+        };
+        levels.into_iter().map(point).collect()
     }
 }
 

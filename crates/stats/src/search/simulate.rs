@@ -10,6 +10,7 @@ mod target;
 
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 
+pub use super::prior::Prior;
 use super::{Search, Step};
 use target::Trials;
 pub use target::{Edge, Neighbours, Target};

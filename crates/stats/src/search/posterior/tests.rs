@@ -24,7 +24,7 @@ fn run(
     let mut tried = Vec::new();
     loop {
         match search.next() {
-            Step::Done(answer) => return (tried, answer),
+            Step::Done(_) => return (tried, search.answer()),
             Step::Trial { level, purpose } => {
                 let result = result(level, tried.len());
                 tried.push((level, purpose));
@@ -237,6 +237,7 @@ proptest! {
         prop_assert!(estimate.low <= estimate.capacity && estimate.capacity <= estimate.high);
         prop_assert!((min..=max).contains(&estimate.safe) && (0.0..=1.0 + 1e-9).contains(&estimate.beyond));
         prop_assert_eq!(estimate.valid + estimate.invalid, answer.trials);
+        prop_assert!(!estimate.curve.is_empty());
         let falls = estimate.curve.windows(2).all(|w| w[0].pass + 1e-9 >= w[1].pass && w[0].level < w[1].level);
         prop_assert!(falls, "{:?}", estimate.curve);
     }
