@@ -86,7 +86,7 @@ pub struct PassPoint {
     pub high: f64,
 }
 
-/// What trials at one level say about its pass probability, whatever the other trials say.
+/// What all valid trials at one level say about its pass probability, whatever those at others say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confirmation {
     /// The level.
@@ -101,7 +101,7 @@ pub struct Confirmation {
     pub complete: bool,
 }
 
-/// What trials at a level above the edge say about its pass probability.
+/// What all valid trials at a level above the edge say about its pass probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Above {
     /// The level.

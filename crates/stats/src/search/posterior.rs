@@ -5,8 +5,9 @@
 //! 2. Trials narrow the interval. Every eighth is one at an earlier level below the edge: a spurious pass or a target that
 //!    changed would show there.
 //! 3. When the interval is narrow, or when the trials that are kept for it are all that is left, the safe level is
-//!    confirmed by a sequential test, and then the upper end is tested the same way. Their trials are learned from like
-//!    all others, so a test that contradicts what is believed moves it, and the search goes on.
+//!    confirmed by a sequential test, and then the upper end is tested the same way. A test takes in all trials that its
+//!    level ever had. Its own are learned from like all others, so a test that contradicts what is believed moves it, and
+//!    the search goes on.
 //!
 //! A trial that is not valid says nothing: it is counted and made again. After two in a row a lower level is tried; a level
 //! to which that happened three times, with lower ones believed in between, is avoided for good.
@@ -166,7 +167,7 @@ impl Posterior {
                 return Next::Trial { level: test.level, purpose: Purpose::Confirm };
             }
             if !beyond && self.above.is_none() {
-                self.above = self.level_above().map(Sequential::at);
+                self.above = self.test_above();
             }
             if let Some(test) = self.above.as_ref().filter(open).filter(|_| !beyond) {
                 return Next::Trial { level: test.level, purpose: Purpose::Confirm };
@@ -200,19 +201,55 @@ impl Posterior {
         self.above = self.above.filter(|test| !stale_above(test));
     }
 
-    /// The highest level where it passes, else the safe level. The highest level was not chosen because it had passed, so
-    /// what was seen there counts.
+    /// The highest level where it passes, else the safe level, or the next below it that was not rejected already.
     fn test_of_the_answer(&self) -> Sequential {
-        let level = self.below_ceiling(if self.beyond() { self.bounds.max } else { self.safe() });
+        let mut level = self.below_ceiling(if self.beyond() { self.bounds.max } else { self.safe() });
+        loop {
+            let test = self.test_at(level);
+            if test.ended() != Some(false) || level <= self.bounds.min {
+                return test;
+            }
+            level = self.rounded(f64::from(level - 1), f64::floor);
+        }
+    }
+
+    /// The upper end of the interval, or the next above it that was not accepted already, where it may be tried.
+    fn test_above(&self) -> Option<Sequential> {
+        let mut level = self.level_above()?;
+        loop {
+            let test = self.test_at(level);
+            if test.ended() != Some(true) {
+                return Some(test);
+            }
+            let next = self.rounded(f64::from(level) + 1.0, f64::ceil);
+            if next <= level || self.below_ceiling(next) != next {
+                return None;
+            }
+            level = next;
+        }
+    }
+
+    /// The test of a level as far as it went. A level has one test, to which all its valid trials belong, whatever they were
+    /// made for: one that began from zero whenever it is wanted would leave out what spoke against it.
+    fn test_at(&self, level: u32) -> Sequential {
         let mut test = Sequential::at(level);
-        if level == self.bounds.max {
-            for trial in self.told.iter().filter(|t| t.level == level && t.result != TrialResult::Invalid) {
-                if test.ended().is_none() {
-                    test.tell(trial.result == TrialResult::Pass);
-                }
+        for passed in self.shown_at(level) {
+            if test.ended().is_none() {
+                test.tell(passed);
             }
         }
         test
+    }
+
+    /// The valid trials at a level, in order: did they pass?
+    fn shown_at(&self, level: u32) -> impl Iterator<Item = bool> {
+        let valid = self.told.iter().filter(move |t| t.level == level && t.result != TrialResult::Invalid);
+        valid.map(|trial| trial.result == TrialResult::Pass)
+    }
+
+    /// Passed ones among the valid trials at a level, and all of them.
+    fn counted_at(&self, level: u32) -> (u32, u32) {
+        self.shown_at(level).fold((0, 0), |(passed, all), pass| (passed + u32::from(pass), all + 1))
     }
 
     /// The lower end of the interval, rounded down.
@@ -296,12 +333,8 @@ impl Posterior {
             self.since_repeat += 1;
         }
         self.grid.learn(level, passed);
-        if purpose == Purpose::Confirm {
-            let test = [&mut self.confirming, &mut self.above].into_iter().flatten();
-            if let Some(test) = test.filter(|test| test.ended().is_none()).find(|test| test.level == level) {
-                test.tell(passed);
-            }
-        }
+        self.confirming = self.confirming.map(|test| self.test_at(test.level));
+        self.above = self.above.map(|test| self.test_at(test.level));
         if let (Some(doubling), Purpose::Ramp) = (&mut self.doubling, purpose) {
             match (passed, doubling.failed) {
                 (true, _) if level < self.bounds.max => {
@@ -351,19 +384,26 @@ impl Posterior {
         let [low, capacity, high] = self.grid.quantiles(INTERVAL);
         let (softness, spurious) = self.grid.kind();
         let invalid = self.levels(TrialResult::Invalid).count() as u32;
-        let confirmation = self.confirming.filter(|test| test.trials > 0).map(|test| Confirmation {
-            level: test.level,
-            passed: test.passed,
-            trials: test.trials,
-            at_least: test.at_least(),
-            complete: test.ended() == Some(true),
+        // Trials after the end of a test count too: they must not make it look better, and may make it look worse.
+        let confirmation = self.confirming.filter(|test| test.trials > 0).map(|test| {
+            let (passed, trials) = self.counted_at(test.level);
+            Confirmation {
+                level: test.level,
+                passed,
+                trials,
+                at_least: test.at_least().min(binomial::at_least(passed, trials)),
+                complete: test.ended() == Some(true),
+            }
         });
-        let above = self.above.filter(|test| test.trials > 0).map(|test| Above {
-            level: test.level,
-            failed: test.trials - test.passed,
-            trials: test.trials,
-            below: test.below(),
-            complete: test.ended() == Some(false),
+        let above = self.above.filter(|test| test.trials > 0).map(|test| {
+            let (passed, trials) = self.counted_at(test.level);
+            Above {
+                level: test.level,
+                failed: trials - passed,
+                trials,
+                below: test.below().max(binomial::below(passed, trials)),
+                complete: test.ended() == Some(false),
+            }
         });
         Estimate {
             capacity,
