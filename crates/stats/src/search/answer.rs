@@ -69,7 +69,7 @@ pub struct Estimate {
     pub above: Option<Above>,
     /// A second opinion, from how far response times were from their limits.
     pub cross_check: Option<CrossCheck>,
-    /// Earlier levels, tried again later.
+    /// Trials that should have passed.
     pub repeats: Option<Repeats>,
 }
 
@@ -131,16 +131,16 @@ pub struct CrossCheck {
     pub disagrees: bool,
 }
 
-/// Earlier levels that were tried again: is the target still what it was?
+/// Trials at levels that should pass, those that confirm included: is the target still what it was?
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeats {
-    /// Valid trials at earlier levels.
+    /// Valid trials that repeated an earlier level, confirmed the safe one, or were at or below it.
     pub trials: u32,
     /// Passed ones among them.
     pub passed: u32,
     /// Passes expected by what was believed before each.
     pub expected: f64,
-    /// Probability of a number at least as unlikely, if nothing changed.
+    /// Probability of so few passes or fewer, if nothing changed.
     pub p: f64,
     /// Less than 1 %: the target changed while the search went on.
     pub drifted: bool,

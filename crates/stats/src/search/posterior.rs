@@ -3,7 +3,7 @@
 //!
 //! 1. Without a ramp that says where to begin, levels are doubled until one fails twice.
 //! 2. Trials narrow the interval. Every eighth is one at an earlier level below the edge: a spurious pass or a target that
-//!    changed would show there.
+//!    changed would show there, as in all other trials at levels that should pass.
 //! 3. When the interval is narrow, or when the trials that are kept for it are all that is left, the safe level is
 //!    confirmed by a sequential test, and then the upper end is tested the same way. A test takes in all trials that its
 //!    level ever had. Its own are learned from like all others, so a test that contradicts what is believed moves it, and
@@ -34,7 +34,7 @@ const INTERVAL: [f64; 3] = [0.025, 0.5, 0.975];
 /// After so many trials that narrowed, an earlier level is tried again.
 const REPEAT_EVERY: u32 = 8;
 
-/// Repeats that were less likely than this, had nothing changed, are told as a drift.
+/// So few passes, or fewer, of trials that should have passed: where that is less likely than this, it is told as a drift.
 const DRIFTED: f64 = 0.01;
 
 /// Trials kept to confirm: this part of all, and never more than a test of both sides takes when all goes well.
@@ -92,7 +92,7 @@ pub(super) struct Posterior {
     confirming: Option<Sequential>,
     /// The test of a level above the edge.
     above: Option<Sequential>,
-    /// Pass probability before each repeat, and whether it passed.
+    /// Of each trial that should have passed: its pass probability by what was believed before it, and whether it did.
     repeats: Vec<(f64, bool)>,
     since_repeat: u32,
     /// The latest trials that were not valid: at which level, how many in a row.
@@ -322,15 +322,24 @@ impl Posterior {
         }
     }
 
+    /// A trial at or below the safe level is one that passes while the target is what it was; one that confirms is, too, when
+    /// its level was the safe one as its test began.
+    fn should_pass(&self, level: u32, purpose: Purpose) -> bool {
+        let confirms = self.confirming.is_some_and(|test| test.level == level);
+        purpose == Purpose::Repeat || confirms || f64::from(level) <= self.grid.quantiles(INTERVAL)[0]
+    }
+
     fn learn(&mut self, level: u32, purpose: Purpose, passed: bool) {
         self.disbelieved = (0, 0);
         self.struck = false;
         self.strikes.retain(|strike| *strike > level);
-        if purpose == Purpose::Repeat {
+        if self.should_pass(level, purpose) {
             self.repeats.push((self.grid.predict(level), passed));
-            self.since_repeat = 0;
-        } else if purpose == Purpose::Search {
-            self.since_repeat += 1;
+        }
+        match purpose {
+            Purpose::Repeat => self.since_repeat = 0,
+            Purpose::Search => self.since_repeat += 1,
+            Purpose::Ramp | Purpose::Confirm => {}
         }
         self.grid.learn(level, passed);
         self.confirming = self.confirming.map(|test| self.test_at(test.level));
@@ -426,7 +435,8 @@ impl Posterior {
     fn repeated(&self) -> Option<Repeats> {
         let (likely, passed): (Vec<f64>, Vec<bool>) = self.repeats.iter().copied().unzip();
         let passed = passed.into_iter().filter(|passed| *passed).count();
-        let p = binomial::as_unlikely(&likely, passed);
+        // Only too few passes show that a target lost something; what gained something is found by the search.
+        let p = binomial::number(&likely)[..=passed].iter().sum::<f64>().min(1.0);
         (!likely.is_empty()).then(|| Repeats {
             trials: likely.len() as u32,
             passed: passed as u32,

@@ -151,22 +151,25 @@ fn when_nothing_is_believed_nothing_is_known() {
     assert_eq!((tried.len(), answer.capacity, answer.bounded_by), (10, None, BoundedBy::Disbelief));
 }
 
+/// With as many trials as `standard` and `full` have, a target that loses half of its capacity when the confirmation begins,
+/// or earlier, is found out.
 #[test]
 fn a_target_that_changes_is_told_as_a_drift() {
-    let mut search = Search::new(SearchBounds { resolution: Share::ZERO, ..bounds(60) });
-    search.ramp_ended(10_000, RampEnd::GaveWay);
-    // It loses a third of its capacity after 15 trials.
-    let (tried, answer) =
-        run(search, |level, n| if level <= if n < 15 { 9_000 } else { 7_000 } { Pass } else { Fail });
-    let repeats = answer.estimate.unwrap().repeats.unwrap();
-    assert!(repeats.trials >= 2 && tried.iter().any(|t| t.1 == Purpose::Repeat), "{repeats:?}");
-    let steady = {
-        let mut search = Search::new(SearchBounds { resolution: Share::ZERO, ..bounds(60) });
-        search.ramp_ended(10_000, RampEnd::GaveWay);
-        run(search, sharp(9_000)).1.estimate.unwrap().repeats.unwrap()
-    };
-    assert!(!steady.drifted && steady.p > 0.5, "{steady:?}");
-    assert!(repeats.p < steady.p, "{repeats:?}");
+    for (trials, change) in [(19, 10), (19, 14), (30, 15), (30, 22)] {
+        let found = |left: u32| {
+            let mut search = Search::new(SearchBounds { resolution: Share::ZERO, ..bounds(trials) });
+            search.ramp_ended(10_000, RampEnd::GaveWay);
+            let capacity = |n: usize| if n < change { 9_000 } else { left };
+            run(search, |level, n| if level <= capacity(n) { Pass } else { Fail })
+        };
+        let (tried, changed) = found(4_500);
+        let repeats = changed.estimate.unwrap().repeats.unwrap();
+        assert!(repeats.drifted && repeats.p < 0.01, "{trials} {change}: {repeats:?} of {tried:?}");
+        assert!(tried.iter().any(|t| t.1 == Purpose::Repeat), "{tried:?}");
+        let steady = found(9_000).1.estimate.unwrap().repeats.unwrap();
+        assert!(!steady.drifted && steady.p > 0.5, "{trials}: {steady:?}");
+        assert!(steady.trials >= 3, "confirmations count: {steady:?}");
+    }
 }
 
 #[test]
