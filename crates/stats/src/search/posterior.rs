@@ -427,7 +427,7 @@ impl Posterior {
             invalid,
             confirmation,
             above,
-            cross_check: margin::cross_check(&self.told, (low, high)),
+            cross_check: margin::cross_check(&self.told, [low, capacity, high]),
             repeats: self.repeated(),
         }
     }
