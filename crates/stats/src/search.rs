@@ -146,6 +146,11 @@ impl Search {
         })
     }
 
+    /// A search by posterior that believes something else at first; only simulations do.
+    fn believing(bounds: SearchBounds, prior: Prior) -> Self {
+        Search(Looking::Posterior(Box::new(Posterior::new(bounds, prior))))
+    }
+
     fn method(&self) -> &dyn Method {
         match &self.0 {
             Looking::Posterior(method) => method.as_ref(),

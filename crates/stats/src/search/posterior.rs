@@ -151,8 +151,14 @@ impl Posterior {
         if self.left() == 0 || 1.0 - self.grid.above(self.bounds.min) > NOTHING_BELOW {
             return Next::Done;
         }
-        if let Some(Doubling { level, .. }) = self.doubling {
-            return Next::Trial { level, purpose: Purpose::Ramp };
+        let limit = self.limit();
+        match self.doubling {
+            Some(Doubling { level, .. }) if level <= limit => {
+                return Next::Trial { level, purpose: Purpose::Ramp };
+            }
+            // Back to what can be believed; then the doubling goes on.
+            Some(_) if self.struck => return Next::Trial { level: limit, purpose: Purpose::Search },
+            _ => self.doubling = None,
         }
         let narrow = self.narrow();
         let kept = self.kept();
@@ -316,9 +322,6 @@ impl Posterior {
             Some(strike) if again => *strike = level.min(*strike),
             _ if times >= STRIKE => self.strikes.push(level),
             _ => {}
-        }
-        if self.struck && self.doubling.is_some_and(|d| d.level == level) {
-            self.doubling = None;
         }
     }
 

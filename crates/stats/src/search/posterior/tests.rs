@@ -63,6 +63,16 @@ fn a_failure_of_the_doubling_is_tried_again() {
 }
 
 #[test]
+fn bad_minutes_do_not_end_the_doubling() {
+    // The fourth and the fifth trial are not valid: it goes back to what can be believed, and then on.
+    let show = |level: u32, n: usize| if matches!(n, 3 | 4) { Invalid } else { sharp(5_000)(level, n) };
+    let (tried, answer) = run(Search::new(bounds(30)), show);
+    let levels: Vec<u32> = tried.iter().take(11).map(|t| t.0).collect();
+    assert_eq!(levels, [100, 200, 400, 800, 800, 720, 800, 1_600, 3_200, 6_400, 6_400]);
+    assert!((f64::from(answer.capacity.unwrap()) / 5_000.0 - 1.0).abs() < 0.05, "{answer:?}");
+}
+
+#[test]
 fn a_ramp_that_failed_says_where_to_begin_and_closes_nothing() {
     let begun = |capacity| {
         let mut search = Search::new(bounds(25));
