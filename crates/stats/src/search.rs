@@ -9,6 +9,8 @@ mod answer;
 mod bisect;
 mod findmax;
 mod posterior;
+mod prior;
+mod rounded;
 pub mod simulate;
 mod staircase;
 
@@ -18,6 +20,7 @@ pub use answer::{Above, Answer, BoundedBy, Confirmation, CrossCheck, Estimate, P
 use bisect::Bisect;
 use findmax::FindMax;
 use posterior::Posterior;
+use prior::Prior;
 use staircase::Staircase;
 
 /// How the first ramp ended.
@@ -52,7 +55,7 @@ pub enum Step {
         /// What for; decides the length of the window.
         purpose: Purpose,
     },
-    /// The search is over.
+    /// The search is over. The curve of an estimate is left out here: [`Search::answer`] has it.
     Done(Answer),
 }
 
@@ -106,8 +109,12 @@ trait Method {
     fn tell(&mut self, level: u32, observed: &Observed);
     /// The trials told so far, in order.
     fn trials(&self) -> &[Trial];
-    /// The answer as far as it is known.
+    /// The answer as far as it is known, without a curve.
     fn answer(&self) -> Answer;
+    /// Pass probabilities around the edge, where the method has beliefs about them. They cost as much as many trials.
+    fn curve(&self) -> Vec<PassPoint> {
+        Vec::new()
+    }
 }
 
 /// A search: ask [`Search::next`], make the trial, [`Search::tell`], until it is done.
@@ -132,11 +139,16 @@ impl Search {
         let min = bounds.min.max(1);
         let bounds = SearchBounds { min, max: bounds.max.max(min), ..bounds };
         Search(match bounds.method {
-            SearchMethod::Posterior => Looking::Posterior(Box::new(Posterior::new(bounds))),
+            SearchMethod::Posterior => Looking::Posterior(Box::new(Posterior::new(bounds, Prior::default()))),
             SearchMethod::Bisect => Looking::Bisect(Bisect::new(bounds)),
             SearchMethod::FindMax { step } => Looking::FindMax(FindMax::new(bounds, step)),
             SearchMethod::Staircase(stair) => Looking::Staircase(Staircase::new(bounds, stair)),
         })
+    }
+
+    /// A search by posterior that believes something else at first; only simulations do.
+    fn believing(bounds: SearchBounds, prior: Prior) -> Self {
+        Search(Looking::Posterior(Box::new(Posterior::new(bounds, prior))))
     }
 
     fn method(&self) -> &dyn Method {
@@ -190,7 +202,11 @@ impl Search {
     /// The answer as far as it is known: what is returned when the search is over, or was interrupted.
     #[must_use]
     pub fn answer(&self) -> Answer {
-        self.method().answer()
+        let mut answer = self.method().answer();
+        if let Some(estimate) = &mut answer.estimate {
+            estimate.curve = self.method().curve();
+        }
+        answer
     }
 }
 

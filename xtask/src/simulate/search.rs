@@ -1,22 +1,28 @@
 //! `simulate search`: what each method of search makes of targets whose capacity is known, as tables in docs/reference.
 
+mod aims;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context;
-use barograph_stats::search::simulate::{Contender, Edge, Neighbours, Outcome, Target, simulate};
+use barograph_stats::search::simulate::{
+    Cell, Contender, Edge, Neighbours, Outcome, Prior, Target, simulate,
+};
 
 use crate::say::say;
+use aims::Aim;
 
 /// What it does and takes.
-pub(super) const USAGE: &str = "usage: cargo xtask simulate search [--searches N] [--out FILE]
+pub(super) const USAGE: &str = "usage: cargo xtask simulate search [--searches N] [--prior even|soft] [--out FILE]
 
   Simulates the search for the capacity of made-up targets: our method beside bisection, two of three, and the rules of
-  FindMax, on edges of three shapes, with failures for no reason, and with bad neighbours.
+  FindMax, on edges of three shapes, with failures for no reason, and with bad neighbours. Fails when an aim is missed.
 
   --searches N   searches per line of the tables (default 200)
-  --out FILE     page to write (default docs/reference/search.md when N is 200, else none)";
+  --prior P      what ours believes at first of the width of the edge (default even, as in runs; soft is a candidate)
+  --out FILE     page to write (default docs/reference/search.md when N is 200 and P is even, else none)";
 
 const SEARCHES: u32 = 200;
 const PAGE: &str = "docs/reference/search.md";
@@ -24,88 +30,116 @@ const PAGE: &str = "docs/reference/search.md";
 /// Trials of our method in most tables.
 const TRIALS: u32 = 30;
 
-struct Line {
-    contender: Contender,
-    target: Target,
-}
-
 struct Section {
     title: &'static str,
     about: &'static str,
-    lines: Vec<Line>,
+    lines: Vec<Cell>,
 }
 
-/// Makes the tables.
+/// Makes the tables; true when all aims are met.
 pub(super) fn run(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
-    let (mut searches, mut out) = (SEARCHES, None);
+    let (mut searches, mut prior, mut out) = (SEARCHES, Prior::Even, None);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let value = words.next().with_context(|| format!("read the value of `{word}`"))?;
-        match *word {
-            "--searches" => {
+        match (*word, *value) {
+            ("--searches", value) => {
                 searches = value.parse().with_context(|| format!("read `{value}` as a number"))?
             }
-            "--out" => out = Some(root.join(value)),
-            other => anyhow::bail!("unknown option `{other}`\n{USAGE}"),
+            ("--prior", "even") => prior = Prior::Even,
+            ("--prior", "soft") => prior = Prior::Soft,
+            ("--prior", other) => anyhow::bail!("unknown prior `{other}`\n{USAGE}"),
+            ("--out", value) => out = Some(root.join(value)),
+            (other, _) => anyhow::bail!("unknown option `{other}`\n{USAGE}"),
         }
     }
-    let out = out.or_else(|| (searches == SEARCHES).then(|| root.join(PAGE)));
-    let mut page = head(searches);
-    for section in sections() {
+    let usual = searches == SEARCHES && prior == Prior::Even;
+    let out = out.or_else(|| usual.then(|| root.join(PAGE)));
+    let searches = searches.max(1);
+    let mut page = head(searches, prior);
+    let mut all = Vec::new();
+    for section in sections(prior) {
         write!(page, "\n## {}\n\n{}\n\n{}", section.title, section.about, HEAD)?;
-        for (line, outcome) in section.lines.iter().zip(outcomes(&section.lines, searches.max(1))) {
-            let row = row(line, &outcome);
+        for found in section.lines.iter().copied().zip(outcomes(&section.lines, searches)) {
+            let row = row(&found.0, &found.1);
             say(&row);
             writeln!(page, "{row}")?;
+            all.push(found);
         }
     }
+    let aims = aims::of(&all);
+    page.push_str(&held_to(&aims));
     if let Some(out) = out {
         std::fs::write(&out, page).with_context(|| format!("write {}", out.display()))?;
         say(&format!("written: {}", out.display()));
     }
-    Ok(true)
+    for aim in aims.iter().filter(|aim| !aim.met) {
+        say(&format!("missed: {}; found {:.2} %", aim.what, aim.found * 100.0));
+    }
+    Ok(aims.iter().all(|aim| aim.met))
 }
 
-fn head(searches: u32) -> String {
+/// The section of the page that says which aims are met.
+fn held_to(aims: &[Aim]) -> String {
+    let mut text =
+        "\n## Aims\n\nThe simulation fails when one is missed.\n\n| aim | found | met |\n|---|---|---|\n"
+            .to_owned();
+    for aim in aims {
+        let met = if aim.met { "yes" } else { "**no**" };
+        let _ = writeln!(text, "| {} | {:.2} % | {met} |", aim.what, aim.found * 100.0);
+    }
+    text
+}
+
+fn head(searches: u32, prior: Prior) -> String {
+    let other = match prior {
+        Prior::Even => "",
+        Prior::Soft => "Ours believes in other widths at first than runs do (`--prior soft`).\n",
+    };
     format!(
         "# What the search for the capacity achieves\n\n\
          This page is written by `cargo xtask simulate search`; do not edit it.\n\
          A made-up target passes a trial with a probability that falls with the load along an edge around its capacity.\n\
          The capacity is the level at which half of the trials pass that do not fail for no reason.\n\
-         It is drawn between 8,000 and 60,000, evenly on a logarithmic scale; every search begins at 1,000 and may go up to \
-         1,000,000.\n\
+         It is drawn between 8,000 and 60,000, evenly on a logarithmic scale; a search may go from 1,000 up to 1,000,000.\n\
+         Ours begins as in a run: a first ramp gave way somewhere between 5 % below and 20 % above the capacity.\n\
+         {other}\
+         The others begin at 1,000.\n\
          Softness is the width of the edge as a share of the capacity, spurious the share of trials that fail for no \
          reason.\n\
-         Each line is made of {searches} searches with fixed seeds, so the same program writes the same page.\n\
+         Each line is made of {searches} searches with fixed seeds of its own, so the same program writes the same page.\n\
          With {searches} searches a share of 95 % has a standard error of {:.1} percentage points.\n\
          Off is the share of searches whose answer is wrong by more than a tenth; a search that finds nothing counts.\n\
          Coverage is the share of 95 % intervals that hold the capacity, and width the median width of the intervals.\n\
          Confirmed is the share of searches whose sequential test came to accept.\n\
+         Change is the share of searches that tell a change of the target, which none of these targets has; bad neighbours \
+         that nobody notices come and go.\n\
          Ours uses all trials it is given, those that confirm and those that are not valid included; the others use as many \
-         as their rules take.\n",
-        (0.95 * 0.05 / f64::from(searches.max(1))).sqrt() * 100.0
+         as their rules take, and make trials that are not valid again.\n",
+        (0.95 * 0.05 / f64::from(searches)).sqrt() * 100.0
     )
 }
 
-const HEAD: &str = "| method | edge | softness | spurious | error, 5 % to 95 % | off | coverage | width | trials | confirmed |\n\
-                    |---|---|---|---|---|---|---|---|---|---|\n";
+const HEAD: &str = "| method | edge | softness | spurious | error, 5 % to 95 % | off | coverage | width | trials | confirmed | change |\n\
+                    |---|---|---|---|---|---|---|---|---|---|---|\n";
 
-fn sections() -> Vec<Section> {
-    let ours = Contender::Posterior { trials: TRIALS };
+fn sections(prior: Prior) -> Vec<Section> {
+    let with = |trials| Contender::Ramped { trials, prior };
+    let ours = with(TRIALS);
     let others = [Contender::Bisection, Contender::TwoOfThree, Contender::FindMax];
     let calm = |edge, softness, spurious| Target { edge, softness, spurious, neighbours: Neighbours::None };
     let mixes = || [0.01, 0.03].into_iter().flat_map(|s| [0.0, 0.05, 0.10].map(|l| (s, l)));
-    let lines = |contenders: &[Contender], targets: &[Target]| -> Vec<Line> {
+    let lines = |contenders: &[Contender], targets: &[Target]| -> Vec<Cell> {
         let all = targets.iter().flat_map(|target| contenders.iter().map(move |c| (*c, *target)));
-        all.map(|(contender, target)| Line { contender, target }).collect()
+        all.map(|(contender, target)| Cell { contender, target, number: 0 }).collect()
     };
     let edges = [Edge::Logistic, Edge::Normal, Edge::Gompertz];
     let all: Vec<Target> = edges.iter().flat_map(|e| mixes().map(move |(s, l)| calm(*e, s, l))).collect();
     let logistic: Vec<Target> = mixes().map(|(s, l)| calm(Edge::Logistic, s, l)).collect();
     let neighbours = |neighbours| [0.01, 0.03].map(|s| Target { neighbours, ..calm(Edge::Logistic, s, 0.0) });
     let everybody: Vec<Contender> = [ours].into_iter().chain(others).collect();
-    let budgets: Vec<Contender> = [9, 19, 45].map(|trials| Contender::Posterior { trials }).to_vec();
-    vec![
+    let budgets = [9, 19, 45].map(with);
+    let mut sections = vec![
         Section {
             title: "Ours, on edges of three shapes",
             about: "The search believes in a logistic edge; the others show what that costs where it is wrong.",
@@ -129,20 +163,24 @@ fn sections() -> Vec<Section> {
         },
         Section {
             title: "Ours, with other budgets",
-            about: "The trials of `quick` and `standard`, and more than `full`; here without the first ramp of a run, which \
-                    saves the trials that double the level.",
+            about: "The trials of `quick` and `standard`, and more than `full`.",
             lines: lines(&budgets, &[calm(Edge::Logistic, 0.01, 0.05), calm(Edge::Logistic, 0.03, 0.05)]),
         },
-    ]
+    ];
+    // No two lines have the same luck.
+    for (cell, number) in sections.iter_mut().flat_map(|section| &mut section.lines).zip(0..) {
+        cell.number = number;
+    }
+    sections
 }
 
 /// The outcomes of all lines, made by two threads that take turns.
-fn outcomes(lines: &[Line], searches: u32) -> Vec<Outcome> {
+fn outcomes(lines: &[Cell], searches: u32) -> Vec<Outcome> {
     let next = Mutex::new(0..lines.len());
     let done = Mutex::new(Vec::new());
     let work = || {
         while let Some(at) = next.lock().ok().and_then(|mut next| next.next()) {
-            let outcome = simulate(lines[at].contender, &lines[at].target, searches);
+            let outcome = simulate(&lines[at], searches);
             if let Ok(mut done) = done.lock() {
                 done.push((at, outcome));
             }
@@ -157,9 +195,10 @@ fn outcomes(lines: &[Line], searches: u32) -> Vec<Outcome> {
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-fn row(line: &Line, found: &Outcome) -> String {
+fn row(line: &Cell, found: &Outcome) -> String {
     let method = match line.contender {
-        Contender::Posterior { trials } => format!("ours, {trials} trials"),
+        Contender::Ramped { trials, .. } => format!("ours, {trials} trials"),
+        Contender::Posterior { trials } => format!("ours without a ramp, {trials} trials"),
         Contender::Bisection => "bisection".to_owned(),
         Contender::TwoOfThree => "two of three".to_owned(),
         Contender::FindMax => "FindMax".to_owned(),
@@ -173,7 +212,7 @@ fn row(line: &Line, found: &Outcome) -> String {
     let maybe = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), percent);
     let has_interval = found.coverage.is_some();
     format!(
-        "| {method} | {edge} | {:.0} % | {:.0} % | {:+.1} to {:+.1} % | {} | {} | {} | {:.1} | {} |",
+        "| {method} | {edge} | {:.0} % | {:.0} % | {:+.1} to {:+.1} % | {} | {} | {} | {:.1} | {} | {} |",
         line.target.softness * 100.0,
         line.target.spurious * 100.0,
         found.error.0 * 100.0,
@@ -182,6 +221,22 @@ fn row(line: &Line, found: &Outcome) -> String {
         maybe(found.coverage),
         maybe(found.width),
         found.trials,
-        maybe(has_interval.then_some(found.confirmed))
+        maybe(has_interval.then_some(found.confirmed)),
+        maybe(has_interval.then_some(found.drifted))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_has_luck_of_its_own_and_ours_begins_as_runs_do() {
+        let sections = sections(Prior::Even);
+        let lines: Vec<Cell> = sections.iter().flat_map(|section| section.lines.clone()).collect();
+        assert!(lines.iter().zip(0..).all(|(line, number)| line.number == number), "{lines:?}");
+        assert!(!lines.iter().any(|line| matches!(line.contender, Contender::Posterior { .. })));
+        let soft = |line: &Cell| matches!(line.contender, Contender::Ramped { prior: Prior::Soft, .. });
+        assert!(!lines.iter().any(soft), "runs believe something else");
+    }
 }

@@ -57,7 +57,7 @@ pub struct Estimate {
     pub softness: f64,
     /// Share of trials that fail for no reason at any level.
     pub spurious: f64,
-    /// Pass probability of a trial by level, around the edge.
+    /// Pass probability of a trial by level, around the edge; empty in the answer of a step.
     pub curve: Vec<PassPoint>,
     /// Trials that could be believed.
     pub valid: u32,
@@ -69,7 +69,7 @@ pub struct Estimate {
     pub above: Option<Above>,
     /// A second opinion, from how far response times were from their limits.
     pub cross_check: Option<CrossCheck>,
-    /// Earlier levels, tried again later.
+    /// Trials that should have passed.
     pub repeats: Option<Repeats>,
 }
 
@@ -86,7 +86,7 @@ pub struct PassPoint {
     pub high: f64,
 }
 
-/// What trials at one level say about its pass probability, whatever the other trials say.
+/// What all valid trials at one level say about its pass probability, whatever those at others say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confirmation {
     /// The level.
@@ -101,7 +101,7 @@ pub struct Confirmation {
     pub complete: bool,
 }
 
-/// What trials at a level above the edge say about its pass probability.
+/// What all valid trials at a level above the edge say about its pass probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Above {
     /// The level.
@@ -131,16 +131,16 @@ pub struct CrossCheck {
     pub disagrees: bool,
 }
 
-/// Earlier levels that were tried again: is the target still what it was?
+/// Trials at levels that should pass, those that confirm included: is the target still what it was?
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repeats {
-    /// Valid trials at earlier levels.
+    /// Valid trials that repeated an earlier level, confirmed the safe one, or were at or below it.
     pub trials: u32,
     /// Passed ones among them.
     pub passed: u32,
     /// Passes expected by what was believed before each.
     pub expected: f64,
-    /// Probability of a number at least as unlikely, if nothing changed.
+    /// Probability of so few passes or fewer, if nothing changed.
     pub p: f64,
     /// Less than 1 %: the target changed while the search went on.
     pub drifted: bool,

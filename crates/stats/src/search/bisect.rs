@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use barograph_model::{SearchBounds, TrialResult};
 
+use super::rounded::rounded;
 use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
 
 /// First step up after a pass, as a part of the level. Doubled with each further pass while nothing has failed.
@@ -264,15 +265,10 @@ impl Bisect {
         (wanted >= self.bounds.min).then_some(wanted)
     }
 
-    /// A level a person would write down: a multiple of 1, 2 or 5 times a power of ten that is at most 1 % (and at
-    /// most the resolution) of it; within the bounds.
+    /// A level a person would write down: within 1 % and the resolution.
     fn rounded(&self, level: f64) -> u32 {
         let finest = level * self.bounds.resolution.get().min(0.01);
-        let power = 10f64.powf(finest.max(1.0).log10().floor());
-        let unit =
-            [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|u| *u <= finest.max(1.0)).unwrap_or(1.0);
-        let nice = (level / unit).round() * unit;
-        (nice as u32).clamp(self.bounds.min, self.bounds.max)
+        rounded(level, finest, f64::round, &self.bounds)
     }
 }
 

@@ -3,10 +3,11 @@
 //!
 //! 1. Without a ramp that says where to begin, levels are doubled until one fails twice.
 //! 2. Trials narrow the interval. Every eighth is one at an earlier level below the edge: a spurious pass or a target that
-//!    changed would show there.
+//!    changed would show there, as in all other trials at levels that should pass.
 //! 3. When the interval is narrow, or when the trials that are kept for it are all that is left, the safe level is
-//!    confirmed by a sequential test, and then the upper end is tested the same way. Their trials are learned from like
-//!    all others, so a test that contradicts what is believed moves it, and the search goes on.
+//!    confirmed by a sequential test, and then the upper end is tested the same way. A test takes in all trials that its
+//!    level ever had. Its own are learned from like all others, so a test that contradicts what is believed moves it, and
+//!    the search goes on.
 //!
 //! A trial that is not valid says nothing: it is counted and made again. After two in a row a lower level is tried; a level
 //! to which that happened three times, with lower ones believed in between, is avoided for good.
@@ -17,6 +18,8 @@ mod sequential;
 
 use barograph_model::{SearchBounds, TrialResult};
 
+use super::prior::Prior;
+use super::rounded::rounded;
 use super::{
     Above, Answer, BoundedBy, Confirmation, Estimate, Method, Observed, PassPoint, Purpose, RampEnd, Repeats,
     Step, Trial,
@@ -31,7 +34,7 @@ const INTERVAL: [f64; 3] = [0.025, 0.5, 0.975];
 /// After so many trials that narrowed, an earlier level is tried again.
 const REPEAT_EVERY: u32 = 8;
 
-/// Repeats that were less likely than this, had nothing changed, are told as a drift.
+/// So few passes, or fewer, of trials that should have passed: where that is less likely than this, it is told as a drift.
 const DRIFTED: f64 = 0.01;
 
 /// Trials kept to confirm: this part of all, and never more than a test of both sides takes when all goes well.
@@ -40,7 +43,7 @@ const MOST_KEPT: u32 = 8;
 
 /// A ramp fails somewhat above the edge, because it does not wait for the target to settle …
 const RAMP_OVERSHOOTS: f64 = 0.92;
-/// … more or less: logarithm of the distance that is believed about as likely as not …
+/// … more or less: logarithm of the distance that one ramp in e is believed to exceed (half of them stay within 0.083) …
 const RAMP_DOUBT: f64 = 0.12;
 /// … and it is trusted so much; the rest of the belief stays where it was.
 const RAMP_TRUST: f64 = 0.8;
@@ -89,7 +92,7 @@ pub(super) struct Posterior {
     confirming: Option<Sequential>,
     /// The test of a level above the edge.
     above: Option<Sequential>,
-    /// Pass probability before each repeat, and whether it passed.
+    /// Of each trial that should have passed: its pass probability by what was believed before it, and whether it did.
     repeats: Vec<(f64, bool)>,
     since_repeat: u32,
     /// The latest trials that were not valid: at which level, how many in a row.
@@ -102,13 +105,13 @@ pub(super) struct Posterior {
 
 impl Posterior {
     /// Begins at the lowest level, unless a ramp says better.
-    pub(super) fn new(bounds: SearchBounds) -> Self {
+    pub(super) fn new(bounds: SearchBounds, prior: Prior) -> Self {
         let level = bounds.min;
         let next =
             if bounds.max_trials == 0 { Next::Done } else { Next::Trial { level, purpose: Purpose::Ramp } };
         Posterior {
             bounds,
-            grid: Grid::new(bounds.min, bounds.max),
+            grid: Grid::new(bounds.min, bounds.max, prior),
             told: Vec::new(),
             next,
             doubling: Some(Doubling { level, failed: false }),
@@ -148,8 +151,14 @@ impl Posterior {
         if self.left() == 0 || 1.0 - self.grid.above(self.bounds.min) > NOTHING_BELOW {
             return Next::Done;
         }
-        if let Some(Doubling { level, .. }) = self.doubling {
-            return Next::Trial { level, purpose: Purpose::Ramp };
+        let limit = self.limit();
+        match self.doubling {
+            Some(Doubling { level, .. }) if level <= limit => {
+                return Next::Trial { level, purpose: Purpose::Ramp };
+            }
+            // Back to what can be believed; then the doubling goes on.
+            Some(_) if self.struck => return Next::Trial { level: limit, purpose: Purpose::Search },
+            _ => self.doubling = None,
         }
         let narrow = self.narrow();
         let kept = self.kept();
@@ -164,7 +173,7 @@ impl Posterior {
                 return Next::Trial { level: test.level, purpose: Purpose::Confirm };
             }
             if !beyond && self.above.is_none() {
-                self.above = self.level_above().map(Sequential::at);
+                self.above = self.test_above();
             }
             if let Some(test) = self.above.as_ref().filter(open).filter(|_| !beyond) {
                 return Next::Trial { level: test.level, purpose: Purpose::Confirm };
@@ -198,19 +207,55 @@ impl Posterior {
         self.above = self.above.filter(|test| !stale_above(test));
     }
 
-    /// The highest level where it passes, else the safe level. The highest level was not chosen because it had passed, so
-    /// what was seen there counts.
+    /// The highest level where it passes, else the safe level, or the next below it that was not rejected already.
     fn test_of_the_answer(&self) -> Sequential {
-        let level = self.below_ceiling(if self.beyond() { self.bounds.max } else { self.safe() });
+        let mut level = self.below_ceiling(if self.beyond() { self.bounds.max } else { self.safe() });
+        loop {
+            let test = self.test_at(level);
+            if test.ended() != Some(false) || level <= self.bounds.min {
+                return test;
+            }
+            level = self.rounded(f64::from(level - 1), f64::floor);
+        }
+    }
+
+    /// The upper end of the interval, or the next above it that was not accepted already, where it may be tried.
+    fn test_above(&self) -> Option<Sequential> {
+        let mut level = self.level_above()?;
+        loop {
+            let test = self.test_at(level);
+            if test.ended() != Some(true) {
+                return Some(test);
+            }
+            let next = self.rounded(f64::from(level) + 1.0, f64::ceil);
+            if next <= level || self.below_ceiling(next) != next {
+                return None;
+            }
+            level = next;
+        }
+    }
+
+    /// The test of a level as far as it went. A level has one test, to which all its valid trials belong, whatever they were
+    /// made for: one that began from zero whenever it is wanted would leave out what spoke against it.
+    fn test_at(&self, level: u32) -> Sequential {
         let mut test = Sequential::at(level);
-        if level == self.bounds.max {
-            for trial in self.told.iter().filter(|t| t.level == level && t.result != TrialResult::Invalid) {
-                if test.ended().is_none() {
-                    test.tell(trial.result == TrialResult::Pass);
-                }
+        for passed in self.shown_at(level) {
+            if test.ended().is_none() {
+                test.tell(passed);
             }
         }
         test
+    }
+
+    /// The valid trials at a level, in order: did they pass?
+    fn shown_at(&self, level: u32) -> impl Iterator<Item = bool> {
+        let valid = self.told.iter().filter(move |t| t.level == level && t.result != TrialResult::Invalid);
+        valid.map(|trial| trial.result == TrialResult::Pass)
+    }
+
+    /// Passed ones among the valid trials at a level, and all of them.
+    fn counted_at(&self, level: u32) -> (u32, u32) {
+        self.shown_at(level).fold((0, 0), |(passed, all), pass| (passed + u32::from(pass), all + 1))
     }
 
     /// The lower end of the interval, rounded down.
@@ -240,11 +285,11 @@ impl Posterior {
         let within = |level: f64| level.clamp(f64::from(self.bounds.min), f64::from(top));
         let (first, last) = (self.grid.cell_of(within(low * 0.98)), self.grid.cell_of(within(high * 1.02)));
         let stride = ((last - first) / CANDIDATES).max(1);
-        let coarse: Vec<usize> = (first..=last).step_by(stride).chain([last]).collect();
-        let best = self.grid.most_telling(&coarse).unwrap_or(first);
-        let around: Vec<usize> =
-            (best.saturating_sub(stride - 1).max(first)..=(best + stride - 1).min(last)).collect();
-        let best = if stride > 1 { self.grid.most_telling(&around).unwrap_or(best) } else { best };
+        let mut outlook = self.grid.outlook();
+        let coarse = (first..=last).step_by(stride).chain([last]);
+        let best = outlook.most_telling(coarse).unwrap_or(first);
+        let around = best.saturating_sub(stride - 1).max(first)..=(best + stride - 1).min(last);
+        let best = if stride > 1 { outlook.most_telling(around).unwrap_or(best) } else { best };
         self.rounded(self.grid.level_of(best), f64::round).min(top)
     }
 
@@ -278,28 +323,30 @@ impl Posterior {
             _ if times >= STRIKE => self.strikes.push(level),
             _ => {}
         }
-        if self.struck && self.doubling.is_some_and(|d| d.level == level) {
-            self.doubling = None;
-        }
+    }
+
+    /// A trial at or below the safe level is one that passes while the target is what it was; one that confirms is, too, when
+    /// its level was the safe one as its test began.
+    fn should_pass(&self, level: u32, purpose: Purpose) -> bool {
+        let confirms = self.confirming.is_some_and(|test| test.level == level);
+        purpose == Purpose::Repeat || confirms || f64::from(level) <= self.grid.quantiles(INTERVAL)[0]
     }
 
     fn learn(&mut self, level: u32, purpose: Purpose, passed: bool) {
         self.disbelieved = (0, 0);
         self.struck = false;
         self.strikes.retain(|strike| *strike > level);
-        if purpose == Purpose::Repeat {
+        if self.should_pass(level, purpose) {
             self.repeats.push((self.grid.predict(level), passed));
-            self.since_repeat = 0;
-        } else if purpose == Purpose::Search {
-            self.since_repeat += 1;
+        }
+        match purpose {
+            Purpose::Repeat => self.since_repeat = 0,
+            Purpose::Search => self.since_repeat += 1,
+            Purpose::Ramp | Purpose::Confirm => {}
         }
         self.grid.learn(level, passed);
-        if purpose == Purpose::Confirm {
-            let test = [&mut self.confirming, &mut self.above].into_iter().flatten();
-            if let Some(test) = test.filter(|test| test.ended().is_none()).find(|test| test.level == level) {
-                test.tell(passed);
-            }
-        }
+        self.confirming = self.confirming.map(|test| self.test_at(test.level));
+        self.above = self.above.map(|test| self.test_at(test.level));
         if let (Some(doubling), Purpose::Ramp) = (&mut self.doubling, purpose) {
             match (passed, doubling.failed) {
                 (true, _) if level < self.bounds.max => {
@@ -312,13 +359,9 @@ impl Posterior {
         }
     }
 
-    /// A level a person would write down: a multiple of 1, 2 or 5 times a power of ten that is at most 0.25 % of it; within
-    /// the bounds.
+    /// A level a person would write down, within 0.25 %.
     fn rounded(&self, level: f64, round: fn(f64) -> f64) -> u32 {
-        let finest = (level * 0.0025).max(1.0);
-        let power = 10f64.powf(finest.log10().floor());
-        let unit = [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|u| *u <= finest).unwrap_or(1.0);
-        (round(level / unit) * unit).clamp(f64::from(self.bounds.min), f64::from(self.bounds.max)) as u32
+        rounded(level, level * 0.0025, round, &self.bounds)
     }
 
     fn levels(&self, result: TrialResult) -> impl Iterator<Item = u32> {
@@ -349,37 +392,30 @@ impl Posterior {
         }
     }
 
-    fn curve(&self, low: f64, high: f64) -> Vec<PassPoint> {
-        let width = (high / low).ln().max(0.02);
-        let from = low.ln() - width * CURVE_MARGIN;
-        let step = width * (1.0 + 2.0 * CURVE_MARGIN) / f64::from(CURVE_POINTS - 1);
-        let level = |n: u32| (from + f64::from(n) * step).exp().round().max(1.0) as u32;
-        let mut levels: Vec<u32> = (0..CURVE_POINTS).map(level).collect();
-        levels.dedup();
-        let point = |level: u32| {
-            let [low, pass, high] = self.grid.pass_at(level, INTERVAL);
-            PassPoint { level, pass, low, high }
-        };
-        levels.into_iter().map(point).collect()
-    }
-
     fn estimate(&self) -> Estimate {
         let [low, capacity, high] = self.grid.quantiles(INTERVAL);
         let (softness, spurious) = self.grid.kind();
         let invalid = self.levels(TrialResult::Invalid).count() as u32;
-        let confirmation = self.confirming.filter(|test| test.trials > 0).map(|test| Confirmation {
-            level: test.level,
-            passed: test.passed,
-            trials: test.trials,
-            at_least: test.at_least(),
-            complete: test.ended() == Some(true),
+        // Trials after the end of a test count too: they must not make it look better, and may make it look worse.
+        let confirmation = self.confirming.filter(|test| test.trials > 0).map(|test| {
+            let (passed, trials) = self.counted_at(test.level);
+            Confirmation {
+                level: test.level,
+                passed,
+                trials,
+                at_least: test.at_least().min(binomial::at_least(passed, trials)),
+                complete: test.ended() == Some(true),
+            }
         });
-        let above = self.above.filter(|test| test.trials > 0).map(|test| Above {
-            level: test.level,
-            failed: test.trials - test.passed,
-            trials: test.trials,
-            below: test.below(),
-            complete: test.ended() == Some(false),
+        let above = self.above.filter(|test| test.trials > 0).map(|test| {
+            let (passed, trials) = self.counted_at(test.level);
+            Above {
+                level: test.level,
+                failed: trials - passed,
+                trials,
+                below: test.below().max(binomial::below(passed, trials)),
+                complete: test.ended() == Some(false),
+            }
         });
         Estimate {
             capacity,
@@ -389,12 +425,12 @@ impl Posterior {
             beyond: self.grid.above(self.bounds.max),
             softness,
             spurious,
-            curve: self.curve(low, high),
+            curve: Vec::new(),
             valid: self.told.len() as u32 - invalid,
             invalid,
             confirmation,
             above,
-            cross_check: margin::cross_check(&self.told, (low, high)),
+            cross_check: margin::cross_check(&self.told, [low, capacity, high]),
             repeats: self.repeated(),
         }
     }
@@ -402,7 +438,8 @@ impl Posterior {
     fn repeated(&self) -> Option<Repeats> {
         let (likely, passed): (Vec<f64>, Vec<bool>) = self.repeats.iter().copied().unzip();
         let passed = passed.into_iter().filter(|passed| *passed).count();
-        let p = binomial::as_unlikely(&likely, passed);
+        // Only too few passes show that a target lost something; what gained something is found by the search.
+        let p = binomial::number(&likely)[..=passed].iter().sum::<f64>().min(1.0);
         (!likely.is_empty()).then(|| Repeats {
             trials: likely.len() as u32,
             passed: passed as u32,
@@ -485,6 +522,21 @@ impl Method for Posterior {
             confirmed: capacity.is_some() && estimate.confirmation.is_some_and(|c| c.complete),
             estimate: Some(Box::new(estimate)),
         }
+    }
+
+    fn curve(&self) -> Vec<PassPoint> {
+        let [low, _, high] = self.grid.quantiles(INTERVAL);
+        let width = (high / low).ln().max(0.02);
+        let from = low.ln() - width * CURVE_MARGIN;
+        let step = width * (1.0 + 2.0 * CURVE_MARGIN) / f64::from(CURVE_POINTS - 1);
+        let level = |n: u32| (from + f64::from(n) * step).exp().round().max(1.0) as u32;
+        let mut levels: Vec<u32> = (0..CURVE_POINTS).map(level).collect();
+        levels.dedup();
+        let point = |level: u32| {
+            let [low, pass, high] = self.grid.pass_at(level, INTERVAL);
+            PassPoint { level, pass, low, high }
+        };
+        levels.into_iter().map(point).collect()
     }
 }
 

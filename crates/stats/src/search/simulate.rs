@@ -10,7 +10,8 @@ mod target;
 
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 
-use super::{Search, Step};
+pub use super::prior::Prior;
+use super::{RampEnd, Search, Step};
 use target::Trials;
 pub use target::{Edge, Neighbours, Target};
 
@@ -19,6 +20,9 @@ const CAPACITIES: (f64, f64) = (8_000.0, 60_000.0);
 
 /// Where every search begins, and how far it may look.
 const BOUNDS: (u32, u32) = (1_000, 1_000_000);
+
+/// Where a first ramp ends, as parts of the capacity: it does not wait for the target to settle.
+const RAMP_ENDS: (f64, f64) = (0.95, 1.2);
 
 /// An error above this is a gross one.
 const GROSS: f64 = 0.10;
@@ -32,7 +36,14 @@ const RESOLUTION: Share = Share::percent(1.0);
 /// A method of search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Contender {
-    /// Ours, with so many trials.
+    /// Ours as runs search: after a first ramp that gave way between 5 % below and 20 % above the capacity.
+    Ramped {
+        /// The budget; all of it is used.
+        trials: u32,
+        /// What is believed at first.
+        prior: Prior,
+    },
+    /// Ours without a ramp, so that it has to double the level first.
     Posterior {
         /// The budget; all of it is used.
         trials: u32,
@@ -43,6 +54,17 @@ pub enum Contender {
     TwoOfThree,
     /// The rules of Weathervane.
     FindMax,
+}
+
+/// A line of a table: who searches for the capacities of what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Who searches.
+    pub contender: Contender,
+    /// For the capacities of targets like this one.
+    pub target: Target,
+    /// Cells with different numbers have different luck.
+    pub number: u32,
 }
 
 /// What came out of many searches. Errors and widths are shares of the true capacity.
@@ -62,6 +84,8 @@ pub struct Outcome {
     pub trials: f64,
     /// Share of searches whose confirmation came to its end.
     pub confirmed: f64,
+    /// Share of searches that tell a change of the target; no target of ours changes for good.
+    pub drifted: f64,
 }
 
 /// What one search found.
@@ -70,17 +94,18 @@ struct Found {
     interval: Option<(f64, f64)>,
     trials: u32,
     confirmed: bool,
+    drifted: bool,
 }
 
-/// Makes `searches` searches for the capacities of targets like this one. The same arguments give the same outcome.
+/// Makes the `searches` searches of a cell. The same arguments give the same outcome.
 #[must_use]
-pub fn simulate(contender: Contender, target: &Target, searches: u32) -> Outcome {
+pub fn simulate(cell: &Cell, searches: u32) -> Outcome {
     let mut errors = Vec::new();
-    let (mut held, mut widths, mut trials, mut confirmed) = (0, Vec::new(), 0, 0);
-    for seed in 0..searches {
-        let mut draws = Trials::new(*target, u64::from(seed));
+    let (mut held, mut widths, mut trials, mut confirmed, mut drifted) = (0, Vec::new(), 0, 0, 0);
+    for search in 0..searches {
+        let mut draws = Trials::new(cell.target, cell.number, search);
         let truth = draws.log_uniform(CAPACITIES.0, CAPACITIES.1);
-        let found = look(contender, truth, &mut draws);
+        let found = look(cell.contender, truth, &mut draws);
         errors.push(found.capacity / truth - 1.0);
         if let Some((low, high)) = found.interval {
             held += u32::from(low <= truth && truth <= high);
@@ -88,6 +113,7 @@ pub fn simulate(contender: Contender, target: &Target, searches: u32) -> Outcome
         }
         trials += found.trials;
         confirmed += u32::from(found.confirmed);
+        drifted += u32::from(found.drifted);
     }
     let share = |n: u32| f64::from(n) / f64::from(searches);
     let has_intervals = !widths.is_empty();
@@ -99,6 +125,7 @@ pub fn simulate(contender: Contender, target: &Target, searches: u32) -> Outcome
         width: has_intervals.then(|| quantile(&mut widths, 0.5)),
         trials: share(trials),
         confirmed: share(confirmed),
+        drifted: share(drifted),
     }
 }
 
@@ -111,12 +138,26 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
     let (min, max) = BOUNDS;
     let bounds = |resolution, max_trials, method| SearchBounds { min, max, resolution, max_trials, method };
     match contender {
+        Contender::Ramped { trials, prior } => {
+            let mut search = Search::believing(bounds(Share::ZERO, trials, SearchMethod::Posterior), prior);
+            let ended = draws.log_uniform(truth * RAMP_ENDS.0, truth * RAMP_ENDS.1);
+            search.ramp_ended(ended as u32, RampEnd::GaveWay);
+            ours(search, |level| draws.result(level, truth))
+        }
         Contender::Posterior { trials } => {
-            ours(bounds(Share::ZERO, trials, SearchMethod::Posterior), truth, draws)
+            let search = Search::new(bounds(Share::ZERO, trials, SearchMethod::Posterior));
+            ours(search, |level| draws.result(level, truth))
         }
         Contender::FindMax => {
-            let method = SearchMethod::FindMax { step: 0 };
-            ours(bounds(RESOLUTION, MOST_TRIALS, method), truth, draws)
+            let search = Search::new(bounds(RESOLUTION, MOST_TRIALS, SearchMethod::FindMax { step: 0 }));
+            // Its rules know no trial that is not valid: one is made again, as for the other two.
+            let mut again = 0;
+            let found = ours(search, |level| {
+                let (passed, made) = draws.believed(level, truth);
+                again += made - 1;
+                if passed { TrialResult::Pass } else { TrialResult::Fail }
+            });
+            Found { trials: found.trials + again, ..found }
         }
         Contender::Bisection => rivals::bisection(BOUNDS, |level| draws.believed(level, truth)),
         Contender::TwoOfThree => rivals::bisection(BOUNDS, |level| {
@@ -131,15 +172,11 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
     }
 }
 
-fn ours(bounds: SearchBounds, truth: f64, draws: &mut Trials) -> Found {
-    let mut search = Search::new(bounds);
+fn ours(mut search: Search, mut result: impl FnMut(f64) -> TrialResult) -> Found {
     let answer = loop {
         match search.next() {
             Step::Done(answer) => break answer,
-            Step::Trial { level, .. } => {
-                let result: TrialResult = draws.result(f64::from(level), truth);
-                search.tell(level, result);
-            }
+            Step::Trial { level, .. } => search.tell(level, result(f64::from(level))),
         }
     };
     let estimate = answer.estimate.as_ref();
@@ -148,6 +185,7 @@ fn ours(bounds: SearchBounds, truth: f64, draws: &mut Trials) -> Found {
         interval: estimate.map(|estimate| (estimate.low, estimate.high)),
         trials: answer.trials,
         confirmed: answer.confirmed,
+        drifted: estimate.and_then(|estimate| estimate.repeats).is_some_and(|repeats| repeats.drifted),
     }
 }
 

@@ -5,7 +5,10 @@
 //! The grid is never narrowed, whatever the trials say: one that closes on a bracket cannot come back from a spurious
 //! failure.
 
-use std::ops::Range;
+mod outlook;
+
+use crate::search::prior::{Prior, SPURIOUS};
+use outlook::Outlook;
 
 /// Logarithm of the ratio of neighbouring capacities: 0.75 %.
 pub(super) const STEP: f64 = 0.0075;
@@ -14,20 +17,8 @@ pub(super) const STEP: f64 = 0.0075;
 /// that may be tried" has a place of its own.
 const BEYOND: f64 = 0.22;
 
-/// Widths of the edge, as shares of the capacity; all are equally likely at first.
-const SOFTNESS: [f64; 4] = [0.003, 0.01, 0.03, 0.08];
-
-/// Shares of trials that fail for no reason, and how likely each is at first.
-const SPURIOUS: [(f64, f64); 5] = [(0.0, 0.3), (0.02, 0.2), (0.05, 0.2), (0.1, 0.2), (0.2, 0.1)];
-
-/// Combinations beside the capacity.
-const KINDS: usize = SOFTNESS.len() * SPURIOUS.len();
-
 /// No trial is certain: keeps a pass far above every belief from making all of it impossible.
 const LEAST: f64 = 1e-6;
-
-/// Capacities with less than this part of all probability do not matter when trials are placed.
-const NEGLIGIBLE: f64 = 1e-9;
 
 /// Steps in which pass probabilities are told apart in the curve.
 const CURVE_STEPS: usize = 500;
@@ -37,10 +28,14 @@ pub(super) struct Grid {
     /// Logarithm of the lowest capacity.
     first: f64,
     cells: usize,
+    /// Widths of the edge as shares of the capacity, and how likely each was at first.
+    softness: &'static [(f64, f64)],
     /// For each softness the edge at every distance between two cells.
     edges: Vec<f64>,
     /// Probabilities: for each softness and each share of spurious failures all capacities.
     weights: Vec<f64>,
+    /// Probability of each capacity, whatever softness and spurious failures are.
+    capacities: Vec<f64>,
 }
 
 /// The logistic curve.
@@ -48,22 +43,30 @@ fn logistic(z: f64) -> f64 {
     1.0 / (1.0 + (-z).exp())
 }
 
-/// `x ln x`, and its limit at zero.
-fn x_ln_x(x: f64) -> f64 {
-    if x > f64::MIN_POSITIVE { x * x.ln() } else { 0.0 }
+/// Probability that a trial passes, of a part of trials that do not fail for no reason, at this height of the edge.
+fn pass(genuine: f64, edge: f64) -> f64 {
+    (genuine * edge).clamp(LEAST, 1.0 - LEAST)
 }
 
 impl Grid {
     /// Nothing is known but the levels that may be tried.
-    pub(super) fn new(min: u32, max: u32) -> Self {
+    pub(super) fn new(min: u32, max: u32, prior: Prior) -> Self {
+        let softness = prior.softness();
         let first = f64::from(min).ln() - BEYOND;
         let cells = ((f64::from(max).ln() + BEYOND - first) / STEP).ceil() as usize + 1;
         let distances = 0..2 * cells - 1;
-        let edge = |softness: f64, d: usize| logistic((d as f64 - (cells - 1) as f64) * STEP / softness);
-        let edges = SOFTNESS.iter().flat_map(|s| distances.clone().map(|d| edge(*s, d))).collect();
-        let likely = SPURIOUS.map(|(_, likely)| likely / (SOFTNESS.len() * cells) as f64);
-        let weights = (0..KINDS * cells).map(|i| likely[i / cells % SPURIOUS.len()]).collect();
-        Grid { first, cells, edges, weights }
+        let edge = |width: f64, d: usize| logistic((d as f64 - (cells - 1) as f64) * STEP / width);
+        let edges =
+            softness.iter().flat_map(|(width, _)| distances.clone().map(|d| edge(*width, d))).collect();
+        let likely = |kind: usize| {
+            let (width, spurious) = (softness[kind / SPURIOUS.len()], SPURIOUS[kind % SPURIOUS.len()]);
+            width.1 * spurious.1 / cells as f64
+        };
+        let kinds = 0..softness.len() * SPURIOUS.len();
+        let weights = kinds.flat_map(|kind| std::iter::repeat_n(likely(kind), cells)).collect();
+        let mut grid = Grid { first, cells, softness, edges, weights, capacities: vec![0.0; cells] };
+        grid.normalise();
+        grid
     }
 
     fn ln_of(&self, cell: usize) -> f64 {
@@ -72,7 +75,8 @@ impl Grid {
 
     /// The capacity nearest to a level.
     pub(super) fn cell_of(&self, level: f64) -> usize {
-        (((level.ln() - self.first) / STEP).round().max(0.0) as usize).min(self.cells - 1)
+        // Below the first cell it is negative, which becomes zero.
+        (((level.ln() - self.first) / STEP + 0.5) as usize).min(self.cells - 1)
     }
 
     /// The level of a capacity.
@@ -89,16 +93,21 @@ impl Grid {
         self.normalise();
     }
 
+    /// Makes all probabilities one together, and adds up those of each capacity.
     fn normalise(&mut self) {
-        let sum: f64 = self.weights.iter().sum();
-        self.weights.iter_mut().for_each(|weight| *weight /= sum);
+        self.capacities.fill(0.0);
+        for weights in self.weights.chunks_exact(self.cells) {
+            self.capacities.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
+        }
+        let scale = 1.0 / self.capacities.iter().sum::<f64>();
+        self.weights.iter_mut().chain(&mut self.capacities).for_each(|weight| *weight *= scale);
     }
 
     /// The edge of every softness at `level`, for all capacities.
     fn edge_at(&self, level: f64) -> Vec<f64> {
         let x = level.ln();
-        let of = |softness: f64| (0..self.cells).map(move |cell| logistic((self.ln_of(cell) - x) / softness));
-        SOFTNESS.iter().flat_map(|softness| of(*softness)).collect()
+        let of = |width: f64| (0..self.cells).map(move |cell| logistic((self.ln_of(cell) - x) / width));
+        self.softness.iter().flat_map(|(width, _)| of(*width)).collect()
     }
 
     /// Each kind's share of spurious failures, its edge and its probabilities.
@@ -125,35 +134,27 @@ impl Grid {
         for (kind, weights) in self.weights.chunks_exact_mut(self.cells).enumerate() {
             let genuine = 1.0 - SPURIOUS[kind % SPURIOUS.len()].0;
             let at = kind / SPURIOUS.len() * self.cells;
-            for (weight, edge) in weights.iter_mut().zip(&edge[at..at + self.cells]) {
-                let pass = (genuine * edge).clamp(LEAST, 1.0 - LEAST);
-                *weight *= if passed { pass } else { 1.0 - pass };
+            let each = weights.iter_mut().zip(&edge[at..at + self.cells]);
+            if passed {
+                each.for_each(|(weight, edge)| *weight *= pass(genuine, *edge));
+            } else {
+                each.for_each(|(weight, edge)| *weight *= 1.0 - pass(genuine, *edge));
             }
         }
         self.normalise();
     }
 
-    /// Probability of each capacity.
-    pub(super) fn capacities(&self) -> Vec<f64> {
-        let mut sum = vec![0.0; self.cells];
-        for weights in self.weights.chunks_exact(self.cells) {
-            sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
-        }
-        sum
-    }
-
     /// Probability that the capacity is above `level`.
     pub(super) fn above(&self, level: u32) -> f64 {
         let from = ((f64::from(level).ln() - self.first) / STEP - 0.5).ceil().max(0.0) as usize;
-        self.capacities().iter().skip(from).sum()
+        self.capacities.iter().skip(from).sum()
     }
 
     /// Capacities below which lie these parts of all probability, in order. Within a cell probability is spread evenly.
     pub(super) fn quantiles<const N: usize>(&self, parts: [f64; N]) -> [f64; N] {
-        let capacities = self.capacities();
         parts.map(|part| {
             let mut below = 0.0;
-            for (cell, here) in capacities.iter().enumerate() {
+            for (cell, here) in self.capacities.iter().enumerate() {
                 if below + here >= part {
                     let inside = if *here > 0.0 { (part - below) / here } else { 0.5 };
                     return (self.ln_of(cell) + (inside - 0.5) * STEP).exp();
@@ -169,7 +170,7 @@ impl Grid {
         let (mut softness, mut spurious) = (0.0, 0.0);
         for (kind, weights) in self.weights.chunks_exact(self.cells).enumerate() {
             let likely: f64 = weights.iter().sum();
-            softness += likely * SOFTNESS[kind / SPURIOUS.len()].ln();
+            softness += likely * self.softness[kind / SPURIOUS.len()].0.ln();
             spurious += likely * SPURIOUS[kind % SPURIOUS.len()].0;
         }
         (softness.exp(), spurious)
@@ -181,7 +182,7 @@ impl Grid {
         let mut likely = vec![0.0; CURVE_STEPS + 1];
         for (spurious, edge, weights) in self.kinds(&edge) {
             for (edge, weight) in edge.iter().zip(weights) {
-                likely[((1.0 - spurious) * edge * CURVE_STEPS as f64).round() as usize] += weight;
+                likely[((1.0 - spurious) * edge * CURVE_STEPS as f64 + 0.5) as usize] += weight;
             }
         }
         parts.map(|part| {
@@ -194,59 +195,10 @@ impl Grid {
         })
     }
 
-    /// The cell at which a trial is expected to leave the least entropy of the capacity; `None` without candidates.
-    pub(super) fn most_telling(&self, candidates: &[usize]) -> Option<usize> {
-        let capacities = self.capacities();
-        let matters = matters(&capacities);
-        let genuine = self.genuine();
-        let left = |at: usize| self.entropy_after(at, &capacities[matters.clone()], (&genuine, &matters));
-        let all = candidates.iter().map(|at| (*at, left(*at)));
-        all.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    /// What trials are expected to tell now.
+    pub(super) fn outlook(&self) -> Outlook<'_> {
+        Outlook::of(self)
     }
-
-    /// For each softness and capacity the probability times the part of trials that do not fail for no reason.
-    fn genuine(&self) -> Vec<f64> {
-        let mut sum = vec![0.0; SOFTNESS.len() * self.cells];
-        for (kind, weights) in self.weights.chunks_exact(self.cells).enumerate() {
-            let at = kind / SPURIOUS.len() * self.cells;
-            let genuine = 1.0 - SPURIOUS[kind % SPURIOUS.len()].0;
-            sum[at..at + self.cells]
-                .iter_mut()
-                .zip(weights)
-                .for_each(|(sum, weight)| *sum += genuine * weight);
-        }
-        sum
-    }
-
-    fn entropy_after(&self, at: usize, capacities: &[f64], genuine: (&[f64], &Range<usize>)) -> f64 {
-        let (genuine, matters) = genuine;
-        let mut passes = vec![0.0; capacities.len()];
-        for softness in 0..SOFTNESS.len() {
-            let distances = &self.edges[softness * (2 * self.cells - 1)..][..2 * self.cells - 1];
-            let from = matters.start + self.cells - 1 - at;
-            let edge = &distances[from..from + capacities.len()];
-            let genuine = &genuine[softness * self.cells..][matters.clone()];
-            for ((pass, edge), genuine) in passes.iter_mut().zip(edge).zip(genuine) {
-                *pass += edge * genuine;
-            }
-        }
-        let (mut pass, mut fail, mut ordered) = (0.0, 0.0, 0.0);
-        for (passes, capacity) in passes.iter().zip(capacities) {
-            let fails = (capacity - passes).max(0.0);
-            ordered += x_ln_x(*passes) + x_ln_x(fails);
-            pass += passes;
-            fail += fails;
-        }
-        x_ln_x(pass) + x_ln_x(fail) - ordered
-    }
-}
-
-/// The cells that hold nearly all probability.
-fn matters(capacities: &[f64]) -> Range<usize> {
-    let matters = |here: &f64| *here > NEGLIGIBLE;
-    let first = capacities.iter().position(matters).unwrap_or(0);
-    let last = capacities.iter().rposition(matters).unwrap_or(capacities.len() - 1);
-    first..last + 1
 }
 
 #[cfg(test)]
@@ -255,7 +207,7 @@ mod tests {
 
     #[test]
     fn learning_is_the_rule_of_bayes() {
-        let mut grid = Grid::new(1_000, 2_000);
+        let mut grid = Grid::new(1_000, 2_000, Prior::Even);
         let before = grid.predict(1_500);
         let twice = {
             let mut passed = grid.clone();
@@ -270,10 +222,10 @@ mod tests {
 
     #[test]
     fn a_sharp_edge_is_closed_in_on() {
-        let mut grid = Grid::new(100, 10_000);
+        let mut grid = Grid::new(100, 10_000, Prior::Even);
         for _ in 0..12 {
-            let all: Vec<usize> = (0..grid.cells).step_by(5).collect();
-            let level = grid.level_of(grid.most_telling(&all).unwrap()) as u32;
+            let all = (0..grid.cells).step_by(5);
+            let level = grid.level_of(grid.outlook().most_telling(all).unwrap()) as u32;
             grid.learn(level, level <= 3_217);
         }
         let [low, median, high] = grid.quantiles([0.025, 0.5, 0.975]);
@@ -286,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_spurious_failure_is_come_back_from() {
-        let mut grid = Grid::new(100, 10_000);
+        let mut grid = Grid::new(100, 10_000, Prior::Even);
         grid.learn(1_000, false);
         assert!(grid.above(1_000) < 0.3);
         for level in [1_000, 1_000, 2_000, 3_000] {
@@ -297,7 +249,7 @@ mod tests {
 
     #[test]
     fn before_any_trial_every_capacity_is_as_likely_and_the_curve_is_wide() {
-        let grid = Grid::new(100, 10_000);
+        let grid = Grid::new(100, 10_000, Prior::Even);
         let [quarter, half] = grid.quantiles([0.25, 0.5]);
         assert!((half - 1_000.0).abs() < 20.0 && quarter < 400.0, "{quarter} {half}");
         let [low, high] = grid.pass_at(1_000, [0.025, 0.975]);

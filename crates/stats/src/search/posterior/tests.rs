@@ -3,7 +3,7 @@
 use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
 use proptest::prelude::*;
 
-use crate::search::{Answer, BoundedBy, Observed, Purpose, RampEnd, Search, Step};
+use crate::search::{Answer, BoundedBy, Observed, Purpose, RampEnd, Search, Step, Trial};
 use TrialResult::{Fail, Invalid, Pass};
 
 fn bounds(max_trials: u32) -> SearchBounds {
@@ -24,7 +24,7 @@ fn run(
     let mut tried = Vec::new();
     loop {
         match search.next() {
-            Step::Done(answer) => return (tried, answer),
+            Step::Done(_) => return (tried, search.answer()),
             Step::Trial { level, purpose } => {
                 let result = result(level, tried.len());
                 tried.push((level, purpose));
@@ -59,6 +59,16 @@ fn a_failure_of_the_doubling_is_tried_again() {
         run(Search::new(bounds(30)), |level, n| if level <= 5_000 && n != 2 { Pass } else { Fail });
     let levels: Vec<u32> = tried.iter().take(5).map(|t| t.0).collect();
     assert_eq!(levels, [100, 200, 400, 400, 800]);
+    assert!((f64::from(answer.capacity.unwrap()) / 5_000.0 - 1.0).abs() < 0.05, "{answer:?}");
+}
+
+#[test]
+fn bad_minutes_do_not_end_the_doubling() {
+    // The fourth and the fifth trial are not valid: it goes back to what can be believed, and then on.
+    let show = |level: u32, n: usize| if matches!(n, 3 | 4) { Invalid } else { sharp(5_000)(level, n) };
+    let (tried, answer) = run(Search::new(bounds(30)), show);
+    let levels: Vec<u32> = tried.iter().take(11).map(|t| t.0).collect();
+    assert_eq!(levels, [100, 200, 400, 800, 800, 720, 800, 1_600, 3_200, 6_400, 6_400]);
     assert!((f64::from(answer.capacity.unwrap()) / 5_000.0 - 1.0).abs() < 0.05, "{answer:?}");
 }
 
@@ -151,22 +161,25 @@ fn when_nothing_is_believed_nothing_is_known() {
     assert_eq!((tried.len(), answer.capacity, answer.bounded_by), (10, None, BoundedBy::Disbelief));
 }
 
+/// With as many trials as `standard` and `full` have, a target that loses half of its capacity when the confirmation begins,
+/// or earlier, is found out.
 #[test]
 fn a_target_that_changes_is_told_as_a_drift() {
-    let mut search = Search::new(SearchBounds { resolution: Share::ZERO, ..bounds(60) });
-    search.ramp_ended(10_000, RampEnd::GaveWay);
-    // It loses a third of its capacity after 15 trials.
-    let (tried, answer) =
-        run(search, |level, n| if level <= if n < 15 { 9_000 } else { 7_000 } { Pass } else { Fail });
-    let repeats = answer.estimate.unwrap().repeats.unwrap();
-    assert!(repeats.trials >= 2 && tried.iter().any(|t| t.1 == Purpose::Repeat), "{repeats:?}");
-    let steady = {
-        let mut search = Search::new(SearchBounds { resolution: Share::ZERO, ..bounds(60) });
-        search.ramp_ended(10_000, RampEnd::GaveWay);
-        run(search, sharp(9_000)).1.estimate.unwrap().repeats.unwrap()
-    };
-    assert!(!steady.drifted && steady.p > 0.5, "{steady:?}");
-    assert!(repeats.p < steady.p, "{repeats:?}");
+    for (trials, change) in [(19, 10), (19, 14), (30, 15), (30, 22)] {
+        let found = |left: u32| {
+            let mut search = Search::new(SearchBounds { resolution: Share::ZERO, ..bounds(trials) });
+            search.ramp_ended(10_000, RampEnd::GaveWay);
+            let capacity = |n: usize| if n < change { 9_000 } else { left };
+            run(search, |level, n| if level <= capacity(n) { Pass } else { Fail })
+        };
+        let (tried, changed) = found(4_500);
+        let repeats = changed.estimate.unwrap().repeats.unwrap();
+        assert!(repeats.drifted && repeats.p < 0.01, "{trials} {change}: {repeats:?} of {tried:?}");
+        assert!(tried.iter().any(|t| t.1 == Purpose::Repeat), "{tried:?}");
+        let steady = found(9_000).1.estimate.unwrap().repeats.unwrap();
+        assert!(!steady.drifted && steady.p > 0.5, "{trials}: {steady:?}");
+        assert!(steady.trials >= 3, "confirmations count: {steady:?}");
+    }
 }
 
 #[test]
@@ -203,6 +216,39 @@ fn strange_bounds_still_end() {
     assert!(tried.is_empty() && answer.capacity.is_none());
 }
 
+/// Had the sequential test of a level come to its end, taking in all that was seen there?
+fn ended(trials: &[Trial], level: u32) -> bool {
+    let mut evidence = 0.0f64;
+    trials.iter().filter(|trial| trial.level == level).any(|trial| {
+        evidence += match trial.result {
+            Pass => (0.9f64 / 0.5).ln(),
+            Fail => (0.1f64 / 0.5).ln(),
+            Invalid => 0.0,
+        };
+        evidence.abs() >= (0.95f64 / 0.05).ln() - 1e-9
+    })
+}
+
+/// Two failures reject a level, whatever else it was tried for; a test of it from zero would leave them out.
+#[test]
+fn a_level_that_was_rejected_is_not_confirmed_from_zero() {
+    let mut search = Search::new(bounds(30));
+    search.ramp_ended(10_000, RampEnd::GaveWay);
+    let mut unlucky = 4;
+    while let Step::Trial { level, purpose } = search.next() {
+        assert!(purpose != Purpose::Confirm || !ended(search.trials(), level), "{level}");
+        let fails = purpose == Purpose::Confirm && unlucky > 0;
+        unlucky -= u32::from(fails);
+        search.tell(level, if level <= 9_000 && !fails { Pass } else { Fail });
+    }
+    assert_eq!(unlucky, 0);
+    let estimate = search.answer().estimate.unwrap();
+    let confirmed = estimate.confirmation.unwrap();
+    let seen = search.trials().iter().filter(|trial| trial.level == confirmed.level);
+    let passed = seen.clone().filter(|trial| trial.result == Pass).count() as u32;
+    assert_eq!((confirmed.passed, confirmed.trials), (passed, seen.count() as u32), "{estimate:?}");
+}
+
 fn any_result() -> impl Strategy<Value = TrialResult> {
     prop_oneof![4 => Just(Pass), 4 => Just(Fail), 1 => Just(Invalid)]
 }
@@ -228,6 +274,7 @@ proptest! {
         prop_assert!(tried.iter().all(|t| (min..=max).contains(&t.0)), "{tried:?} outside {min} to {max}");
         for (n, (level, purpose)) in tried.iter().enumerate() {
             prop_assert_eq!(twin.next(), Step::Trial { level: *level, purpose: *purpose });
+            prop_assert!(*purpose != Purpose::Confirm || !ended(twin.trials(), *level), "{level} of {tried:?}");
             twin.tell(*level, results[n % results.len()]);
         }
         let passed = (0..tried.len()).any(|n| results[n % results.len()] == Pass);
@@ -237,6 +284,20 @@ proptest! {
         prop_assert!(estimate.low <= estimate.capacity && estimate.capacity <= estimate.high);
         prop_assert!((min..=max).contains(&estimate.safe) && (0.0..=1.0 + 1e-9).contains(&estimate.beyond));
         prop_assert_eq!(estimate.valid + estimate.invalid, answer.trials);
+        let counted = |level: u32, result: TrialResult| {
+            twin.trials().iter().filter(|t| t.level == level && t.result == result).count() as u32
+        };
+        if let Some(c) = estimate.confirmation {
+            let (passed, failed) = (counted(c.level, Pass), counted(c.level, Fail));
+            prop_assert_eq!((c.passed, c.trials), (passed, passed + failed), "a failure is left out");
+            prop_assert!(c.at_least <= f64::from(c.passed) / f64::from(c.trials));
+        }
+        if let Some(a) = estimate.above {
+            let (passed, failed) = (counted(a.level, Pass), counted(a.level, Fail));
+            prop_assert_eq!((a.failed, a.trials), (failed, passed + failed), "a pass is left out");
+            prop_assert!(a.below >= 1.0 - f64::from(a.failed) / f64::from(a.trials));
+        }
+        prop_assert!(!estimate.curve.is_empty());
         let falls = estimate.curve.windows(2).all(|w| w[0].pass + 1e-9 >= w[1].pass && w[0].level < w[1].level);
         prop_assert!(falls, "{:?}", estimate.curve);
     }

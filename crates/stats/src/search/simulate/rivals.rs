@@ -26,5 +26,5 @@ pub(super) fn bisection(bounds: (u32, u32), mut passes: impl FnMut(f64) -> (bool
             (false, _) => fail = Some(level),
         }
     }
-    Found { capacity: pass, interval: None, trials, confirmed: false }
+    Found { capacity: pass, interval: None, trials, confirmed: false, drifted: false }
 }

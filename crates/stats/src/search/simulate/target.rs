@@ -42,6 +42,17 @@ const IN_STRETCHES: f64 = 0.2;
 const STRETCH: f64 = 4.0;
 const CAPACITY_LEFT: f64 = 0.85;
 
+/// The step of SplitMix64: 2^64 over the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What SplitMix64 makes of a state.
+fn mixed(state: u64) -> u64 {
+    let mut z = state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// The trials of one search.
 pub(super) struct Trials {
     target: Target,
@@ -50,20 +61,19 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    pub(super) fn new(target: Target, seed: u64) -> Self {
-        let mut trials =
-            Trials { target, state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed, in_stretch: false };
+    /// Every cell and every search in it has luck of its own.
+    pub(super) fn new(target: Target, cell: u32, search: u32) -> Self {
+        // Mixed, because neighbouring states of this generator are neighbouring places of one and the same sequence.
+        let state = mixed(((u64::from(cell) << 32) | u64::from(search)).wrapping_add(GOLDEN));
+        let mut trials = Trials { target, state, in_stretch: false };
         trials.in_stretch = trials.uniform() < IN_STRETCHES;
         trials
     }
 
     /// Evenly between 0 and 1 (SplitMix64): good enough for coins, and the same everywhere.
     fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        self.state = self.state.wrapping_add(GOLDEN);
+        (mixed(self.state) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     pub(super) fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
@@ -138,10 +148,24 @@ mod tests {
     }
 
     #[test]
+    fn cells_and_searches_have_luck_of_their_own() {
+        let target =
+            Target { edge: Edge::Logistic, softness: 0.02, spurious: 0.5, neighbours: Neighbours::None };
+        let draws = |cell, search| {
+            let mut trials = Trials::new(target, cell, search);
+            [(); 64].map(|()| trials.uniform())
+        };
+        assert_eq!(draws(3, 5), draws(3, 5));
+        let (one, next) = (draws(3, 5), draws(3, 6));
+        assert!(one != next && one != draws(4, 5) && one != draws(5, 3));
+        assert!(!one.iter().any(|draw| next.contains(draw)), "a search goes on where another one was");
+    }
+
+    #[test]
     fn a_fifth_of_the_trials_has_bad_neighbours() {
         let target =
             Target { edge: Edge::Logistic, softness: 0.02, spurious: 0.0, neighbours: Neighbours::Gated };
-        let mut trials = Trials::new(target, 1);
+        let mut trials = Trials::new(target, 0, 1);
         let invalid = (0..20_000).filter(|_| trials.result(1.0, 1e3) == TrialResult::Invalid).count();
         assert!((3_500..4_500).contains(&invalid), "{invalid}");
     }
