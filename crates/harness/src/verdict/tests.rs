@@ -21,6 +21,7 @@ fn op(judged_ms: f64) -> KeptOp {
         mix: 1.0,
         mix_required: 1.0,
         mix_tolerance: 0.1,
+        mix_chance: 0.0,
         p50_ms: 1.0,
         p90_ms: 2.0,
         p99_ms: judged_ms,
@@ -306,6 +307,21 @@ fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
          quantile, allowed are 2,000 ms; Slow took 9,000 ms at the judged quantile, allowed are 2,000 ms; and 2 more."
     );
     assert_eq!(verdict.reasons.len(), 4, "the verdict lists them all");
+}
+
+#[test]
+fn a_missed_share_says_whether_tolerance_or_chance_was_allowed() {
+    let mut bad = trial(1_000, 5.0, &[]);
+    let op = &mut bad.window.ops[0];
+    (op.mix, op.mix_required, op.mix_ok) = (0.75, 0.4, false);
+    bad.result = KeptResult::Fail;
+    let said = |bad: &Trial| of_windows(&case(&[bad], DataAfter::Right, Most::Plan)).reasons;
+    assert_eq!(said(&bad), ["Login was 75.00 % of the mix, required are 40.00 % within 10 %"]);
+    bad.window.ops[0].mix_chance = 0.1;
+    assert_eq!(
+        said(&bad),
+        ["Login was 75.00 % of the mix, required are 40.00 % within 25 %, which chance makes in so few"]
+    );
 }
 
 #[test]
