@@ -209,8 +209,7 @@ mod tests {
     fn a_stretch_to_the_end_is_told_by_what_comes_before_it() {
         for at in 1..20 {
             for height in [0.3, -0.3, 0.7] {
-                let values: Vec<f64> =
-                    (0..80).map(|i| if i < at * 4 { 1.1 } else { 1.1 + height }).collect();
+                let values: Vec<f64> = (0..80).map(|i| if i < at * 4 { 1.1 } else { 1.1 + height }).collect();
                 let found = episode(&values).unwrap();
                 assert!(found.is_the_beginning() && found.to < 1.0, "{at} {height}: {found:?}");
                 assert!((found.to - f64::from(at) / 20.0).abs() < 1e-9, "{at} {height}: {found:?}");
