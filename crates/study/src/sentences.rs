@@ -3,6 +3,8 @@
 use barograph_model::words::listed;
 use barograph_record::{Conclusions, KeptCrossing, KeptFinding, KeptMetric, KeptRow, KeptScaling};
 
+use crate::enough::too_few_pairs;
+
 /// Fewest pairs of which a 95 % interval can be had.
 const FEWEST_PAIRS: u32 = barograph_stats::compare::FEWEST_PAIRS as u32;
 
@@ -150,6 +152,20 @@ pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&KeptMetric,
     differing.next()
 }
 
+/// That a control does not differ is not yet that it is the same: with few pairs, or much noise, it can hardly differ.
+fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
+    let shown =
+        |metric: &&KeptMetric| metric.rows.iter().all(|r| !r.control || r.finding == KeptFinding::Equivalent);
+    let not_shown = conclusions.metrics.iter().filter(|metric| !shown(metric));
+    let not_shown: Vec<&str> = not_shown.map(|metric| metric.label.as_str()).collect();
+    (!not_shown.is_empty()).then(|| {
+        format!(
+            "The control is not shown to be the same as itself in {}: differences of that size may be the machine's.",
+            listed(&not_shown)
+        )
+    })
+}
+
 /// What makes the answers weaker than they look.
 pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
     let mut all = Vec::new();
@@ -176,7 +192,7 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         None if !conclusions.configurations.iter().any(|c| c.control) => {
             all.push("There was no control, so the noise floor is not known.".to_owned());
         }
-        None => {}
+        None => all.extend(control_not_the_same(conclusions)),
     }
     let few = conclusions.metrics.iter().any(|metric| {
         metric.rows.iter().any(|r| r.finding != KeptFinding::Baseline && r.pairs < FEWEST_PAIRS)
@@ -185,6 +201,8 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         all.push(format!(
             "Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."
         ));
+    } else {
+        all.extend(too_few_pairs(conclusions));
     }
     let dropped = conclusions.excluded.len();
     if dropped as f64 > MANY_DROPPED * runs as f64 {

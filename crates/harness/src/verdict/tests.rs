@@ -129,7 +129,12 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
         (verdict.capacity, verdict.trial, verdict.passed, verdict.valid),
         (Some(11_818), Some(11_818), true, true)
     );
-    assert_eq!(verdict.search.unwrap().bounded_by, "a higher level that failed");
+    let search = verdict.search.unwrap();
+    assert_eq!((search.bounded_by.as_str(), search.at_least), ("a higher level that failed", false));
+    for bound in [BoundedBy::Maximum, BoundedBy::Disbelief] {
+        let verdict = verdict_on(&trials, &answer(Some(11_818), bound), DataAfter::Right);
+        assert!(verdict.search.unwrap().at_least, "{bound:?}");
+    }
 }
 
 #[test]

@@ -117,6 +117,7 @@ impl Runs<'_> {
             interrupted: finished.exit == ExitCode::Interrupted,
             reasons: Vec::new(),
             figures: Vec::new(),
+            at_least: None,
         };
         if let Some(why) = &finished.error {
             let causes = std::iter::successors(Some(why as &dyn std::error::Error), |why| why.source());
@@ -137,6 +138,8 @@ impl Runs<'_> {
         if let Some(verdict) = run.verdict() {
             ended.valid = verdict.valid && finished.error.is_none();
             ended.passed = verdict.passed;
+            let bound = verdict.search.as_ref().filter(|search| search.at_least);
+            ended.at_least = bound.map(|search| search.bounded_by.clone());
             if !verdict.valid {
                 // Rules that did not hold are no reason to drop a run.
                 let why =
