@@ -1,7 +1,9 @@
 //! The conclusions in words: what is shown, what is not, and what weakens it.
 
 use barograph_model::words::listed;
-use barograph_record::{Conclusions, KeptCrossing, KeptFinding, KeptMetric, KeptRow, KeptScaling};
+use barograph_record::{
+    Conclusions, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling,
+};
 
 use crate::enough::too_few_pairs;
 
@@ -132,17 +134,44 @@ fn scaling(scaling: &KeptScaling) -> String {
         first.n,
         last.efficiency * 100.0
     );
-    if let Some(fit) = &scaling.fit {
-        let peak = fit.peak_n.map_or_else(
-            || "no peak within the data".to_owned(),
-            |peak| format!("a peak at {factor} {}", number(peak)),
-        );
+    let Some(fit) = &scaling.fit else {
+        if !scaling.no_fit.is_empty() {
+            text.push(' ');
+            text.push_str(&scaling.no_fit);
+        }
+        return text;
+    };
+    let peak = fit.peak_n.map_or_else(
+        || "no peak up to twice the largest size".to_owned(),
+        |peak| format!("a peak at {factor} {}{}", number(peak), within(&fit.peak_within, 2)),
+    );
+    text.push_str(&format!(
+        " The universal scalability law finds contention {:.3}{}, coherency {:.5}{}, and {peak}.",
+        fit.contention,
+        within(&fit.contention_within, 3),
+        fit.coherency,
+        within(&fit.coherency_within, 5)
+    ));
+    if let Some(knee) = &scaling.knee {
         text.push_str(&format!(
-            " The universal scalability law finds contention {:.3}, coherency {:.5}, and {peak}.",
-            fit.contention, fit.coherency
+            " Growth bends at {factor} {}{}: {} {} for each more before it, {} after.",
+            number(knee.n),
+            within(&knee.within, 2),
+            number(knee.before),
+            scaling.unit,
+            number(knee.after)
         ));
     }
     text
+}
+
+/// An interval in brackets; nothing where it is not known.
+fn within(interval: &KeptInterval, digits: usize) -> String {
+    let KeptInterval { low, high } = interval;
+    if !(low.is_finite() && high.is_finite()) {
+        return String::new();
+    }
+    format!(" (95 % interval {low:.digits$} to {high:.digits$})")
 }
 
 /// The metric in which the control differs from itself, if there is one.
