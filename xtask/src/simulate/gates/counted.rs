@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use barograph_model::WindowVerdict;
+use barograph_stats::binomial;
 
 /// Windows of one kind, and what was said about them.
 #[derive(Default)]
@@ -41,26 +42,8 @@ impl Counted {
 
 /// The share that `some` of `all` is at most, with 95 % confidence (Clopper and Pearson).
 pub(super) fn at_most(some: u64, all: u64) -> f64 {
-    if some >= all {
-        return 1.0;
-    }
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if up_to(some, all, middle) > 0.05 { low = middle } else { high = middle }
-    }
-    high
-}
-
-/// The probability of `some` or fewer out of `all`, each with probability `p`.
-fn up_to(some: u64, all: u64, p: f64) -> f64 {
-    let mut term = (all as f64 * (1.0 - p).ln()).exp();
-    let mut sum = term;
-    for k in 0..some {
-        term *= (all - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
-        sum += term;
-    }
-    sum
+    let windows = |n: u64| u32::try_from(n).expect("nobody simulates billions of windows");
+    binomial::below(windows(some), windows(all))
 }
 
 #[cfg(test)]
