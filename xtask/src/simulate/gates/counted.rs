@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use barograph_model::WindowVerdict;
+use barograph_model::{TrialResult, WindowVerdict};
 use barograph_stats::binomial;
 
 /// Windows of one kind, and what was said about them.
@@ -11,6 +11,8 @@ pub(super) struct Counted {
     pub(super) windows: u64,
     /// Windows with at least one check that did not hold.
     pub(super) disbelieved: u64,
+    /// Windows that were believed and kept every rule.
+    pub(super) passed: u64,
     /// By check: windows in which it was looked at, and in which it did not hold.
     pub(super) checks: BTreeMap<String, (u64, u64)>,
 }
@@ -19,6 +21,7 @@ impl Counted {
     pub(super) fn add(&mut self, verdict: &WindowVerdict) {
         self.windows += 1;
         self.disbelieved += u64::from(!verdict.valid());
+        self.passed += u64::from(verdict.result() == TrialResult::Pass);
         for check in &verdict.checks {
             let (looked, failed) = self.checks.entry(check.name.clone()).or_default();
             *looked += 1;
@@ -29,6 +32,7 @@ impl Counted {
     pub(super) fn append(&mut self, other: &Counted) {
         self.windows += other.windows;
         self.disbelieved += other.disbelieved;
+        self.passed += other.passed;
         for (name, (looked, failed)) in &other.checks {
             let mine = self.checks.entry(name.clone()).or_default();
             *mine = (mine.0 + looked, mine.1 + failed);
@@ -36,7 +40,12 @@ impl Counted {
     }
 
     pub(super) fn failed(&self, check: &str) -> u64 {
-        self.checks.get(check).map_or(0, |(_, failed)| *failed)
+        self.looked(check).1
+    }
+
+    /// In how many windows a check was looked at, and in how many it did not hold.
+    pub(super) fn looked(&self, check: &str) -> (u64, u64) {
+        self.checks.get(check).copied().unwrap_or_default()
     }
 }
 
