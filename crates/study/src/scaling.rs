@@ -128,8 +128,8 @@ fn within(found: Option<Resampled>) -> KeptInterval {
 fn evened(sizes: &[(f64, ByBlock)]) -> (Vec<Point>, usize) {
     let Some((_, of_first)) = sizes.first() else { return (Vec::new(), 0) };
     let usable =
-        |figures: &ByBlock, block: &u32| figures.get(block).is_some_and(|x| x.is_finite() && *x > 0.0);
-    let whole = |block: &&u32| sizes.iter().all(|(_, figures)| usable(figures, *block));
+        |figures: &ByBlock, block: u32| figures.get(&block).is_some_and(|x| x.is_finite() && *x > 0.0);
+    let whole = |block: &&u32| sizes.iter().all(|(_, figures)| usable(figures, **block));
     let blocks: Vec<u32> = of_first.keys().filter(whole).copied().collect();
     let mean_of = |logs: Vec<f64>| logs.iter().sum::<f64>() / logs.len() as f64;
     let mood = |block: &u32| mean_of(sizes.iter().map(|(_, figures)| figures[block].ln()).collect());
