@@ -246,3 +246,55 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use barograph_record::{KeptFit, KeptKnee, KeptPoint};
+
+    use super::*;
+
+    fn growth() -> KeptScaling {
+        let point = |n: f64, x: f64| KeptPoint {
+            n,
+            x,
+            low: x,
+            high: x,
+            speedup: x / 100.0,
+            efficiency: x / 100.0 / n,
+            serial: None,
+        };
+        KeptScaling {
+            factor: "nodes".to_owned(),
+            metric: "capacity".to_owned(),
+            unit: "users".to_owned(),
+            points: vec![point(1.0, 100.0), point(16.0, 800.0)],
+            ..KeptScaling::default()
+        }
+    }
+
+    #[test]
+    fn growth_is_told_with_its_law_or_why_there_is_none() {
+        let begin = "capacity at nodes 16 is 8.00 times that at 1: 50 % of linear growth.";
+        assert_eq!(scaling(&growth()), begin);
+        let without = KeptScaling { no_fit: "There are two sizes.".to_owned(), ..growth() };
+        assert_eq!(scaling(&without), format!("{begin} There are two sizes."));
+        let fit = KeptFit {
+            contention: 0.05,
+            coherency: 0.002,
+            gamma: 100.0,
+            peak_n: Some(21.794),
+            contention_within: KeptInterval { low: 0.04, high: 0.06 },
+            coherency_within: KeptInterval::default(),
+            peak_within: KeptInterval { low: 20.0, high: 24.0 },
+        };
+        let knee =
+            KeptKnee { n: 4.0, within: KeptInterval { low: 2.0, high: 8.0 }, before: 90.0, after: 40.0 };
+        let with = KeptScaling { fit: Some(fit), knee: Some(knee), ..growth() };
+        let law = "The universal scalability law finds contention 0.050 (95 % interval 0.040 to 0.060), coherency 0.00200, \
+                   and a peak at nodes 21.79 (95 % interval 20.00 to 24.00).";
+        let bend = "Growth bends at nodes 4.00 (95 % interval 2.00 to 8.00): 90.00 users for each more before it, 40.00 after.";
+        assert_eq!(scaling(&with), format!("{begin} {law} {bend}"));
+        let without_peak = KeptScaling { fit: Some(KeptFit { peak_n: None, ..fit }), ..growth() };
+        assert!(scaling(&without_peak).ends_with("and no peak up to twice the largest size."));
+    }
+}
