@@ -125,6 +125,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
             highest_pass: answer.highest_pass,
             lowest_fail: answer.lowest_fail,
             bounded_by: sentence::bound_words(case, answer.bounded_by),
+            at_least: matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief),
             trials: answer.trials,
             confirmed: answer.confirmed,
             method: None,

@@ -1,14 +1,15 @@
 //! Answers browsers, on a thread of its own.
 
 use std::convert::Infallible;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderName, StatusCode, header};
+use axum::middleware::{Next, from_fn};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -115,6 +116,7 @@ async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Rece
     let desk = Desk { shared: Arc::clone(&shared), page, news, seats: Arc::clone(&seats) };
     let router =
         Router::new().route("/", get(page_of)).route("/state.json", get(state)).route("/events", get(events));
+    let router = router.layer(from_fn(asked_here));
     let mut ends = leaving.clone();
     let ended = async move {
         // Closed or true, the run is over.
@@ -158,6 +160,26 @@ async fn spread(
     }
 }
 
+/// Refuses whoever asks by another name than one of this machine. The page has no sign-in; a page from elsewhere, whose name
+/// was made to lead here after it was loaded, would be taken for this one by the browser and could read it (DNS rebinding).
+async fn asked_here(request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    if host.is_some_and(is_here) {
+        return next.run(request).await;
+    }
+    (StatusCode::FORBIDDEN, "ask by localhost or a loopback address, as in http://127.0.0.1:8090/\n")
+        .into_response()
+}
+
+/// Is this a name of this machine, with or without a port? The port is not looked at: `ssh -L` may lead from another one.
+fn is_here(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or(rest, |(address, _)| address),
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
 const NO_STORE: (HeaderName, &str) = (header::CACHE_CONTROL, "no-store");
 
 async fn page_of(State(desk): State<Desk>) -> Response {
@@ -198,4 +220,38 @@ fn stream(desk: &Desk, seat: OwnedSemaphorePermit) -> impl Stream<Item = Result<
         };
         Some((Ok(Event::default().data(text)), (None, news, seat)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_here;
+
+    #[test]
+    fn names_of_this_machine_are_known_from_others() {
+        for here in [
+            "localhost",
+            "LocalHost:8090",
+            "127.0.0.1:8090",
+            "127.0.0.1",
+            "127.8.8.8:1",
+            "[::1]:8090",
+            "[::1]",
+        ] {
+            assert!(is_here(here), "{here}");
+        }
+        let elsewhere = [
+            "",
+            ":8090",
+            "example.org",
+            "example.org:8090",
+            "localhost.example.org",
+            "127.0.0.1.example.org:8090",
+            "10.0.0.1",
+            "0.0.0.0:8090",
+            "[::2]:8090",
+        ];
+        for host in elsewhere {
+            assert!(!is_here(host), "{host}");
+        }
+    }
 }

@@ -105,6 +105,12 @@ fn short(x: f64) -> f64 {
     (x * scale).round() / scale
 }
 
+/// Seconds since the load began, to a tenth: four digits that count would put all points of an hour onto whole seconds, and of
+/// a day onto tens of them.
+fn tenths(seconds: f64) -> f64 {
+    if seconds.is_finite() { (seconds * 10.0).round() / 10.0 } else { 0.0 }
+}
+
 impl<'m> View<'m> {
     pub(crate) fn of(moment: &'m Moment) -> Self {
         let (count, failed) = moment.ops.iter().fold((0, 0), |sum, op| (sum.0 + op.count, sum.1 + op.failed));
@@ -119,7 +125,7 @@ impl<'m> View<'m> {
             about: &moment.about,
             done: short(moment.done),
             remaining_s: moment.remaining.map(|left| left.as_secs_f64().round()),
-            elapsed_s: short(moment.elapsed.as_secs_f64()),
+            elapsed_s: tenths(moment.elapsed.as_secs_f64()),
             level: Some(moment.offered.level).filter(|level| *level > 0),
             unit: moment.offered.unit.name(),
             users: moment.latest.users,
@@ -147,7 +153,7 @@ impl<'m> View<'m> {
 }
 
 fn point(point: &Point) -> PointView {
-    let (at_s, rate, failed) = (short(point.at_s), short(point.rate), short(point.failed_rate));
+    let (at_s, rate, failed) = (tenths(point.at_s), short(point.rate), short(point.failed_rate));
     (at_s, rate, failed, point.p50_ms.map(short), point.p99_ms.map(short))
 }
 
@@ -228,6 +234,11 @@ mod tests {
             [0.0, 123_500.0, 0.012_35, -1.0, 10.0]
         );
         assert_eq!(short(f64::NAN), 0.0);
+    }
+
+    #[test]
+    fn intervals_of_a_long_run_keep_their_places() {
+        assert_eq!([0.0, 0.5, 3_599.25, 86_399.96, f64::NAN].map(tenths), [0.0, 0.5, 3_599.3, 86_400.0, 0.0]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct OpVerdict {
     pub mix_required: f64,
     /// Tolerance relative to the required share.
     pub mix_tolerance: f64,
+    /// By how much the share may be off by chance in this window; 0 where no share is required.
+    pub mix_chance: f64,
     /// Response time, median.
     pub p50_ms: f64,
     /// Response time, 90 % quantile.

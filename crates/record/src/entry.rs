@@ -372,6 +372,9 @@ pub struct SearchSummary {
     pub lowest_fail: Option<u32>,
     /// What ended the search, in words.
     pub bounded_by: String,
+    /// The capacity may be higher: nothing above it was tried, or could be believed. Older records do not say it.
+    #[serde(default)]
+    pub at_least: bool,
     /// Trials made.
     pub trials: u32,
     /// The answer was confirmed by the rule of its method: by bisection, it passed a second window; by posterior, the

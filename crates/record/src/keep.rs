@@ -188,6 +188,7 @@ impl KeptOp {
             mix: op.mix,
             mix_required: op.mix_required,
             mix_tolerance: op.mix_tolerance,
+            mix_chance: op.mix_chance,
             p50_ms: op.p50_ms,
             p90_ms: op.p90_ms,
             p99_ms: op.p99_ms,

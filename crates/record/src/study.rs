@@ -11,8 +11,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use conclusions::{
-    CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit,
-    KeptMetric, KeptPoint, KeptRow, KeptScaling,
+    CONCLUSIONS_VERSION, Conclusions, Excluded, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding,
+    KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling,
 };
 
 use crate::{Appender, Figure, RecordError};
@@ -107,6 +107,9 @@ pub struct RunEnded {
     pub reasons: Vec<String>,
     /// Figures by the label of the metric; those that were not measured are left out.
     pub figures: Vec<Figure>,
+    /// The capacity is only a bound: what kept the search from looking higher, in words.
+    #[serde(default)]
+    pub at_least: Option<String>,
 }
 
 impl RunEnded {

@@ -208,6 +208,10 @@ pub struct KeptOp {
     /// Tolerance relative to the required share.
     #[serde(deserialize_with = "nan")]
     pub mix_tolerance: f64,
+    /// By how much the share may be off by chance in this window; 0 where no share is required, and in older records, which
+    /// allowed the tolerance alone.
+    #[serde(default, deserialize_with = "nan")]
+    pub mix_chance: f64,
     /// Response time, median.
     #[serde(deserialize_with = "nan")]
     pub p50_ms: f64,
@@ -264,6 +268,19 @@ impl KeptOp {
     #[must_use]
     pub fn passed(&self) -> bool {
         !self.judged || (self.time_ok && self.mix_ok && self.failures_ok)
+    }
+
+    /// By how much the share of the mix may be off: the tolerance, or what chance makes in this window where that is more.
+    #[must_use]
+    pub fn mix_slack(&self) -> f64 {
+        (self.mix_required * self.mix_tolerance).max(self.mix_chance)
+    }
+
+    /// Did chance alone allow the share to be anything from none to twice what is required? Then the mix rule of this
+    /// operation held because there were too few operations to tell.
+    #[must_use]
+    pub fn mix_too_few(&self) -> bool {
+        self.judged && self.mix_ok && self.mix_required > 0.0 && self.mix_chance >= self.mix_required
     }
 
     /// Judged quantile of response time over its limit; `None` where response time is not judged.

@@ -38,6 +38,7 @@ fn window() -> WindowVerdict {
         mix: 0.5,
         mix_required: 0.4,
         mix_tolerance: 0.2,
+        mix_chance: 0.05,
         p50_ms: 3.5,
         p90_ms: 7.0,
         p99_ms: f64::NAN,
@@ -249,6 +250,8 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     assert_eq!((trial.window.late, trial.window.dropped), (0, 0));
     assert!(trial.window.starts_s.is_nan() && trial.window.ops[0].p999_ms.is_nan());
     assert_eq!(trial.window.ops[0].service_p99_ms, 40.0);
+    // The tolerance alone was allowed.
+    assert_eq!((trial.window.ops[0].mix_chance, trial.window.ops[0].mix_slack()), (0.0, 0.4 * 0.2));
     assert_eq!(trial.resources, Resources::default());
     let verdict = run.verdict().unwrap();
     assert_eq!((verdict.unit, verdict.capacity), (KeptUnit::Users, Some(1000)));

@@ -56,7 +56,7 @@ pub(crate) fn faults(op: &KeptOp, quantile: &str) -> Vec<String> {
             "share {}, required {} ± {}",
             words::mix(op.mix),
             words::mix(op.mix_required),
-            words::mix(op.mix_required * op.mix_tolerance)
+            words::mix(op.mix_slack())
         ));
     }
     if !op.failures_ok {
@@ -91,6 +91,18 @@ pub(crate) fn lines(run: &Run, window: &KeptWindow) -> (Vec<OpLine>, Vec<String>
     (lines, absent)
 }
 
+/// The required share and how far from it is allowed, or that nothing could be told.
+fn mix_required(op: &KeptOp) -> String {
+    if !op.judged || op.mix_required <= 0.0 {
+        return words::NONE.to_owned();
+    }
+    let required = words::mix(op.mix_required);
+    if op.mix_too_few() {
+        return format!("{required}, {}", words::TOO_FEW);
+    }
+    format!("{required} ± {}", words::mix(op.mix_slack()))
+}
+
 fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op.op));
     let (class, verdict) = match (op.judged, op.passed()) {
@@ -99,9 +111,9 @@ fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
         (true, false) => ("fail", format!("fail: {}", broken(op))),
     };
     let used = op.limit_share();
-    let tolerance = op.mix_required * op.mix_tolerance;
-    let mix_place = (op.judged && tolerance > 0.0 && op.mix.is_finite()).then(|| {
-        let place = 50.0 + (op.mix - op.mix_required) / tolerance * 25.0;
+    let slack = op.mix_slack();
+    let mix_place = (op.judged && op.mix_required > 0.0 && slack > 0.0 && op.mix.is_finite()).then(|| {
+        let place = 50.0 + (op.mix - op.mix_required) / slack * 25.0;
         format!("{:.1}", place.clamp(1.0, 99.0))
     });
     OpLine {
@@ -109,11 +121,7 @@ fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
         about: rule.map_or_else(String::new, |r| r.about.clone()),
         count: words::count(op.count),
         mix: words::mix(op.mix),
-        mix_required: if op.judged && op.mix_required > 0.0 {
-            format!("{} ± {}", words::mix(op.mix_required), words::mix(tolerance))
-        } else {
-            words::NONE.to_owned()
-        },
+        mix_required: mix_required(op),
         mix_place,
         p50: words::ms(op.p50_ms),
         p90: words::ms(op.p90_ms),

@@ -72,10 +72,11 @@ fn with_mix(op: &KeptOp) -> Vec<String> {
     let none = || words::NONE.to_owned();
     vec![
         if op.judged { mark(percent(op.mix), op.mix_ok) } else { none() },
-        if op.judged && op.mix_required > 0.0 {
-            format!("{}±{}", percent(op.mix_required), percent(op.mix_required * op.mix_tolerance))
-        } else {
-            none()
+        match op.judged && op.mix_required > 0.0 {
+            false => none(),
+            // The figure has no room beside it, and says little.
+            true if op.mix_too_few() => words::TOO_FEW.to_owned(),
+            true => format!("{}±{}", percent(op.mix_required), percent(op.mix_slack())),
         },
         words::ms(op.p50_ms),
         words::ms(op.p90_ms),

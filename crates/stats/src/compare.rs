@@ -15,6 +15,7 @@ pub(crate) use bootstrap::summary;
 pub use bootstrap::{Resampled, resample};
 pub use family::{GeometricMean, geometric_mean};
 
+use crate::normal;
 use crate::rank::{self, Confidence};
 
 /// Fewest pairs that can give a 95 % interval.
@@ -25,10 +26,8 @@ pub const SMALLEST_MARGIN: f64 = 0.01;
 const SIGNIFICANCE: f64 = 0.05;
 /// From so many pairs on their scatter says something about how many are needed.
 const FEWEST_TO_PLAN: usize = 5;
-/// Power of four in five at 5 %: (1.96 + 0.84) squared.
-const PLANNING: f64 = 7.84;
-/// Half a 95 % interval in standard errors.
-const HALF_WIDTH: f64 = 1.96;
+/// A standard normal draw is below this four times in five: the power that is planned with.
+const POWER: f64 = 0.84;
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +128,10 @@ pub struct Comparison {
     pub margin: f64,
     /// What was found.
     pub finding: Finding,
-    /// When undecided, with 5 or more pairs: roughly how many pairs would decide.
+    /// Standard deviation of the logarithms of the ratios; not a number below two pairs.
+    pub scatter: f64,
+    /// When undecided, with 5 or more pairs: roughly how many pairs would decide, for one metric alone or, after [`judge`], for
+    /// as many as were judged together.
     pub pairs_needed: Option<u32>,
 }
 
@@ -158,13 +160,20 @@ pub fn compare(pairs: &[Pair], direction: Direction, margin: f64) -> Comparison 
         p_holm: p,
         margin: if margin > 0.0 { margin } else { 0.0 },
         finding: Finding::Undecided,
+        scatter: deviation(&logs),
         pairs_needed: None,
     };
     conclude(&mut compared, direction);
-    if compared.finding == Finding::Undecided {
-        compared.pairs_needed = needed(&compared, deviation(&logs));
-    }
+    compared.pairs_needed = needed(&compared, 1);
     compared
+}
+
+/// Fewest pairs with which one of so many metrics that are judged together can be found better or worse: the smallest
+/// p-value of n pairs is 2^(1 - n), and Holm multiplies the smallest of a family by the number of its metrics.
+#[must_use]
+pub fn fewest_to_decide(metrics: usize) -> usize {
+    let pairs = (1.0 + (metrics.max(1) as f64 / SIGNIFICANCE).log2()).ceil();
+    (pairs as usize).max(FEWEST_PAIRS)
 }
 
 /// Corrects the p-values of metrics that are reported together, by Holm, and finds again. Without this one of twenty
@@ -181,13 +190,8 @@ pub fn judge(family: &mut [(Direction, Comparison)]) {
         compared.p_holm = largest;
     }
     for (direction, compared) in family {
-        let before = compared.finding;
         conclude(compared, *direction);
-        if compared.finding == Finding::Undecided && before != Finding::Undecided {
-            // Only the interval is left to say how far the ratios scatter.
-            let half = (compared.high.ln() - compared.low.ln()) / 2.0;
-            compared.pairs_needed = needed(compared, half * (compared.pairs as f64).sqrt() / HALF_WIDTH);
-        }
+        compared.pairs_needed = needed(compared, order.len());
     }
 }
 
@@ -225,17 +229,25 @@ fn deviation(logs: &[f64]) -> f64 {
     (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)).sqrt()
 }
 
-/// How many pairs would place the ratio on one side of the margin four times in five, if ratio and `scatter` of the
-/// logarithms stay as they are: from the distance of the ratio to the margin, or the margin itself where that is larger.
-fn needed(compared: &Comparison, scatter: f64) -> Option<u32> {
-    let margin = compared.margin.ln_1p();
-    let distance = (compared.ratio.ln().abs() - margin).abs().max(margin);
-    if compared.pairs < FEWEST_TO_PLAN || !scatter.is_finite() || distance == 0.0 {
+/// How many pairs would place the ratio on one side of the margin four times in five, if ratio and scatter of the logarithms
+/// stay as they are: from the distance of the ratio to the margin, or the margin itself where that is larger. A ratio within
+/// the margin is on its way to "equivalent", which is not corrected for the number of `metrics`; one beyond it to "better"
+/// or "worse", which is.
+fn needed(compared: &Comparison, metrics: usize) -> Option<u32> {
+    if compared.finding != Finding::Undecided {
         return None;
     }
-    let wanted = (PLANNING * (scatter / distance).powi(2)).ceil();
+    let margin = compared.margin.ln_1p();
+    let beyond = compared.ratio.ln().abs() - margin;
+    let distance = beyond.abs().max(margin);
+    if compared.pairs < FEWEST_TO_PLAN || !compared.scatter.is_finite() || distance == 0.0 {
+        return None;
+    }
+    let metrics = if beyond > 0.0 { metrics.max(1) } else { 1 };
+    let certain = normal::exceeded(SIGNIFICANCE / 2.0 / metrics as f64);
+    let wanted = ((certain + POWER).powi(2) * (compared.scatter / distance).powi(2)).ceil();
     // As many as there are did not decide, whatever their scatter says.
-    let least = (compared.pairs + 1).max(FEWEST_PAIRS);
+    let least = (compared.pairs + 1).max(fewest_to_decide(metrics));
     Some((wanted as u32).max(u32::try_from(least).unwrap_or(u32::MAX)))
 }
 

@@ -53,7 +53,8 @@ impl Episode {
         self.contrast > CERTAIN && self.shift > SHIFT_ALLOWED.get() && moved > floor
     }
 
-    /// It reaches to the end of the window, or begins in it and does not end: what comes later is not known.
+    /// It begins with the window. A stretch that lasts to the end of the window is never named: the part before it differs
+    /// from it as much, and that part is named instead, since which of two parts is the unusual one cannot be told.
     #[must_use]
     pub fn is_the_beginning(&self) -> bool {
         self.from <= 0.0
@@ -84,11 +85,10 @@ pub fn episode(values: &[f64]) -> Option<Episode> {
     }
     let (mut best, mut most) = ((0, 1), -1.0);
     for from in 0..count {
-        for to in from + 1..=count {
+        // Not up to the end: such a stretch has the contrast of the beginning that it leaves, and the last digits of the two
+        // would decide which is named.
+        for to in from + 1..count {
             let (inside, outside) = ((to - from) as f64, (count - (to - from)) as f64);
-            if outside < 1.0 {
-                continue;
-            }
             let off: f64 = sums[to] - sums[from];
             let between = off * off * (1.0 / inside + 1.0 / outside);
             if between > most {
@@ -111,9 +111,12 @@ fn told(batches: &[f64], (from, to): (usize, usize), between: f64) -> Episode {
         .enumerate()
         .map(|(at, batch)| batch - if (from..to).contains(&at) { mean } else { rest })
         .collect();
-    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let all: f64 = residuals.iter().map(|r| r * r).sum();
+    let straddling = straddling(&residuals, &[from, to]);
+    let squares: f64 = all - straddling.iter().map(|at| residuals[*at].powi(2)).sum::<f64>();
     // Two means and the choice of the stretch are taken from the data.
-    let error = (squares / (count as f64 - 3.0)).sqrt() * widening(&residuals, squares);
+    let freedom = (count - 3 - straddling.len()) as f64;
+    let error = (squares.max(0.0) / freedom).sqrt() * widening(&residuals, all);
     let whole = batches.iter().sum::<f64>() / count as f64;
     let contrast = if error > 0.0 {
         between.sqrt() / error
@@ -130,6 +133,21 @@ fn told(batches: &[f64], (from, to): (usize, usize), between: f64) -> Episode {
         contrast,
         shift: (mean - rest).abs() * inside.min(outside) / count as f64 / whole,
     }
+}
+
+/// The batches that an edge of the stretch runs through: of the two beside it the one that fits worse. Such a batch is partly
+/// of the stretch and partly of the rest, so what it is off by is no noise, and counted as noise it would hide the stretch. How
+/// far neighbours resemble each other is taken from all batches, because without these the rest looks too even.
+fn straddling(residuals: &[f64], edges: &[usize]) -> Vec<usize> {
+    let mut found: Vec<usize> = Vec::new();
+    for edge in edges.iter().filter(|edge| **edge > 0) {
+        let off = |at: usize| if found.contains(&at) { 0.0 } else { residuals[at].abs() };
+        let worse = if off(edge - 1) > off(*edge) { edge - 1 } else { *edge };
+        if !found.contains(&worse) {
+            found.push(worse);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -173,6 +191,30 @@ mod tests {
         assert!((found.from - 0.4).abs() < 0.06 && (found.to - 0.7).abs() < 0.06, "{found:?}");
         assert!((found.mean / found.rest - 1.5).abs() < 0.1 && !found.is_the_beginning(), "{found:?}");
         assert!(episode(&shaped(1, 300, (0.05, 0.0), early)).unwrap().is_the_beginning());
+    }
+
+    /// Both edges run through a batch of four seconds. Counted as noise the two would hide four such stretches of five.
+    #[test]
+    fn edges_within_a_batch_hide_nothing() {
+        let hump = |x: f64| if (0.3..0.63).contains(&x) { 0.5 } else { 0.0 };
+        let found = flagged(45, (0.05, 0.0), hump);
+        assert!(found > RUNS as usize * 3 / 4, "{found} of {RUNS}");
+        assert_eq!(straddling(&[0.0, 0.2, -0.1, 0.0, 0.3, 0.4], &[2, 4]), [1, 4]);
+        assert_eq!(straddling(&[0.0, 0.2, 0.0, 0.1], &[1, 2]), [1, 2]);
+        assert_eq!(straddling(&[0.1, 0.2, 0.0], &[0, 1]), [1]);
+    }
+
+    /// A step is told from its beginning, whatever the last digits of sums are.
+    #[test]
+    fn a_stretch_to_the_end_is_told_by_what_comes_before_it() {
+        for at in 1..20 {
+            for height in [0.3, -0.3, 0.7] {
+                let values: Vec<f64> = (0..80).map(|i| if i < at * 4 { 1.1 } else { 1.1 + height }).collect();
+                let found = episode(&values).unwrap();
+                assert!(found.is_the_beginning() && found.to < 1.0, "{at} {height}: {found:?}");
+                assert!((found.to - f64::from(at) / 20.0).abs() < 1e-9, "{at} {height}: {found:?}");
+            }
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! The rules of one operation: the judged quantile of response time is within the limit (counted, not read off a
 //! histogram: the share of operations within the limit must reach the quantile), its share of all judged operations
-//! is within the tolerance where one is required, and its failures are within their share. An operation whose share is
-//! required but that did not happen cannot pass, and a window in which nothing judged happened passes nothing. Whether
-//! the measurement can be believed at all is asked in `checks`.
+//! is within the tolerance, or within chance, where one is required, and its failures are within their share. An operation
+//! whose share is required and that did not happen, though by chance it would have, cannot pass, and a window in which
+//! nothing judged happened passes nothing. Whether the measurement can be believed at all is asked in `checks`.
 
 mod checks;
 mod driver;
@@ -87,7 +87,11 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
         .iter()
         .zip(&input.profile.rules)
         .zip(input.ops)
-        .map(|((stats, rule), spec)| judge_op(spec, rule, &Counted { stats, judged_total }))
+        .enumerate()
+        .map(|(op, ((stats, rule), spec))| {
+            let mix_chance = mix::chance(input.parts, &input.profile.rules, op);
+            judge_op(spec, rule, &Counted { stats, judged_total, mix_chance })
+        })
         .collect();
     let seconds = joined.seconds();
     WindowVerdict {
@@ -109,10 +113,11 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
     }
 }
 
-/// What one operation did, and how many judged operations there were in all.
+/// What one operation did, how many judged operations there were in all, and what chance makes of its share.
 struct Counted<'a> {
     stats: &'a OpStats,
     judged_total: u64,
+    mix_chance: f64,
 }
 
 fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
@@ -121,10 +126,9 @@ fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
     let judged = rule.judged;
     let mix = if judged { part(count, counted.judged_total) } else { 0.0 };
     let over_limit = part(stats.over_limit, count);
-    // Absence breaks a rule where a share is required, or where nothing judged happened at all.
-    let absent = count == 0 && (rule.mix.get() > 0.0 || counted.judged_total == 0);
+    // Absence breaks a rule where more than chance makes is required, or where nothing judged happened at all.
+    let absent = count == 0 && (counted.judged_total == 0 || rule.mix.get() > counted.mix_chance);
     let within = part(count.saturating_sub(stats.over_limit), count);
-    let tolerance = rule.mix.get() * rule.mix_tolerance.get();
     OpVerdict {
         op: spec.name.to_owned(),
         count,
@@ -132,6 +136,7 @@ fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
         mix,
         mix_required: rule.mix.get(),
         mix_tolerance: rule.mix_tolerance.get(),
+        mix_chance: counted.mix_chance,
         p50_ms: quantile_ms(&stats.response, 0.5),
         p90_ms: quantile_ms(&stats.response, 0.9),
         p99_ms: quantile_ms(&stats.response, 0.99),
@@ -148,7 +153,7 @@ fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
         failures_allowed: rule.failures.get(),
         judged,
         time_ok: !absent && (count == 0 || rule.limit.is_none() || at_least(within, rule.quantile.get())),
-        mix_ok: !absent && (rule.mix.get() == 0.0 || at_least(tolerance, (mix - rule.mix.get()).abs())),
+        mix_ok: !absent && mix::kept(mix, rule, counted.mix_chance),
         failures_ok: !absent && at_least(rule.failures.get(), part(failed, count)),
     }
 }

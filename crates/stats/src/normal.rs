@@ -25,6 +25,19 @@ pub(crate) fn above(z: f64) -> f64 {
     density / fraction
 }
 
+/// Halvings of a range of 80: more than a double can tell apart.
+const HALVINGS: u32 = 64;
+
+/// The value that a standard normal draw exceeds with probability `p`.
+pub(crate) fn exceeded(p: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if above(middle) > p { low = middle } else { high = middle }
+    }
+    low
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +55,14 @@ mod tests {
         ] {
             assert!((above(z) / p - 1.0).abs() < 1e-9, "{z}: {} is not {p}", above(z));
         }
+    }
+
+    #[test]
+    fn quantiles_turn_probabilities_round() {
+        for (p, z) in [(0.5, 0.0), (0.025, 1.959_963_984_540_054), (0.95, -1.644_853_626_951_472)] {
+            assert!((exceeded(p) - z).abs() < 1e-9, "{p}: {} is not {z}", exceeded(p));
+        }
+        assert!((above(exceeded(1e-6)) / 1e-6 - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -1,15 +1,12 @@
-//! What more of something gives: speed-up, the serial part, the universal scalability law, knees, bounds and headroom.
+//! What more of something gives: speed-up, the serial part, the universal scalability law, and knees.
 //!
 //! *More* may be cores, nodes, users or tiles: `n`. What it gives is a rate: `x`. A fit says what its formula would do
 //! beyond the data, not what a system will; nothing here looks further than twice the largest `n` measured.
 
-pub mod bounds;
-mod headroom;
 mod knee;
 mod least_squares;
 pub mod usl;
 
-pub use headroom::{Headroom, Use, headroom};
 pub use knee::{Knee, knee};
 
 /// One measurement: with `n` of something the rate was `x`. Several measurements of the same `n` are several points.

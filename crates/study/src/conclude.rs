@@ -10,7 +10,7 @@ use barograph_stats::rank::median;
 use crate::crossing::crossings;
 use crate::figures::{of, pairs};
 use crate::scaling::scalings;
-use crate::{CONTROL, Progress, places, sentences};
+use crate::{CONTROL, Progress, bounds, places, sentences};
 
 /// What the conclusions say of the study besides its figures.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +52,7 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
     };
     conclusions.sentences = sentences::answers(&conclusions);
     conclusions.warnings = sentences::warnings(&conclusions, runs.len());
+    conclusions.warnings.extend(bounds::warnings(study, runs));
     conclusions
 }
 
@@ -115,6 +116,12 @@ fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
         judge(&mut compared);
         judged.extend(keys.into_iter().zip(compared.into_iter().map(|(_, comparison)| comparison)));
     }
+    let names = places(study);
+    for ((at, place), comparison) in &mut judged {
+        let is_bounded = |name: &str| bounds::bounded(runs, name, &study.metrics[*at]);
+        let sides = (is_bounded(baseline_of(study, *place)), is_bounded(&names[*place]));
+        bounds::weaken(comparison, sides);
+    }
     let all = study.metrics.iter().enumerate();
     all.map(|(at, metric)| KeptMetric {
         label: metric.label.clone(),
@@ -122,7 +129,7 @@ fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
         more_is_better: metric.more_is_better,
         noise_floor: floors[at],
         margin: metric.margin.max(floors[at].unwrap_or(0.0)),
-        rows: places(study)
+        rows: names
             .iter()
             .enumerate()
             .map(|(place, name)| {

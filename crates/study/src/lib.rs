@@ -7,9 +7,11 @@
 //!
 //! This crate makes no runs: [`carry_out`] is handed somebody who does.
 
+mod bounds;
 mod carry;
 pub mod conclude;
 mod crossing;
+mod enough;
 mod figures;
 pub mod progress;
 mod scaling;
@@ -18,6 +20,7 @@ mod sentences;
 
 pub use carry::{Made, Runner, Wanted, carry_out};
 pub use conclude::{About, conclude};
+pub use enough::too_few_blocks;
 pub use progress::{Next, Progress};
 pub use schedule::Schedule;
 

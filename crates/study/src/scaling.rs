@@ -1,12 +1,23 @@
-//! Speed by size: speed-up and efficiency over the smallest size, with intervals by resampling blocks.
+//! Speed by size: speed-up and efficiency over the smallest size, with intervals by resampling blocks, and the universal
+//! scalability law where there are enough sizes for it.
 
-use barograph_record::{KeptPoint, KeptScaling, RunEnded};
+use barograph_record::{KeptBand, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, RunEnded};
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::resample;
+use barograph_stats::compare::{Resampled, resample};
 use barograph_stats::rank::median;
+use barograph_stats::scaling::{Point, amdahl, knee, speedup, usl};
 
 use crate::crossing::{blocks_of, median_of, rows_of};
-use crate::figures::of;
+use crate::figures::{ByBlock, of};
+
+/// Sizes that the universal scalability law wants: it has three figures to fit, and only a fourth size can contradict it.
+const FEWEST_SIZES: usize = 4;
+
+/// Pieces of the band beside the fitted curve.
+const PIECES: u32 = 24;
+
+/// The curve is drawn a little beyond the largest size; further out nothing is known.
+const BEYOND: f64 = 1.08;
 
 /// For every metric that is a speed, and every factor that is a size.
 pub(crate) fn scalings(study: &Study, runs: &[RunEnded]) -> Vec<KeptScaling> {
@@ -28,32 +39,168 @@ fn scaling(
     factor: usize,
     (among, row): (String, Vec<(f64, usize)>),
 ) -> Option<KeptScaling> {
-    let mut points: Vec<KeptPoint> = Vec::new();
-    for (n, place) in row.iter().filter(|(n, _)| *n > 0.0) {
-        let figures = of(runs, &study.configurations[*place].name, &metric.label);
-        if figures.is_empty() {
-            continue;
-        }
-        let blocks = blocks_of(std::slice::from_ref(&figures));
-        let interval = resample(blocks.len(), |drawn| median_of(&figures, &blocks, drawn));
-        let x = median(&figures.values().copied().collect::<Vec<_>>());
-        let first = points.first().map_or((*n, x), |first| (first.n, first.x));
-        let speedup = x / first.1;
-        points.push(KeptPoint {
-            n: *n,
-            x,
-            low: interval.map_or(f64::NAN, |interval| interval.low),
-            high: interval.map_or(f64::NAN, |interval| interval.high),
-            speedup,
-            efficiency: speedup / (n / first.0),
-        });
-    }
+    let sizes = row.iter().filter(|(n, _)| *n > 0.0);
+    let sizes = sizes.map(|(n, place)| (*n, of(runs, &study.configurations[*place].name, &metric.label)));
+    let sizes: Vec<(f64, ByBlock)> = sizes.filter(|(_, figures)| !figures.is_empty()).collect();
+    let points = points_of(&sizes);
     (points.len() > 1).then(|| KeptScaling {
         factor: study.factors[factor].name.clone(),
         among,
         metric: metric.label.clone(),
         unit: metric.metric.unit().to_owned(),
         points,
-        fit: None,
+        ..law_of(&sizes)
     })
+}
+
+/// The medians of all sizes, and what they are over that of the smallest.
+fn points_of(sizes: &[(f64, ByBlock)]) -> Vec<KeptPoint> {
+    let median_of_all = |figures: &ByBlock| median(&figures.values().copied().collect::<Vec<_>>());
+    let medians: Vec<Point> = sizes.iter().map(|(n, f)| Point::new(*n, median_of_all(f))).collect();
+    let serial = speedup(&medians);
+    let Some(first) = medians.first().copied() else { return Vec::new() };
+    let point = |(Point { n, x }, (_, figures)): (&Point, &(f64, ByBlock))| {
+        let blocks = blocks_of(std::slice::from_ref(figures));
+        let interval = resample(blocks.len(), |drawn| median_of(figures, &blocks, drawn));
+        KeptPoint {
+            n: *n,
+            x: *x,
+            low: interval.map_or(f64::NAN, |interval| interval.low),
+            high: interval.map_or(f64::NAN, |interval| interval.high),
+            speedup: x / first.x,
+            efficiency: x / first.x / (n / first.n),
+            serial: serial.iter().find(|known| known.n == *n).and_then(|known| known.karp_flatt),
+        }
+    };
+    medians.iter().zip(sizes).map(point).collect()
+}
+
+/// The law through the sizes with its bands and a knee, or why there is none.
+fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
+    let (points, blocks) = evened(sizes);
+    let without = |no_fit: String| KeptScaling { no_fit, ..KeptScaling::default() };
+    if sizes.len() < FEWEST_SIZES {
+        let serial = amdahl(&points).map(|found| found.serial * 100.0);
+        let amdahl = serial.map_or_else(String::new, |serial| {
+            format!("; by Amdahl's law {serial:.1} % of the work is done one at a time")
+        });
+        return without(format!(
+            "The universal scalability law wants {FEWEST_SIZES} sizes, and there are {}{amdahl}.",
+            sizes.len()
+        ));
+    }
+    let Some(fit) = usl::fit(&points) else {
+        return without("The universal scalability law was not fitted: no block has all sizes.".to_owned());
+    };
+    let (first, last) = (sizes[0].0, sizes[sizes.len() - 1].0 * BEYOND);
+    let at: Vec<f64> =
+        (0..=PIECES).map(|i| first + (last - first) * f64::from(i) / f64::from(PIECES)).collect();
+    // What the blocks have in common was taken out: as many figures as there are blocks, but for the mean of all.
+    let bands = usl::bands(&points, &at, blocks.saturating_sub(1));
+    let curve = bands.iter().flat_map(|bands| &bands.curve);
+    KeptScaling {
+        fit: Some(KeptFit {
+            contention: fit.contention,
+            coherency: fit.coherency,
+            gamma: fit.gamma,
+            peak_n: fit.peak_n,
+            contention_within: within(bands.as_ref().map(|bands| bands.contention)),
+            coherency_within: within(bands.as_ref().map(|bands| bands.coherency)),
+            peak_within: within(bands.as_ref().and_then(|bands| bands.peak_n)),
+        }),
+        band: curve.map(|band| KeptBand { n: band.n, low: band.low, high: band.high }).collect(),
+        knee: knee(&points).map(|knee| KeptKnee {
+            n: knee.n,
+            within: KeptInterval { low: knee.low, high: knee.high },
+            before: knee.before,
+            after: knee.after,
+        }),
+        ..KeptScaling::default()
+    }
+}
+
+fn within(found: Option<Resampled>) -> KeptInterval {
+    found.map_or_else(KeptInterval::default, |found| KeptInterval { low: found.low, high: found.high })
+}
+
+/// The figures of blocks that have all sizes, without what a block has in common, and the number of those blocks. What raises
+/// or lowers a whole block says nothing about sizes, and taken for noise it would hide what does.
+fn evened(sizes: &[(f64, ByBlock)]) -> (Vec<Point>, usize) {
+    let Some((_, of_first)) = sizes.first() else { return (Vec::new(), 0) };
+    let usable =
+        |figures: &ByBlock, block: u32| figures.get(&block).is_some_and(|x| x.is_finite() && *x > 0.0);
+    let whole = |block: &&u32| sizes.iter().all(|(_, figures)| usable(figures, **block));
+    let blocks: Vec<u32> = of_first.keys().filter(whole).copied().collect();
+    let mean_of = |logs: Vec<f64>| logs.iter().sum::<f64>() / logs.len() as f64;
+    let mood = |block: &u32| mean_of(sizes.iter().map(|(_, figures)| figures[block].ln()).collect());
+    let moods: Vec<f64> = blocks.iter().map(mood).collect();
+    let mean = mean_of(moods.clone());
+    let mut points = Vec::with_capacity(sizes.len() * blocks.len());
+    for (block, mood) in blocks.iter().zip(&moods) {
+        let even = (mean - mood).exp();
+        points.extend(sizes.iter().map(|(n, figures)| Point::new(*n, figures[block] * even)));
+    }
+    (points, blocks.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures by the law, with a mood of each block of up to 30 % and a noise of 1 %.
+    fn sizes(of: &[f64], blocks: u32) -> Vec<(f64, ByBlock)> {
+        let law = |n: f64| 100.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0));
+        let noise = |seed: f64| (seed * 12.9898).sin() * 43_758.545_3;
+        let part = |seed: f64| noise(seed) - noise(seed).floor() - 0.5;
+        let figure = |n: f64, block: u32| {
+            law(n) * (1.0 + 0.6 * part(f64::from(block))) * (1.0 + 0.02 * part(n * 100.0 + f64::from(block)))
+        };
+        of.iter().map(|n| (*n, (1..=blocks).map(|block| (block, figure(*n, block))).collect())).collect()
+    }
+
+    #[test]
+    fn moods_of_blocks_do_not_hide_the_law() {
+        let found = law_of(&sizes(&[1.0, 2.0, 4.0, 8.0, 16.0], 12));
+        let fit = found.fit.unwrap();
+        assert!((fit.contention - 0.05).abs() < 0.01 && (fit.coherency - 0.002).abs() < 0.0008, "{fit:?}");
+        let KeptInterval { low, high } = fit.contention_within;
+        assert!(low <= fit.contention && fit.contention <= high && high - low < 0.04, "{fit:?}");
+        assert!((fit.peak_n.unwrap() - (0.95f64 / 0.002).sqrt()).abs() < 4.0, "{fit:?}");
+        assert_eq!((found.band.len(), found.no_fit.as_str()), (PIECES as usize + 1, ""));
+        assert!(
+            found.band.iter().all(|band| band.low < band.high && band.high < band.low * 1.1),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn fewer_than_four_sizes_say_why_there_is_no_law() {
+        let three = law_of(&sizes(&[1.0, 2.0, 4.0], 6));
+        assert!(three.fit.is_none() && three.band.is_empty() && three.knee.is_none());
+        assert!(
+            three
+                .no_fit
+                .starts_with("The universal scalability law wants 4 sizes, and there are 3; by Amdahl's law"),
+            "{}",
+            three.no_fit
+        );
+        let mut torn = sizes(&[1.0, 2.0, 4.0, 8.0], 4);
+        for (at, (_, figures)) in torn.iter_mut().enumerate() {
+            figures.remove(&(at as u32 + 1));
+        }
+        assert_eq!(
+            law_of(&torn).no_fit,
+            "The universal scalability law was not fitted: no block has all sizes."
+        );
+        assert!(points_of(&torn).iter().all(|point| point.x > 0.0));
+    }
+
+    #[test]
+    fn speed_is_over_that_of_the_smallest_size() {
+        let points = points_of(&sizes(&[2.0, 4.0, 8.0], 8));
+        assert_eq!((points[0].speedup, points[0].efficiency, points[0].serial), (1.0, 1.0, None));
+        assert!((points[1].efficiency - points[1].speedup / 2.0).abs() < 1e-12, "{points:?}");
+        assert!(points[2].serial.is_some_and(|serial| 0.0 < serial && serial < 0.3), "{points:?}");
+        assert!(points_of(&[]).is_empty());
+    }
 }

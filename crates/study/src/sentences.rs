@@ -1,7 +1,11 @@
 //! The conclusions in words: what is shown, what is not, and what weakens it.
 
 use barograph_model::words::listed;
-use barograph_record::{Conclusions, KeptCrossing, KeptFinding, KeptMetric, KeptRow, KeptScaling};
+use barograph_record::{
+    Conclusions, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling,
+};
+
+use crate::enough::too_few_pairs;
 
 /// Fewest pairs of which a 95 % interval can be had.
 const FEWEST_PAIRS: u32 = barograph_stats::compare::FEWEST_PAIRS as u32;
@@ -130,17 +134,44 @@ fn scaling(scaling: &KeptScaling) -> String {
         first.n,
         last.efficiency * 100.0
     );
-    if let Some(fit) = &scaling.fit {
-        let peak = fit.peak_n.map_or_else(
-            || "no peak within the data".to_owned(),
-            |peak| format!("a peak at {factor} {}", number(peak)),
-        );
+    let Some(fit) = &scaling.fit else {
+        if !scaling.no_fit.is_empty() {
+            text.push(' ');
+            text.push_str(&scaling.no_fit);
+        }
+        return text;
+    };
+    let peak = fit.peak_n.map_or_else(
+        || "no peak up to twice the largest size".to_owned(),
+        |peak| format!("a peak at {factor} {}{}", number(peak), within(&fit.peak_within, 2)),
+    );
+    text.push_str(&format!(
+        " The universal scalability law finds contention {:.3}{}, coherency {:.5}{}, and {peak}.",
+        fit.contention,
+        within(&fit.contention_within, 3),
+        fit.coherency,
+        within(&fit.coherency_within, 5)
+    ));
+    if let Some(knee) = &scaling.knee {
         text.push_str(&format!(
-            " The universal scalability law finds contention {:.3}, coherency {:.5}, and {peak}.",
-            fit.contention, fit.coherency
+            " Growth bends at {factor} {}{}: {} {} for each more before it, {} after.",
+            number(knee.n),
+            within(&knee.within, 2),
+            number(knee.before),
+            scaling.unit,
+            number(knee.after)
         ));
     }
     text
+}
+
+/// An interval in brackets; nothing where it is not known.
+fn within(interval: &KeptInterval, digits: usize) -> String {
+    let KeptInterval { low, high } = interval;
+    if !(low.is_finite() && high.is_finite()) {
+        return String::new();
+    }
+    format!(" (95 % interval {low:.digits$} to {high:.digits$})")
 }
 
 /// The metric in which the control differs from itself, if there is one.
@@ -148,6 +179,20 @@ pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&KeptMetric,
     let rows = conclusions.metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row)));
     let mut differing = rows.filter(|(_, row)| row.control && row.p_holm < SIGNIFICANT);
     differing.next()
+}
+
+/// That a control does not differ is not yet that it is the same: with few pairs, or much noise, it can hardly differ.
+fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
+    let shown =
+        |metric: &&KeptMetric| metric.rows.iter().all(|r| !r.control || r.finding == KeptFinding::Equivalent);
+    let not_shown = conclusions.metrics.iter().filter(|metric| !shown(metric));
+    let not_shown: Vec<&str> = not_shown.map(|metric| metric.label.as_str()).collect();
+    (!not_shown.is_empty()).then(|| {
+        format!(
+            "The control is not shown to be the same as itself in {}: differences of that size may be the machine's.",
+            listed(&not_shown)
+        )
+    })
 }
 
 /// What makes the answers weaker than they look.
@@ -176,7 +221,7 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         None if !conclusions.configurations.iter().any(|c| c.control) => {
             all.push("There was no control, so the noise floor is not known.".to_owned());
         }
-        None => {}
+        None => all.extend(control_not_the_same(conclusions)),
     }
     let few = conclusions.metrics.iter().any(|metric| {
         metric.rows.iter().any(|r| r.finding != KeptFinding::Baseline && r.pairs < FEWEST_PAIRS)
@@ -185,6 +230,8 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         all.push(format!(
             "Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."
         ));
+    } else {
+        all.extend(too_few_pairs(conclusions));
     }
     let dropped = conclusions.excluded.len();
     if dropped as f64 > MANY_DROPPED * runs as f64 {
@@ -198,4 +245,56 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         ));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_record::{KeptFit, KeptKnee, KeptPoint};
+
+    use super::*;
+
+    fn growth() -> KeptScaling {
+        let point = |n: f64, x: f64| KeptPoint {
+            n,
+            x,
+            low: x,
+            high: x,
+            speedup: x / 100.0,
+            efficiency: x / 100.0 / n,
+            serial: None,
+        };
+        KeptScaling {
+            factor: "nodes".to_owned(),
+            metric: "capacity".to_owned(),
+            unit: "users".to_owned(),
+            points: vec![point(1.0, 100.0), point(16.0, 800.0)],
+            ..KeptScaling::default()
+        }
+    }
+
+    #[test]
+    fn growth_is_told_with_its_law_or_why_there_is_none() {
+        let begin = "capacity at nodes 16 is 8.00 times that at 1: 50 % of linear growth.";
+        assert_eq!(scaling(&growth()), begin);
+        let without = KeptScaling { no_fit: "There are two sizes.".to_owned(), ..growth() };
+        assert_eq!(scaling(&without), format!("{begin} There are two sizes."));
+        let fit = KeptFit {
+            contention: 0.05,
+            coherency: 0.002,
+            gamma: 100.0,
+            peak_n: Some(21.794),
+            contention_within: KeptInterval { low: 0.04, high: 0.06 },
+            coherency_within: KeptInterval::default(),
+            peak_within: KeptInterval { low: 20.0, high: 24.0 },
+        };
+        let knee =
+            KeptKnee { n: 4.0, within: KeptInterval { low: 2.0, high: 8.0 }, before: 90.0, after: 40.0 };
+        let with = KeptScaling { fit: Some(fit), knee: Some(knee), ..growth() };
+        let law = "The universal scalability law finds contention 0.050 (95 % interval 0.040 to 0.060), coherency 0.00200, \
+                   and a peak at nodes 21.79 (95 % interval 20.00 to 24.00).";
+        let bend = "Growth bends at nodes 4.00 (95 % interval 2.00 to 8.00): 90.00 users for each more before it, 40.00 after.";
+        assert_eq!(scaling(&with), format!("{begin} {law} {bend}"));
+        let without_peak = KeptScaling { fit: Some(KeptFit { peak_n: None, ..fit }), ..growth() };
+        assert!(scaling(&without_peak).ends_with("and no peak up to twice the largest size."));
+    }
 }

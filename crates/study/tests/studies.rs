@@ -93,6 +93,7 @@ impl Runner for MadeUp {
                 Figure::new("throughput", throughput),
                 Figure::new("response_p99 of Get", 10.0 * size * own),
             ],
+            at_least: None,
         })))
     }
 }
@@ -262,6 +263,58 @@ fn a_control_that_differs_from_itself_is_told_and_nothing_is_believed() {
         said.warnings[0].starts_with("The control differs from itself in throughput: +1"),
         "{:?}",
         said.warnings
+    );
+}
+
+/// Every search ends at the highest level allowed, so all capacities are 500: that says nothing about them.
+#[test]
+fn capacities_that_are_only_a_bound_are_not_the_same() {
+    let text = STUDY.replace("throughput", "capacity");
+    let study = study(&text);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let said = |bound: Option<&str>| {
+        let mut bounded = Progress::new(&study, &[]);
+        for run in progress.ended() {
+            let mut run = run.clone();
+            run.figures[0] = Figure::new("capacity", 500.0);
+            run.at_least = bound.map(str::to_owned);
+            bounded.add(run);
+        }
+        concluded(&study, &bounded)
+    };
+    let exact = said(None);
+    assert!(exact.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Equivalent));
+    let bounded = said(Some("the most users allowed"));
+    assert!(bounded.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    // As text, because what is not known is no number.
+    assert_eq!(
+        format!("{:?}", bounded.metrics[1]),
+        format!("{:?}", exact.metrics[1]),
+        "others are as they are"
+    );
+    let warned: Vec<&String> =
+        bounded.warnings.iter().filter(|w| w.contains("the capacity is at least 500")).collect();
+    assert_eq!(warned.len(), 5, "{:?}", bounded.warnings);
+    assert!(warned[0].ends_with("; the search was bounded by the most users allowed."), "{}", warned[0]);
+    assert!(bounded.warnings.iter().any(|w| w.starts_with("The capacity of 43 more runs is only a bound")));
+    assert!(
+        bounded.warnings.iter().any(|w| w.starts_with("The control is not shown to be the same as itself"))
+    );
+}
+
+#[test]
+fn so_many_comparisons_want_more_pairs_than_there_are() {
+    let few = study(&STUDY.replace("repeats = 12", "repeats = 7"));
+    assert!(barograph_study::too_few_blocks(&few).is_some_and(|why| why.contains("repeats = 8")));
+    assert_eq!(barograph_study::too_few_blocks(&study(STUDY)), None);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&few, folder.path(), &mut MadeUp::new());
+    let said = concluded(&few, &progress);
+    assert!(said.metrics[0].rows.iter().skip(1).all(|row| row.finding != KeptFinding::Better));
+    assert!(
+        said.warnings.iter().any(|w| w.starts_with("Fewer than 8 pairs: with 4 comparisons")),
+        "{said:?}"
     );
 }
 

@@ -32,10 +32,15 @@ struct Size {
     faults: u64,
 }
 
-const FULL: Size = Size { runs: 20, windows: 5, faults: 40 };
+/// With 660 windows of a load seven may be disbelieved before more than 2 % cannot be ruled out; with 220 one.
+const FULL: Size = Size { runs: 60, windows: 5, faults: 40 };
 
-/// Lengths of clean windows in seconds: of the shortest that is judged, of a quick plan, and of a standard one.
-const SPANS: [u32; 3] = [20, 45, 300];
+/// Lengths of windows in seconds: those of a search by posterior with `quick`, `standard` and `full` durations
+/// (`crates/spec/src/durations.rs`).
+const SPANS: [u32; 3] = [15, 60, 180];
+
+/// So large a share of the clean windows of any load may be disbelieved, with 95 % confidence.
+const MOST_DISBELIEVED: f64 = 0.02;
 
 /// A kind of clean load.
 struct Kind {
@@ -101,9 +106,12 @@ pub(super) fn gates(root: &Path) -> anyhow::Result<bool> {
     let page = page::written(&clean, &faults);
     say(&page);
     std::fs::write(root.join("docs/reference/gates.md"), page)?;
-    let all = page::together(&clean);
-    let missed = faults.iter().filter(|row| row.is_largest() && row.is_missed()).count();
-    Ok(counted::at_most(all.disbelieved, all.windows) < 0.02 && missed == 0)
+    // Each load by itself: many windows of one that is easy would hide what a few of another say.
+    let trusted = page::by_load(&clean)
+        .iter()
+        .all(|(_, all)| counted::at_most(all.disbelieved, all.windows) < MOST_DISBELIEVED);
+    let mut largest = faults.iter().filter(|row| row.is_largest());
+    Ok(trusted && largest.all(|row| !row.is_missed() && row.counted.passed == 0))
 }
 
 impl FaultRow {
@@ -128,13 +136,16 @@ mod tests {
 
     const SMALL: Size = Size { runs: 4, windows: 5, faults: 2 };
 
-    /// 132 windows; two of them are 1.5 %.
+    /// So few windows show no more than that nothing is grossly wrong: of 44 with 2 % more than two come once in seventeen times.
     #[test]
-    fn fewer_than_two_clean_windows_of_a_hundred_are_disbelieved() {
+    fn few_clean_windows_of_any_load_are_disbelieved() {
         let rows = clean(SMALL);
-        let all = page::together(&rows);
-        assert_eq!(all.windows, 3 * (20 + 20 + 4));
-        assert!(all.disbelieved <= 2, "{} of {}: {:?}", all.disbelieved, all.windows, all.checks);
+        let loads = page::by_load(&rows);
+        assert_eq!(loads.len(), KINDS.len());
+        for (load, all) in loads {
+            assert_eq!(all.windows, 20 + 20 + 4, "{load}");
+            assert!(all.disbelieved <= 2, "{load}: {} of {}: {:?}", all.disbelieved, all.windows, all.checks);
+        }
     }
 
     #[test]
@@ -142,6 +153,7 @@ mod tests {
         for row in faults(SMALL).iter().filter(|row| row.is_largest()) {
             let what = row.fault.what;
             assert!(!row.is_missed(), "{what} {}: {:?}", row.size, row.counted.checks);
+            assert_eq!(row.counted.passed, 0, "{what} {}", row.size);
         }
     }
 

@@ -47,6 +47,9 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
         return Err(Failed { code: ExitCode::Refused, why });
     }
     warn_of_debug_builds();
+    if let Some(why) = barograph_study::too_few_blocks(&prepared.study) {
+        terminal::say(&format!("note      {why}"));
+    }
     let begun = match folder {
         Some(folder) => Begun::again(folder, &prepared)?,
         None => Begun::now(&args.runs, &asked, &prepared)?,

@@ -71,6 +71,7 @@ fn operations(book: &mut Book<'_>) -> Result<(), ExportError> {
         .float("mix_share", |r| r.1.mix.into())
         .float("mix_required_share", |r| r.1.mix_required.into())
         .float("mix_tolerance_share", |r| r.1.mix_tolerance.into())
+        .float("mix_chance_share", |r| r.1.mix_chance.into())
         .float("over_limit_share", |r| r.1.over_limit.into())
         .float("judged_ms", |r| r.1.judged_ms.into())
         .float("limit_ms", |r| r.1.limit_ms.into())

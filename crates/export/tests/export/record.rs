@@ -81,6 +81,7 @@ fn window() -> WindowVerdict {
         mix: 0.5,
         mix_required: 0.4,
         mix_tolerance: 0.2,
+        mix_chance: 0.05,
         p50_ms: 3.5,
         p90_ms: 7.0,
         p99_ms: f64::NAN,

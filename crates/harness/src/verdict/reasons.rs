@@ -46,12 +46,14 @@ fn op_reasons(op: &KeptOp) -> Vec<String> {
         ));
     }
     if !op.mix_ok {
+        let by_chance = op.mix_chance > op.mix_required * op.mix_tolerance;
+        let why = if by_chance { ", which chance makes in so few" } else { "" };
         reasons.push(format!(
-            "{} was {:.2} % of the mix, required are {:.2} % within {:.0} %",
+            "{} was {:.2} % of the mix, required are {:.2} % within {:.0} %{why}",
             op.op,
             op.mix * 100.0,
             op.mix_required * 100.0,
-            op.mix_tolerance * 100.0
+            op.mix_slack() / op.mix_required * 100.0
         ));
     }
     if !op.failures_ok {

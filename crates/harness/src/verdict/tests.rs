@@ -21,6 +21,7 @@ fn op(judged_ms: f64) -> KeptOp {
         mix: 1.0,
         mix_required: 1.0,
         mix_tolerance: 0.1,
+        mix_chance: 0.0,
         p50_ms: 1.0,
         p90_ms: 2.0,
         p99_ms: judged_ms,
@@ -128,7 +129,12 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
         (verdict.capacity, verdict.trial, verdict.passed, verdict.valid),
         (Some(11_818), Some(11_818), true, true)
     );
-    assert_eq!(verdict.search.unwrap().bounded_by, "a higher level that failed");
+    let search = verdict.search.unwrap();
+    assert_eq!((search.bounded_by.as_str(), search.at_least), ("a higher level that failed", false));
+    for bound in [BoundedBy::Maximum, BoundedBy::Disbelief] {
+        let verdict = verdict_on(&trials, &answer(Some(11_818), bound), DataAfter::Right);
+        assert!(verdict.search.unwrap().at_least, "{bound:?}");
+    }
 }
 
 #[test]
@@ -315,6 +321,21 @@ fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
          quantile, allowed are 2,000 ms; Slow took 9,000 ms at the judged quantile, allowed are 2,000 ms; and 2 more."
     );
     assert_eq!(verdict.reasons.len(), 4, "the verdict lists them all");
+}
+
+#[test]
+fn a_missed_share_says_whether_tolerance_or_chance_was_allowed() {
+    let mut bad = trial(1_000, 5.0, &[]);
+    let op = &mut bad.window.ops[0];
+    (op.mix, op.mix_required, op.mix_ok) = (0.75, 0.4, false);
+    bad.result = KeptResult::Fail;
+    let said = |bad: &Trial| of_windows(&case(&[bad], DataAfter::Right, Most::Plan)).reasons;
+    assert_eq!(said(&bad), ["Login was 75.00 % of the mix, required are 40.00 % within 10 %"]);
+    bad.window.ops[0].mix_chance = 0.1;
+    assert_eq!(
+        said(&bad),
+        ["Login was 75.00 % of the mix, required are 40.00 % within 25 %, which chance makes in so few"]
+    );
 }
 
 #[test]

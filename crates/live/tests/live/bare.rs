@@ -12,13 +12,21 @@ use crate::run::{begun, second};
 /// The longest wait for anything; a machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Where a page is served, with its port.
+fn address(page: &Page) -> String {
+    page.url().strip_prefix("http://").unwrap().trim_end_matches('/').to_owned()
+}
+
 /// Asks for a path, and leaves the answer to be read.
 fn ask(page: &Page, path: &str) -> BufReader<TcpStream> {
-    let url = page.url();
-    let address = url.strip_prefix("http://").unwrap().trim_end_matches('/');
-    let mut stream = TcpStream::connect(address).unwrap();
+    ask_by(page, &format!("host: {}\r\n", address(page)), path)
+}
+
+/// The same with a host of another name, or none.
+fn ask_by(page: &Page, host: &str, path: &str) -> BufReader<TcpStream> {
+    let mut stream = TcpStream::connect(address(page)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\n{host}connection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     BufReader::new(stream)
 }
@@ -56,6 +64,22 @@ fn the_page_needs_nothing_else() {
     assert!(!elsewhere.contains("://") && !body.contains("/*S"), "{elsewhere}");
     assert!(body.contains("<title>Barograph</title>") && body.contains("new EventSource('events')"));
     assert!(whole(&page, "/else").starts_with("HTTP/1.1 404"));
+}
+
+/// A page from elsewhere whose name was made to lead here cannot read this one.
+#[test]
+fn whoever_asks_by_a_name_from_elsewhere_is_refused() {
+    let page = begun();
+    for path in ["/", "/state.json", "/events"] {
+        for host in ["host: example.org\r\n", "host: example.org:8090\r\n", ""] {
+            let mut text = String::new();
+            ask_by(&page, host, path).read_to_string(&mut text).unwrap();
+            assert!(text.starts_with("HTTP/1.1 403"), "{host:?} {path}: {text}");
+        }
+    }
+    let mut text = String::new();
+    ask_by(&page, "host: localhost:9000\r\n", "/state.json").read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use barograph_stats::compare::Finding;
 use serde::{Deserialize, Serialize};
 
-use crate::entry::nan;
+use crate::entry::{nan, unknown};
 
 /// Version of the conclusions written by this program.
 pub const CONCLUSIONS_VERSION: u32 = 1;
@@ -210,6 +210,15 @@ pub struct KeptScaling {
     pub points: Vec<KeptPoint>,
     /// The universal scalability law through them, where there are enough.
     pub fit: Option<KeptFit>,
+    /// Why there is no fit, as a sentence; empty where there is one.
+    #[serde(default)]
+    pub no_fit: String,
+    /// Between which speeds the fitted curve lies, from the smallest size to a little beyond the largest.
+    #[serde(default)]
+    pub band: Vec<KeptBand>,
+    /// Where growth bends, if it does.
+    #[serde(default)]
+    pub knee: Option<KeptKnee>,
 }
 
 /// One size.
@@ -231,6 +240,9 @@ pub struct KeptPoint {
     /// Speed-up over what linear growth would give.
     #[serde(deserialize_with = "nan")]
     pub efficiency: f64,
+    /// The serial part of the work that would explain the speed-up alone (Karp and Flatt); none at the smallest size.
+    #[serde(default)]
+    pub serial: Option<f64>,
 }
 
 /// The universal scalability law: `X(N) = gamma N / (1 + contention (N - 1) + coherency N (N - 1))`.
@@ -244,6 +256,62 @@ pub struct KeptFit {
     pub gamma: f64,
     /// The size beyond which it gets slower.
     pub peak_n: Option<f64>,
+    /// 95 % interval of the contention.
+    #[serde(default)]
+    pub contention_within: KeptInterval,
+    /// 95 % interval of the coherency.
+    #[serde(default)]
+    pub coherency_within: KeptInterval,
+    /// 95 % interval of the peak.
+    #[serde(default)]
+    pub peak_within: KeptInterval,
+}
+
+/// The ends of an interval; not numbers where they are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptInterval {
+    /// Lower end.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub low: f64,
+    /// Upper end.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub high: f64,
+}
+
+impl Default for KeptInterval {
+    /// Not known.
+    fn default() -> Self {
+        KeptInterval { low: f64::NAN, high: f64::NAN }
+    }
+}
+
+/// The fitted curve at one size, with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptBand {
+    /// The size.
+    pub n: f64,
+    /// Lower end of the speed.
+    #[serde(deserialize_with = "nan")]
+    pub low: f64,
+    /// Upper end of the speed.
+    #[serde(deserialize_with = "nan")]
+    pub high: f64,
+}
+
+/// Where two straight lines meet that explain the speeds better than one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptKnee {
+    /// The size.
+    pub n: f64,
+    /// 95 % interval of it.
+    #[serde(default)]
+    pub within: KeptInterval,
+    /// Speed gained for each more, before it.
+    #[serde(deserialize_with = "nan")]
+    pub before: f64,
+    /// Speed gained for each more, after it.
+    #[serde(deserialize_with = "nan")]
+    pub after: f64,
 }
 
 /// A run whose figures were not used.

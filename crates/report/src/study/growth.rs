@@ -18,8 +18,15 @@ const PIECES: u32 = 60;
 /// The figure of a scaling.
 pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     let title = format!("{} by {}", scaling.metric, scaling.factor);
-    let about =
-        "Points are medians with their 95 % intervals; the dotted line is linear growth from the first.";
+    let about = match scaling.fit {
+        None => {
+            "Points are medians with their 95 % intervals; the dotted line is linear growth from the first."
+        }
+        Some(_) => {
+            "Points are medians with their 95 % intervals; the dotted line is linear growth from the first, the dashed one \
+             the universal scalability law with its 95 % band."
+        }
+    };
     let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title, about);
     let (Some(first), Some(last)) = (scaling.points.first(), scaling.points.last()) else {
         return svg.finish();
@@ -36,10 +43,24 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     }
     svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
     let place = |n: f64, v: f64| Some((x.at(n)?, y.at(v)?));
+    // First, so that everything else lies on it.
+    let (above, below) = (scaling.band.iter(), scaling.band.iter().rev());
+    let edge = above.map(|at| place(at.n, at.high)).chain(below.map(|at| place(at.n, at.low)));
+    let edge: Vec<(f64, f64)> = edge.flatten().collect();
+    if !edge.is_empty() {
+        svg.begin_group("95 % interval of the fitted curve");
+        svg.polygon("fit-band", &edge);
+        svg.end_group();
+    }
     svg.path("series c4 dotted", [place(0.0, 0.0), place(last.n, linear(last.n))]);
     if let Some(fit) = &scaling.fit {
         let along = (0..=PIECES).map(|piece| last.n * 1.08 * f64::from(piece) / f64::from(PIECES));
         svg.path("series c2 dashed", along.map(|n| place(n, fitted(fit, n))));
+    }
+    if let Some(at) = scaling.knee.and_then(|knee| x.at(knee.n)) {
+        svg.begin_group("growth bends here");
+        svg.line("knee", (at, TOP), (at, BOTTOM));
+        svg.end_group();
     }
     svg.path("series c1", scaling.points.iter().map(|point| place(point.n, point.x)));
     for point in &scaling.points {

@@ -115,9 +115,17 @@ pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
                 interval(point.low, point.high, words::figure),
                 words::fixed(point.speedup, 2),
                 words::percent(point.efficiency),
+                point.serial.map_or_else(|| words::NONE.to_owned(), words::percent),
             ]
         });
-        let head = [scaling.factor.as_str(), &scaling.metric, "95 % interval", "speed-up", "efficiency"];
+        let head = [
+            scaling.factor.as_str(),
+            &scaling.metric,
+            "95 % interval",
+            "speed-up",
+            "efficiency",
+            "serial part (Karp-Flatt)",
+        ];
         let among = if scaling.among.is_empty() { String::new() } else { format!(", {}", scaling.among) };
         let title = format!("{} by {}{among}", scaling.metric, scaling.factor);
         (title, Grid::new(&head, rows.collect()))

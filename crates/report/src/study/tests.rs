@@ -1,8 +1,8 @@
 //! A made-up study in every form: whole, harmless, and readable without colour.
 
 use barograph_record::{
-    Conclusions, Excluded, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit, KeptMetric, KeptPoint,
-    KeptRow, KeptScaling,
+    Conclusions, Excluded, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit, KeptInterval,
+    KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling,
 };
 
 use super::{junit, markdown, page, text};
@@ -28,13 +28,8 @@ fn row(configuration: &str, ratio: f64, finding: KeptFinding) -> KeptRow {
     }
 }
 
-fn conclusions() -> Conclusions {
-    let configuration = |name: &str| KeptConfiguration {
-        name: name.to_owned(),
-        baseline: "nodes 1".to_owned(),
-        valid: 10,
-        ..KeptConfiguration::default()
-    };
+/// Speed by size, with a fit, its band and a bend.
+fn growth() -> KeptScaling {
     let point = |n: f64, x: f64| KeptPoint {
         n,
         x,
@@ -42,6 +37,40 @@ fn conclusions() -> Conclusions {
         high: x * 1.02,
         speedup: x / 1_000.0,
         efficiency: x / 1_000.0 / n,
+        serial: (n > 1.0).then_some(0.111),
+    };
+    KeptScaling {
+        factor: "nodes".to_owned(),
+        among: String::new(),
+        metric: "capacity".to_owned(),
+        unit: "of load".to_owned(),
+        points: vec![point(1.0, 1_000.0), point(2.0, 1_800.0), point(4.0, 2_900.0)],
+        fit: Some(KeptFit {
+            contention: 0.1,
+            coherency: 0.001,
+            gamma: 1_000.0,
+            peak_n: Some(30.0),
+            contention_within: KeptInterval { low: 0.08, high: 0.12 },
+            coherency_within: KeptInterval::default(),
+            peak_within: KeptInterval::default(),
+        }),
+        no_fit: String::new(),
+        band: [1.0, 2.0, 4.0].map(|n| KeptBand { n, low: n * 900.0, high: n * 1_000.0 }).to_vec(),
+        knee: Some(KeptKnee {
+            n: 2.5,
+            within: KeptInterval { low: 2.0, high: 4.0 },
+            before: 900.0,
+            after: 500.0,
+        }),
+    }
+}
+
+fn conclusions() -> Conclusions {
+    let configuration = |name: &str| KeptConfiguration {
+        name: name.to_owned(),
+        baseline: "nodes 1".to_owned(),
+        valid: 10,
+        ..KeptConfiguration::default()
     };
     Conclusions {
         v: 1,
@@ -79,14 +108,7 @@ fn conclusions() -> Conclusions {
             high: 1_300.0,
             reached: 1.0,
         }],
-        scaling: vec![KeptScaling {
-            factor: "nodes".to_owned(),
-            among: String::new(),
-            metric: "capacity".to_owned(),
-            unit: "of load".to_owned(),
-            points: vec![point(1.0, 1_000.0), point(2.0, 1_800.0), point(4.0, 2_900.0)],
-            fit: Some(KeptFit { contention: 0.1, coherency: 0.001, gamma: 1_000.0, peak_n: Some(30.0) }),
-        }],
+        scaling: vec![growth()],
         excluded: vec![Excluded {
             run: "20301120-184501-04f3".to_owned(),
             configuration: "nodes 2".to_owned(),
@@ -144,6 +166,8 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
         "class=\"whisker\"",
         "dotted",
         "90.0 %",
+        "class=\"fit-band\"",
+        "growth bends here",
     ] {
         assert!(html.contains(words), "{words}");
     }

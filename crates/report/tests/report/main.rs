@@ -140,6 +140,22 @@ fn a_report_can_be_made_again_and_is_the_same() {
 }
 
 #[test]
+fn shares_show_what_chance_allows() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
+    let mut window = run.trials().nth(6).unwrap().window.clone();
+    window.ops.truncate(2);
+    for (op, chance) in window.ops.iter_mut().zip([0.0105, 0.5]) {
+        (op.mix_required, op.mix_tolerance, op.mix_chance) = (0.0235, 0.2, chance);
+    }
+    let table = terminal_table(&window);
+    assert!(table.contains("2.35±1.05") && table.contains("too few to tell"), "{table}");
+    // A share that is missed is told with what was allowed, however much that is.
+    window.ops[1].mix_ok = false;
+    assert!(terminal_table(&window).contains("2.35±50.00"));
+}
+
+#[test]
 fn the_terminal_table_fits_and_reads() {
     let root = tempfile::tempdir().unwrap();
     let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();

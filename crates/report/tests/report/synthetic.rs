@@ -126,6 +126,7 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
             mix: op.count() as f64 / total as f64,
             mix_required: mix / 100.0,
             mix_tolerance: if mix > 5.0 { 0.1 } else { 0.2 },
+            mix_chance: 0.0,
             p50_ms: ms(&op.response, 0.5),
             p90_ms: ms(&op.response, 0.9),
             p99_ms: judged_ms,

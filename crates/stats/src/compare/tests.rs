@@ -84,6 +84,44 @@ fn holm_as_in_the_book() {
     assert!(family[0].1.pairs_needed.is_some() && family[2].1.pairs_needed.is_none());
 }
 
+/// Four metrics and six pairs: the smallest p of 1/32 becomes 1/8, so nothing can be found, however large it is.
+#[test]
+fn so_few_pairs_of_so_many_metrics_decide_nothing() {
+    assert_eq!([1, 2, 4, 8, 100].map(fewest_to_decide), [6, 7, 8, 9, 12]);
+    for metrics in [1, 2, 3, 4, 7, 20, 100] {
+        let least = fewest_to_decide(metrics);
+        let found = |pairs: usize| {
+            let one = compare(&scattered(pairs as u32, 3.0, 0.01), Direction::Higher, 0.01);
+            let mut family = vec![(Direction::Higher, one); metrics];
+            judge(&mut family);
+            family[0].1
+        };
+        assert_eq!(found(least).finding, Finding::Better, "{metrics} metrics, {least} pairs");
+        if least > FEWEST_PAIRS {
+            let few = found(least - 1);
+            assert_eq!(few.finding, Finding::Undecided, "{metrics} metrics, {least} pairs");
+            assert_eq!(few.pairs_needed, Some(least as u32), "{metrics} metrics");
+        }
+    }
+}
+
+/// A ratio beyond the margin is planned for at 5 % over the number of metrics; one within it is on its way to "equivalent",
+/// which each metric is by itself.
+#[test]
+fn more_metrics_need_more_pairs_to_differ_and_no_more_to_be_equivalent() {
+    let needed = |ratio: f64, metrics: usize| {
+        let one = compare(&scattered(12, ratio, 0.4), Direction::Higher, 0.05);
+        let mut family = vec![(Direction::Higher, one); metrics];
+        judge(&mut family);
+        (family[0].1.finding, family[0].1.pairs_needed.unwrap())
+    };
+    let ((one, alone), (many, among)) = (needed(1.15, 1), needed(1.15, 10));
+    assert_eq!((one, many), (Finding::Undecided, Finding::Undecided));
+    // 2.807 standard errors instead of 1.960, and 0.84 for the power: 13.3 over 7.84.
+    assert!((f64::from(among) / f64::from(alone) - 13.3 / 7.84).abs() < 0.05, "{among} {alone}");
+    assert_eq!(needed(1.0, 1), needed(1.0, 10));
+}
+
 #[test]
 fn metrics_without_pairs_do_not_weigh_on_the_others() {
     let one = compare(&scattered(10, 1.1, 0.03), Direction::Higher, 0.01);

@@ -1,9 +1,15 @@
-//! Do users do the same throughout the window? The mix of operations, third by third.
+//! The mix of operations: is it the required one, as far as a window of this size can tell, and do users do the same
+//! throughout the window?
 
-use barograph_model::{Check, Share};
+use barograph_model::{Check, QosRule, Share};
 
-use super::{WindowInput, slices};
+use super::{WindowInput, at_least, slices};
 use crate::homogeneity::unlike;
+use crate::steady::mean_within;
+use crate::{Part, PartOp};
+
+/// Independent draws miss their share by more than so many standard deviations once in a thousand windows.
+const CHANCE: f64 = 3.29;
 
 /// So many of the operations of a third of the window may be others than in the rest.
 const CHANGE_ALLOWED: Share = Share::percent(10.0);
@@ -11,6 +17,39 @@ const CHANGE_ALLOWED: Share = Share::percent(10.0);
 /// So many standard deviations are certain here. Were users' operations independent of each other 3.3 would do; their
 /// sessions make mixes swing more, and docs/reference/gates.md says how rarely a clean window exceeds this.
 const CERTAIN: f64 = 5.0;
+
+/// By how much the share of an operation may miss the required one by chance, in a window as short and as light as this one:
+/// at 99 %, and at least what independent draws make once in a thousand windows. 0 where no share is required.
+///
+/// Operations are no independent draws: everybody who follows an auction looks at its next item at the same moment. So the
+/// swing of the share from interval to interval is taken from the window itself. A share that is missed all the time does not
+/// swing, so it is found all the same.
+pub(super) fn chance(parts: &[Part], rules: &[QosRule], op: usize) -> f64 {
+    let required = rules[op].mix.get();
+    if required <= 0.0 || !rules[op].judged {
+        return 0.0;
+    }
+    let of_judged = |part: &Part| -> u64 {
+        part.ops.iter().zip(rules).filter(|(_, rule)| rule.judged).map(|(op, _)| op.ended()).sum()
+    };
+    let of_op = |part: &Part| part.ops.get(op).map_or(0, PartOp::ended) as f64;
+    let judged: Vec<f64> = parts.iter().map(|part| of_judged(part) as f64).collect();
+    let all: f64 = judged.iter().sum();
+    if all <= 0.0 {
+        return 0.0;
+    }
+    let (share, mean) = (parts.iter().map(of_op).sum::<f64>() / all, all / judged.len() as f64);
+    let swing: Vec<f64> =
+        parts.iter().zip(&judged).map(|(part, judged)| (of_op(part) - share * judged) / mean).collect();
+    let swung = mean_within(&swing).map_or(0.0, |(_, within)| within);
+    swung.max(CHANCE * (required * (1.0 - required) / all).sqrt())
+}
+
+/// Is the share within the tolerance of its rule, or within what chance makes where that is more?
+pub(super) fn kept(mix: f64, rule: &QosRule, chance: f64) -> bool {
+    let required = rule.mix.get();
+    required == 0.0 || at_least((required * rule.mix_tolerance.get()).max(chance), (mix - required).abs())
+}
 
 /// Shares of judged operations by thirds. In a `hopeless` window, which is too slow or fails too often in any case, users
 /// that wait for one operation do fewer of those that would follow; that is a result and no doubt. Nothing to say where only
@@ -39,4 +78,114 @@ pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
         ),
         ok: same || hopeless,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_model::{OpId, Outcome};
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    const WINDOWS: u64 = 200;
+
+    /// So many of a user's operations begin in a second.
+    const PACE: f64 = 0.4;
+
+    /// How many of `count` happen, each with probability `p`; the normal form where it is as good.
+    fn happen(rng: &mut Xoshiro256PlusPlus, count: u32, p: f64) -> u64 {
+        if f64::from(count) * p < 20.0 {
+            return (0..count).filter(|_| rng.random::<f64>() < p).count() as u64;
+        }
+        let normal: f64 = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let mean = f64::from(count) * p;
+        (mean + normal * (mean * (1.0 - p)).sqrt()).round().clamp(0.0, f64::from(count)) as u64
+    }
+
+    /// Seconds of two operations; the second has `share` of them, and `together` users at a time do it.
+    struct Load {
+        users: u32,
+        seconds: u32,
+        share: f64,
+        together: u32,
+    }
+
+    impl Load {
+        fn parts(&self, seed: u64) -> Vec<Part> {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let second = |_: u32| {
+                let mut part = Part { seconds: 1.0, ops: vec![PartOp::default(); 2], ..Part::default() };
+                let first = happen(&mut rng, self.users, PACE * (1.0 - self.share));
+                let groups = happen(&mut rng, self.users / self.together, PACE * self.share);
+                for (op, count) in [(0_usize, first), (1, groups * u64::from(self.together))] {
+                    part.ops[op].outcomes[Outcome::Good.index()] = count;
+                }
+                part
+            };
+            (0..self.seconds).map(second).collect()
+        }
+
+        /// In how many windows the rule of the second operation, 40 % within a tenth, is not kept.
+        fn missed(&self) -> u64 {
+            let rules = [rule(0, 0.0), rule(1, 40.0)];
+            let missed = |seed| {
+                let parts = self.parts(seed);
+                let of = |op: usize| parts.iter().map(|part| part.ops[op].ended()).sum::<u64>() as f64;
+                !kept(of(1) / (of(0) + of(1)), &rules[1], chance(&parts, &rules, 1))
+            };
+            (0..WINDOWS).filter(|seed| missed(*seed)).count() as u64
+        }
+    }
+
+    fn rule(op: u8, mix: f64) -> QosRule {
+        QosRule {
+            op: OpId(op),
+            quantile: Share::percent(99.0),
+            limit: None,
+            judged: true,
+            mix: Share::percent(mix),
+            mix_tolerance: Share::percent(10.0),
+            failures: Share::ZERO,
+        }
+    }
+
+    const LOADS: [(u32, u32, u32); 6] =
+        [(20, 15, 1), (20, 45, 1), (1_000, 15, 20), (1_000, 45, 50), (10_000, 15, 1), (10_000, 45, 200)];
+
+    /// Without room for chance every third window of 15 s of 20 users would be failed.
+    #[test]
+    fn pure_chance_misses_no_share() {
+        for (users, seconds, together) in LOADS {
+            let missed = Load { users, seconds, share: 0.4, together }.missed();
+            assert!(missed <= 6, "{missed} of {WINDOWS}: {users} users, {seconds} s, {together} together");
+        }
+    }
+
+    #[test]
+    fn a_planted_share_is_found_from_the_size_that_a_window_can_tell() {
+        let plants = [0.8, 0.6, 0.6, 0.6, 0.5, 0.6];
+        for ((users, seconds, together), share) in LOADS.into_iter().zip(plants) {
+            let found = Load { users, seconds, share, together }.missed();
+            assert!(found > WINDOWS * 9 / 10, "{found} of {WINDOWS}: {users} users, {seconds} s");
+        }
+        // The tolerance is the limit where there are many: 46 % are 15 % more than 40 %.
+        assert_eq!(Load { users: 10_000, seconds: 45, share: 0.46, together: 1 }.missed(), WINDOWS);
+        assert_eq!(Load { users: 10_000, seconds: 45, share: 0.42, together: 1 }.missed(), 0);
+    }
+
+    #[test]
+    fn chance_is_that_of_independent_draws_at_least() {
+        let even = Load { users: 0, seconds: 10, share: 0.4, together: 1 };
+        let mut parts = even.parts(1);
+        let rules = [rule(0, 0.0), rule(1, 40.0)];
+        assert_eq!(chance(&parts, &rules, 1), 0.0, "nothing happened");
+        for part in &mut parts {
+            part.ops[0].outcomes[Outcome::Good.index()] = 6;
+            part.ops[1].outcomes[Outcome::Good.index()] = 4;
+        }
+        assert!((chance(&parts, &rules, 1) - 3.29 * (0.24f64 / 100.0).sqrt()).abs() < 1e-12);
+        assert_eq!(chance(&parts, &rules, 0), 0.0, "no share is required");
+        assert!((chance(&parts[..2], &rules, 1) - 3.29 * (0.24f64 / 20.0).sqrt()).abs() < 1e-12);
+    }
 }

@@ -101,10 +101,10 @@ fn following(next: &Next, todo: &mut Vec<OpId>) {
 }
 
 /// The same rate in every third of the window. Whether it is the one that was asked for is looked at elsewhere; a rate that
-/// begins too low and ends too high has the right mean.
+/// begins too low and ends too high has the right mean. Nothing to say where there are too few intervals for thirds.
 fn open(input: &WindowInput<'_>) -> Option<Check> {
     let seconds = input.joined.seconds();
-    let thirds = slices::thirds(input.parts);
+    let thirds = slices::thirds(input.parts)?;
     let tolerance = rate_tolerance(input, seconds / thirds.len() as f64)?;
     if seconds <= 0.0 {
         return None;

@@ -34,13 +34,13 @@ pub(super) fn counted(parts: &[Part], counts: impl Fn(&Part) -> Vec<u64>) -> Opt
     Some(((0..count).map(block).collect(), per_slice))
 }
 
-/// The thirds themselves; the whole window when it has too few intervals.
-pub(super) fn thirds(parts: &[Part]) -> Vec<&[Part]> {
+/// The thirds themselves; `None` when there are too few intervals for it.
+pub(super) fn thirds(parts: &[Part]) -> Option<Vec<&[Part]>> {
     if parts.len() < SLICES * BLOCKS.0 {
-        return vec![parts];
+        return None;
     }
     let edge = |i: usize| i * parts.len() / SLICES;
-    (0..SLICES).map(|i| &parts[edge(i)..edge(i + 1)]).collect()
+    Some((0..SLICES).map(|i| &parts[edge(i)..edge(i + 1)]).collect())
 }
 
 #[cfg(test)]
@@ -55,10 +55,10 @@ mod tests {
             let all: u64 = parts.iter().map(|part| part.starts).sum();
             let (blocks, per_slice) = counted(&parts, |part| vec![part.starts]).unwrap();
             assert_eq!((blocks.len(), blocks.iter().map(|b| b[0]).sum::<u64>()), (3 * per_slice, all));
-            let thirds = thirds(&parts);
+            let thirds = thirds(&parts).unwrap();
             assert_eq!(thirds.iter().map(|t| t.len()).sum::<usize>(), length);
         }
         assert_eq!(counted(&vec![Part::default(); 5], |_| vec![1]), None);
-        assert_eq!(thirds(&vec![Part::default(); 5]).len(), 1);
+        assert_eq!(thirds(&vec![Part::default(); 5]), None);
     }
 }

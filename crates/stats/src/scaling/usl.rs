@@ -175,22 +175,23 @@ fn peak([_, contention, coherency]: [f64; MOST], largest_n: f64) -> Option<f64> 
 }
 
 /// Bands of the fitted curve at `at`, by drawing its residuals again: for rates whose noise is of one size over all `n`.
-/// `None` where [`fit`] is `None`, or without more points than parameters, which leaves no residuals.
+/// `taken` is how many figures were taken out of the points before, such as the means of blocks: residuals are smaller by
+/// those too. `None` where [`fit`] is `None`, or without more points than parameters, which leaves no residuals.
 #[must_use]
-pub fn bands(points: &[Point], at: &[f64]) -> Option<Bands> {
-    bands_with(points, at, DRAWS)
+pub fn bands(points: &[Point], at: &[f64], taken: usize) -> Option<Bands> {
+    bands_with(points, at, taken, DRAWS)
 }
 
-fn bands_with(points: &[Point], at: &[f64], draws: usize) -> Option<Bands> {
+fn bands_with(points: &[Point], at: &[f64], taken: usize, draws: usize) -> Option<Bands> {
     let sorted = usable(points);
-    if levels(&sorted) < MOST || sorted.len() <= MOST {
+    if levels(&sorted) < MOST || sorted.len() <= MOST + taken {
         return None;
     }
     let fitted = fit_sorted(&sorted, true);
     let (_, unit) = scaled(&sorted);
     let start = [fitted.gamma / unit, fitted.contention, fitted.coherency];
     // Residuals of a fit are smaller than the noise, by the parameters that it chose.
-    let widen = (sorted.len() as f64 / (sorted.len() - MOST) as f64).sqrt();
+    let widen = (sorted.len() as f64 / (sorted.len() - MOST - taken) as f64).sqrt();
     let curve: Vec<f64> = sorted.iter().map(|p| Law.at(p.n, start).0).collect();
     let residuals: Vec<f64> = sorted.iter().zip(&curve).map(|(p, x)| (p.x / unit - x) * widen).collect();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);

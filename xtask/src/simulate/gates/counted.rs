@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use barograph_model::WindowVerdict;
+use barograph_model::{TrialResult, WindowVerdict};
+use barograph_stats::binomial;
 
 /// Windows of one kind, and what was said about them.
 #[derive(Default)]
@@ -10,6 +11,8 @@ pub(super) struct Counted {
     pub(super) windows: u64,
     /// Windows with at least one check that did not hold.
     pub(super) disbelieved: u64,
+    /// Windows that were believed and kept every rule.
+    pub(super) passed: u64,
     /// By check: windows in which it was looked at, and in which it did not hold.
     pub(super) checks: BTreeMap<String, (u64, u64)>,
 }
@@ -18,6 +21,7 @@ impl Counted {
     pub(super) fn add(&mut self, verdict: &WindowVerdict) {
         self.windows += 1;
         self.disbelieved += u64::from(!verdict.valid());
+        self.passed += u64::from(verdict.result() == TrialResult::Pass);
         for check in &verdict.checks {
             let (looked, failed) = self.checks.entry(check.name.clone()).or_default();
             *looked += 1;
@@ -28,6 +32,7 @@ impl Counted {
     pub(super) fn append(&mut self, other: &Counted) {
         self.windows += other.windows;
         self.disbelieved += other.disbelieved;
+        self.passed += other.passed;
         for (name, (looked, failed)) in &other.checks {
             let mine = self.checks.entry(name.clone()).or_default();
             *mine = (mine.0 + looked, mine.1 + failed);
@@ -35,32 +40,19 @@ impl Counted {
     }
 
     pub(super) fn failed(&self, check: &str) -> u64 {
-        self.checks.get(check).map_or(0, |(_, failed)| *failed)
+        self.looked(check).1
+    }
+
+    /// In how many windows a check was looked at, and in how many it did not hold.
+    pub(super) fn looked(&self, check: &str) -> (u64, u64) {
+        self.checks.get(check).copied().unwrap_or_default()
     }
 }
 
 /// The share that `some` of `all` is at most, with 95 % confidence (Clopper and Pearson).
 pub(super) fn at_most(some: u64, all: u64) -> f64 {
-    if some >= all {
-        return 1.0;
-    }
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if up_to(some, all, middle) > 0.05 { low = middle } else { high = middle }
-    }
-    high
-}
-
-/// The probability of `some` or fewer out of `all`, each with probability `p`.
-fn up_to(some: u64, all: u64, p: f64) -> f64 {
-    let mut term = (all as f64 * (1.0 - p).ln()).exp();
-    let mut sum = term;
-    for k in 0..some {
-        term *= (all - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
-        sum += term;
-    }
-    sum
+    let windows = |n: u64| u32::try_from(n).expect("nobody simulates billions of windows");
+    binomial::below(windows(some), windows(all))
 }
 
 #[cfg(test)]

@@ -45,8 +45,8 @@ impl Unit {
     }
 }
 
-/// Windows with faults last so many seconds: those of a quick plan.
-pub(super) const SPAN: u32 = 45;
+/// Windows with faults last so many seconds: those of a search with `standard` durations. In shorter ones less is found.
+pub(super) const SPAN: u32 = super::SPANS[1];
 
 fn one(seed: u64, load: Load, plant: Plant) -> Window {
     changed(seed, load, plant, |_| {})
@@ -149,7 +149,7 @@ pub(super) static ALL: [Fault; 16] = [
                 Load::Closed,
                 Plant {
                     script: |now, _, rng, _| {
-                        // One in three thousand is about three in a window, and one at least by the clock.
+                        // One in three thousand is about four in a window, and one at least by the clock.
                         let own = rng.random::<f64>() < 1.0 / 3_000.0 || (into(now) - 0.5).abs() < 0.001;
                         (1.0, if own { Outcome::DriverFault } else { Outcome::Good })
                     },

@@ -83,6 +83,9 @@ fn blocks(study: &Study, places: usize, line: &mut impl FnMut(&str, &str)) {
         let until = format!("until the 95 % intervals of {} are", study.metrics[0].label);
         line("", &format!("then more {until} {:.1} % wide, {} at most", width * 100.0, repeats.most));
     }
+    if let Some(why) = barograph_study::too_few_blocks(study) {
+        line("take note", &why);
+    }
     let again = match study.again {
         0 => "a run that cannot be used is left out".to_owned(),
         1 => "a run that cannot be used is tried once more in its block".to_owned(),

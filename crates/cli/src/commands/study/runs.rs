@@ -117,6 +117,7 @@ impl Runs<'_> {
             interrupted: finished.exit == ExitCode::Interrupted,
             reasons: Vec::new(),
             figures: Vec::new(),
+            at_least: None,
         };
         if let Some(why) = &finished.error {
             ended.reasons.push(in_one_line(why));
@@ -136,6 +137,8 @@ impl Runs<'_> {
         if let Some(verdict) = run.verdict() {
             ended.valid = verdict.valid && finished.error.is_none();
             ended.passed = verdict.passed;
+            let bound = verdict.search.as_ref().filter(|search| search.at_least);
+            ended.at_least = bound.map(|search| search.bounded_by.clone());
             if !verdict.valid {
                 // Rules that did not hold are no reason to drop a run.
                 ended.reasons.extend(verdict.doubts.iter().cloned());

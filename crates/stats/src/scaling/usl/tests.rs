@@ -75,20 +75,20 @@ fn too_little_says_nothing() {
     let three = points(&[1.0, 2.0, 4.0], &[100.0, 185.0, 300.0]);
     let found = fit(&three).unwrap();
     assert!(found.contention_error.is_nan() && (found.at(4.0) - 300.0).abs() < 0.1, "{found:?}");
-    assert_eq!(bands(&three, &[8.0]), None);
+    assert_eq!(bands(&three, &[8.0], 0), None);
 }
 
 /// The published standard errors come from a formula; those of the draws are near them.
 #[test]
 fn intervals_of_the_draws_hold_the_fit_and_are_repeatable() {
-    let found = bands(&specsdm91(), &[96.52]).unwrap();
+    let found = bands(&specsdm91(), &[96.52], 0).unwrap();
     assert!(found.contention.low < 0.0277 && 0.0277 < found.contention.high, "{found:?}");
     assert!((found.coherency.error / 1.99e-5 - 1.0).abs() < 0.6, "{found:?}");
     let peak = found.peak_n.unwrap();
     assert!(peak.low < 96.5 && 96.5 < peak.high && peak.high - peak.low < 60.0, "{peak:?}");
     let band = found.curve[0];
     assert!(band.measured_low <= band.low && band.low < band.x && band.x < band.high, "{band:?}");
-    assert_eq!(Some(found), bands(&specsdm91(), &[96.52]));
+    assert_eq!(Some(found), bands(&specsdm91(), &[96.52], 0));
 }
 
 /// The largest `n` is held back; a band from the others holds it about as often as it says.
@@ -104,7 +104,7 @@ fn the_band_holds_a_measurement_that_was_held_back() {
         let seen: Vec<Point> =
             [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0].iter().flat_map(|n| [measure(*n), measure(*n)]).collect();
         let back = measure(32.0);
-        let band = bands_with(&seen, &[32.0], 300).unwrap().curve[0];
+        let band = bands_with(&seen, &[32.0], 0, 300).unwrap().curve[0];
         held += u32::from(band.measured_low <= back.x && back.x <= band.measured_high);
     }
     assert!(held >= 178, "{held} of {rounds} held");

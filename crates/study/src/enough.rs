@@ -1,0 +1,78 @@
+//! Are there enough blocks to find anything? Said before hours are spent, and again with the answers.
+
+use barograph_record::{Conclusions, KeptFinding};
+use barograph_spec::study::Study;
+use barograph_stats::compare::fewest_to_decide;
+
+/// Why this study cannot find any configuration better or worse, however different they are: its comparisons are judged
+/// together, and its blocks are fewer than that takes. `None` where they are enough.
+#[must_use]
+pub fn too_few_blocks(study: &Study) -> Option<String> {
+    let candidates = study.configurations.iter().enumerate();
+    let candidates =
+        candidates.filter(|(at, c)| study.baseline_of(c).is_some_and(|base| base != *at)).count();
+    let comparisons = candidates * study.metrics.len();
+    // Without anything else to compare it is the control that may differ from itself.
+    let judged = if comparisons == 0 { study.metrics.len() } else { comparisons };
+    let (least, blocks) = (fewest_to_decide(judged), study.repeats.blocks);
+    ((blocks as usize) < least).then(|| {
+        format!(
+            "{blocks} blocks can find nothing better or worse, however different it is: with {judged} comparisons it takes \
+             {least} (repeats = {least})"
+        )
+    })
+}
+
+/// The same of a study that was carried out, by its pairs.
+pub(crate) fn too_few_pairs(conclusions: &Conclusions) -> Option<String> {
+    let rows = conclusions.metrics.iter().flat_map(|metric| &metric.rows);
+    let compared: Vec<u32> = rows
+        .filter(|row| row.finding != KeptFinding::Baseline && !row.control && row.pairs > 0)
+        .map(|row| row.pairs)
+        .collect();
+    let least = fewest_to_decide(compared.len());
+    let fewest = *compared.iter().min()?;
+    ((fewest as usize) < least).then(|| {
+        format!(
+            "Fewer than {least} pairs: with {} comparisons judged together nothing can be found better or worse, however \
+             different it is.",
+            compared.len()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::too_few_blocks;
+
+    /// The fewest blocks with which a study of so many levels and metrics can find anything.
+    fn least(levels: u32, metrics: &[&str]) -> u32 {
+        let levels: Vec<String> =
+            (1..=levels).map(|n| format!("{{ name = \"{n}\", set = {{ seed = {n} }} }}")).collect();
+        let metrics: Vec<String> = metrics.iter().map(|of| format!("[[metric]]\nof = \"{of}\"\n")).collect();
+        let study = |blocks: u32| {
+            let text = format!(
+                "question = \"q\"\nplan = \"p\"\nrepeats = {blocks}\n[[factor]]\nname = \"size\"\nlevels = [{}]\n{}",
+                levels.join(", "),
+                metrics.concat()
+            );
+            barograph_spec::study::read("s.toml", &text).unwrap_or_else(|refused| panic!("{refused}"))
+        };
+        (1..20).find(|blocks| too_few_blocks(&study(*blocks)).is_none()).unwrap()
+    }
+
+    #[test]
+    fn more_comparisons_take_more_blocks() {
+        assert_eq!(least(2, &["throughput"]), 6);
+        assert_eq!(least(3, &["throughput", "goodput"]), 8);
+        assert_eq!(least(4, &["throughput", "goodput", "requests"]), 9);
+    }
+
+    #[test]
+    fn it_says_how_many() {
+        let text = "question = \"q\"\nplan = \"p\"\nrepeats = 5\n[[metric]]\nof = \"throughput\"\n";
+        let study = barograph_spec::study::read("s.toml", text).unwrap_or_else(|refused| panic!("{refused}"));
+        let said = too_few_blocks(&study).unwrap();
+        assert!(said.starts_with("5 blocks can find nothing") && said.ends_with("(repeats = 6)"), "{said}");
+    }
+}
