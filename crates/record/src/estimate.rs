@@ -40,7 +40,7 @@ pub struct KeptEstimate {
     pub above: Option<KeptAbove>,
     /// The capacity by response times.
     pub cross_check: Option<KeptCrossCheck>,
-    /// Earlier levels, tried again.
+    /// Trials that should have passed.
     pub repeats: Option<KeptRepeats>,
 }
 
@@ -110,17 +110,18 @@ pub struct KeptCrossCheck {
     pub disagrees: bool,
 }
 
-/// Earlier levels that were tried again.
+/// Trials that should have passed: repeats of earlier levels, confirmations of the safe one, and all others at or below it.
+/// Older records have repeats alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptRepeats {
-    /// Valid trials at earlier levels.
+    /// Valid ones.
     pub trials: u32,
     /// Passed ones among them.
     pub passed: u32,
     /// Passes expected by what was believed before each.
     #[serde(deserialize_with = "nan")]
     pub expected: f64,
-    /// Probability of a number at least as unlikely, if nothing changed.
+    /// Probability of so few passes or fewer, if nothing changed.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
     /// The target changed while the search went on.

@@ -47,7 +47,7 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
         let says = if r.drifted { "the target changed" } else { "no change shown" };
         let expected = words::fixed(r.expected, 1);
         row(
-            "Earlier levels again",
+            "Trials that should have passed",
             format!("{} of {} passed, expected {expected}: {says}", r.passed, r.trials),
         )
     }));
@@ -73,6 +73,6 @@ fn confirmed(estimate: &KeptEstimate) -> String {
         c.passed,
         c.trials,
         words::percent(c.at_least),
-        if c.complete { "" } else { "; too few to call it confirmed" }
+        if c.complete { "" } else { ", not enough to call it confirmed" }
     )
 }

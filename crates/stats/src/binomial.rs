@@ -52,15 +52,6 @@ pub fn number(pass: &[f64]) -> Vec<f64> {
     of
 }
 
-/// Probability of a number of passes that is at most as likely as the one that came.
-#[must_use]
-pub fn as_unlikely(pass: &[f64], passed: usize) -> f64 {
-    let of = number(pass);
-    // What is equal but for rounding counts as equal.
-    let came = of.get(passed).copied().unwrap_or(0.0) * (1.0 + 1e-9);
-    of.iter().filter(|p| **p <= came).sum::<f64>().min(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -97,8 +88,6 @@ mod tests {
         let of = number(&[0.5, 0.1, 0.9]);
         assert!((of.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!((of[3] - 0.045).abs() < 1e-12 && (of[0] - 0.045).abs() < 1e-12, "{of:?}");
-        assert!((as_unlikely(&[0.9, 0.9, 0.9], 0) - 0.001).abs() < 1e-12);
-        assert!((as_unlikely(&[0.9, 0.9, 0.9], 3) - 1.0).abs() < 1e-12);
     }
 
     proptest! {

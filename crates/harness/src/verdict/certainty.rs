@@ -44,7 +44,7 @@ pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
         (c.at_least * 100.0).floor() / 100.0
     );
     if !c.complete {
-        text.push_str(", and the trials were too few to call it confirmed");
+        text.push_str(", which is not enough to call it confirmed");
     }
     if let Some(a) = estimate.above.filter(|a| a.failed > 0) {
         text.push_str(&format!(
@@ -72,8 +72,8 @@ pub(super) fn warnings(case: &Case<'_>, estimate: &Estimate) -> Vec<String> {
     }
     if let Some(found) = estimate.repeats.filter(|found| found.drifted) {
         warnings.push(format!(
-            "warning: the target changed during the search: of {} earlier levels that were tried again {} passed, expected \
-             were {:.1} (p = {:.4})",
+            "warning: the target changed during the search: of {} trials that should have passed {} did, expected were {:.1} \
+             (p = {:.4})",
             found.trials, found.passed, found.expected, found.p
         ));
     }

@@ -426,8 +426,8 @@ fn what_was_not_confirmed_and_what_makes_doubt_is_said() {
     let verdict = by_posterior(&trials, BoundedBy::Budget, doubtful);
     assert!(
         verdict.sentence.ends_with(
-            " At 11,500 users, 2 of 2 valid trials passed: the pass probability is at least 0.22 with 95 % confidence, and the \
-             trials were too few to call it confirmed."
+            " At 11,500 users, 2 of 2 valid trials passed: the pass probability is at least 0.22 with 95 % confidence, which is \
+             not enough to call it confirmed."
         ),
         "{}",
         verdict.sentence
@@ -437,8 +437,8 @@ fn what_was_not_confirmed_and_what_makes_doubt_is_said() {
         [
             "warning: response times say 14,000 users (95 % interval 13,500 to 14,500), passes and fails 11,512 to 12,102; the \
              rules may be broken by something else than load",
-            "warning: the target changed during the search: of 3 earlier levels that were tried again 0 passed, expected were \
-             2.7 (p = 0.0010)"
+            "warning: the target changed during the search: of 3 trials that should have passed 0 did, expected were 2.7 (p = \
+             0.0010)"
         ]
     );
     let none =
