@@ -45,7 +45,7 @@ pub(super) fn check(input: &WindowInput<'_>) -> Check {
 /// By how many seconds the two sides differ because operations straddle the edges of the window. What such an operation did
 /// before the window is in its service time, what it did until the end of the window is in flight without an end; on the
 /// average the two cancel out. What is left is chance: at each edge there are as many as are in flight, and each has an age.
-/// Of an operation that is met at a random instant the mean square of its age is E[S^3] / (3 E[S]), and as many ages as come
+/// Of an operation that is met at a random instant the mean square of its age is `E[S^3] / (3 E[S])`, and as many ages as come
 /// by chance have a sum whose variance is their number times that.
 fn straddling(ops: &[OpStats], in_flight: f64) -> f64 {
     let (mut sum, mut cubes) = (0.0, 0.0);
