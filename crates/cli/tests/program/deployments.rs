@@ -322,8 +322,6 @@ fn an_interrupt_in_the_deployment_leaves_nothing_on_any_platform() {
         going.signal(Signal::INT);
         let ended = going.end();
         assert_eq!(ended.code, Some(7), "{ended:?}");
-        // Shown when something is left.
-        println!("{platform}: {ended:?}");
         nothing_left(&place);
     }
 }

@@ -45,8 +45,9 @@ fn events_are_read_one_by_one_until_the_target_ends_them() {
     let ended = Run::at(&text, &site.url("")).until_done("Close", 2);
     let sessions = ended.count("Close");
     assert!(ended.outcome("Next", Outcome::Good) >= 3 * sessions);
-    // The fourth wait finds the end.
-    assert_eq!(ended.outcome("Next", Outcome::Broken), sessions);
+    // The fourth wait finds the end. The one user may be between it and its closing when the load ends.
+    let ends = ended.outcome("Next", Outcome::Broken);
+    assert!((sessions..=sessions + 1).contains(&ends), "{ends} ends in {sessions} sessions");
     assert_eq!(ended.whys("Next"), ["the target ended the stream `ticks`"]);
     assert_eq!(ended.outcome("Tell", Outcome::Good), ended.count("Tell"));
     // Closing what is closed is no fault.
