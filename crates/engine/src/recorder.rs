@@ -9,6 +9,10 @@ pub(crate) struct Recorder {
     in_flight: u64,
     in_flight_ns: u128,
     in_flight_since: Nanos,
+    /// Instants at which the operations in progress started, added up, in nanoseconds.
+    starts_ns: i128,
+    /// Their ages when the open interval began, in nanoseconds.
+    ages_at_open: i128,
     cpu_at_open: Nanos,
 }
 
@@ -30,6 +34,8 @@ impl Recorder {
             in_flight: 0,
             in_flight_ns: 0,
             in_flight_since: Nanos::ZERO,
+            starts_ns: 0,
+            ages_at_open: 0,
             cpu_at_open: Nanos::ZERO,
         }
     }
@@ -38,6 +44,7 @@ impl Recorder {
     pub(crate) fn started(&mut self, started: Nanos, waited_for: Option<Nanos>) {
         self.settle_in_flight(started);
         self.in_flight += 1;
+        self.starts_ns += i128::from(started.0);
         self.open.starts += 1;
         if let Some(intended) = waited_for {
             self.open.lag.saturating_record((started - intended).as_micros());
@@ -63,6 +70,7 @@ impl Recorder {
     pub(crate) fn ended(&mut self, e: &Ended) {
         self.settle_in_flight(e.ended);
         self.in_flight -= 1;
+        self.starts_ns -= i128::from(e.started.0);
         let op = &mut self.open.ops[e.op.index()];
         op.outcomes[e.outcome.index()] += 1;
         op.requests += u64::from(e.requests);
@@ -87,6 +95,9 @@ impl Recorder {
         done.to = now;
         done.users = users;
         done.in_flight_s = self.in_flight_ns as f64 / 1e9;
+        let ages = i128::from(self.in_flight) * i128::from(now.0) - self.starts_ns;
+        done.aged_s = (ages - self.ages_at_open) as f64 / 1e9;
+        self.ages_at_open = ages;
         done.worker_cpu_s = (cpu - self.cpu_at_open).as_secs_f64();
         done.busiest_worker_cpu_s = done.worker_cpu_s;
         self.in_flight_ns = 0;

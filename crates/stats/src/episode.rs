@@ -21,11 +21,25 @@ pub const FEWEST_VALUES: usize = 8;
 /// stretches reaches it in fewer than one window of a hundred (tested below); a single one would need 2.6 for that.
 const CERTAIN: f64 = 7.0;
 
+/// Sides that differ by less, as a part of the mean, differ by how their figures are rounded.
+const ROUNDING: f64 = 1e-9;
+
 /// Values per batch worth having before there are more batches.
 const BATCH_VALUES: usize = 4;
 
 /// Batches at the least and at the most.
 const BATCHES: (usize, usize) = (8, 20);
+
+/// How the noise of a series grows with its level, which decides on which scale a stretch is held against the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// It hardly does, as with counts per second of a load that stays: differences are taken.
+    Even,
+    /// In proportion, as with response times, which are products of what is asked for and how long the queues are: ratios are
+    /// taken. Differences would hide a stretch behind the noise that it brings along: six times as long with a swing of 15 %
+    /// swings by as much as everything took before.
+    Proportional,
+}
 
 /// The stretch that differs most from the rest of its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,9 +80,10 @@ impl Episode {
     }
 }
 
-/// The stretch that differs most; `None` of fewer than [`FEWEST_VALUES`] values, or when their mean is not above zero.
+/// The stretch that differs most; `None` of fewer than [`FEWEST_VALUES`] values, or when their mean is not above zero. Ratios
+/// need values above zero: where a batch has none, differences are taken.
 #[must_use]
-pub fn episode(values: &[f64]) -> Option<Episode> {
+pub fn episode(values: &[f64], noise: Noise) -> Option<Episode> {
     if values.len() < FEWEST_VALUES {
         return None;
     }
@@ -78,10 +93,14 @@ pub fn episode(values: &[f64]) -> Option<Episode> {
     if !mean.is_finite() || mean <= 0.0 {
         return None;
     }
+    let by_ratio = noise == Noise::Proportional && batches.iter().all(|batch| *batch > 0.0);
+    let unitless = batches.iter().map(|batch| batch / mean);
+    let scaled: Vec<f64> = unitless.map(|part| if by_ratio { part.ln() } else { part }).collect();
     // Sums of deviations up to each batch: a stretch is then a difference of two.
+    let middle = scaled.iter().sum::<f64>() / count as f64;
     let mut sums = vec![0.0];
-    for batch in &batches {
-        sums.push(sums[sums.len() - 1] + batch - mean);
+    for value in &scaled {
+        sums.push(sums[sums.len() - 1] + value - middle);
     }
     let (mut best, mut most) = ((0, 1), -1.0);
     for from in 0..count {
@@ -96,42 +115,45 @@ pub fn episode(values: &[f64]) -> Option<Episode> {
             }
         }
     }
-    Some(told(&batches, best, most))
+    let (stretch, rest) = sides(&batches, best);
+    Some(Episode {
+        from: best.0 as f64 / count as f64,
+        to: best.1 as f64 / count as f64,
+        mean: stretch,
+        rest,
+        contrast: contrast(&scaled, best, most),
+        shift: (stretch - rest).abs() * inside(best).min(count as f64 - inside(best)) / count as f64 / mean,
+    })
 }
 
-fn told(batches: &[f64], (from, to): (usize, usize), between: f64) -> Episode {
-    let count = batches.len();
-    let inside = (to - from) as f64;
-    let outside = count as f64 - inside;
-    let of_stretch: f64 = batches[from..to].iter().sum();
-    let mean = of_stretch / inside;
-    let rest = (batches.iter().sum::<f64>() - of_stretch) / outside;
-    let residuals: Vec<f64> = batches
-        .iter()
-        .enumerate()
-        .map(|(at, batch)| batch - if (from..to).contains(&at) { mean } else { rest })
-        .collect();
+fn inside((from, to): (usize, usize)) -> f64 {
+    (to - from) as f64
+}
+
+/// The means of a stretch and of the rest.
+fn sides(values: &[f64], (from, to): (usize, usize)) -> (f64, f64) {
+    let of_stretch: f64 = values[from..to].iter().sum();
+    let (inside, all) = (inside((from, to)), values.len() as f64);
+    (of_stretch / inside, (values.iter().sum::<f64>() - of_stretch) / (all - inside))
+}
+
+/// The difference of the two sides in standard errors.
+fn contrast(values: &[f64], (from, to): (usize, usize), between: f64) -> f64 {
+    let (stretch, rest) = sides(values, (from, to));
+    let off = |(at, value): (usize, &f64)| value - if (from..to).contains(&at) { stretch } else { rest };
+    let residuals: Vec<f64> = values.iter().enumerate().map(off).collect();
     let all: f64 = residuals.iter().map(|r| r * r).sum();
     let straddling = straddling(&residuals, &[from, to]);
     let squares: f64 = all - straddling.iter().map(|at| residuals[*at].powi(2)).sum::<f64>();
     // Two means and the choice of the stretch are taken from the data.
-    let freedom = (count - 3 - straddling.len()) as f64;
+    let freedom = (values.len() - 3 - straddling.len()) as f64;
     let error = (squares.max(0.0) / freedom).sqrt() * widening(&residuals, all);
-    let whole = batches.iter().sum::<f64>() / count as f64;
-    let contrast = if error > 0.0 {
-        between.sqrt() / error
-    } else if between > 0.0 {
-        f64::INFINITY
-    } else {
+    if between.sqrt() < ROUNDING {
         0.0
-    };
-    Episode {
-        from: from as f64 / count as f64,
-        to: to as f64 / count as f64,
-        mean,
-        rest,
-        contrast,
-        shift: (mean - rest).abs() * inside.min(outside) / count as f64 / whole,
+    } else if error > 0.0 {
+        between.sqrt() / error
+    } else {
+        f64::INFINITY
     }
 }
 
@@ -158,8 +180,18 @@ mod tests {
     const RUNS: u64 = 500;
 
     fn flagged(length: usize, noise: (f64, f64), shape: fn(f64) -> f64) -> usize {
-        let counts = |seed| episode(&shaped(seed, length, noise, shape)).is_some_and(|e| e.counts(0.0));
-        (0..RUNS).filter(|seed| counts(*seed)).count()
+        count(|seed| shaped(seed, length, noise, shape), Noise::Even)
+    }
+
+    fn count(series: impl Fn(u64) -> Vec<f64>, noise: Noise) -> usize {
+        (0..RUNS).filter(|seed| episode(&series(*seed), noise).is_some_and(|e| e.counts(0.0))).count()
+    }
+
+    /// Values around 100 whose noise is a factor, as is the shape.
+    fn in_proportion(seed: u64, length: usize, noise: (f64, f64), factor: fn(f64) -> f64) -> Vec<f64> {
+        let values = shaped(seed, length, noise, |_| 0.0);
+        let at = |i: usize| i as f64 / length as f64;
+        values.iter().enumerate().map(|(i, v)| 100.0 * (v / 100.0 - 1.0).exp() * factor(at(i))).collect()
     }
 
     #[test]
@@ -168,8 +200,23 @@ mod tests {
             for length in [20, 45, 60, 300] {
                 let found = flagged(length, noise, |_| 0.0);
                 assert!(found < 6, "{found} of {RUNS}: {length} values, noise {noise:?}");
+                let found = count(|seed| in_proportion(seed, length, noise, |_| 1.0), Noise::Proportional);
+                assert!(found < 6, "{found} of {RUNS}: {length} values, noise {noise:?} in proportion");
             }
         }
+    }
+
+    /// What takes twenty times as long swings twenty times as much, too: differences miss a fifth of such stretches.
+    #[test]
+    fn noise_that_a_stretch_brings_along_does_not_hide_it() {
+        let long = |x: f64| if (0.3..0.63).contains(&x) { 20.0 } else { 1.0 };
+        let series = |seed| in_proportion(seed, 60, (0.5, 0.0), long);
+        let (even, proportional) = (count(series, Noise::Even), count(series, Noise::Proportional));
+        assert!(even < RUNS as usize * 9 / 10, "{even} of {RUNS}");
+        assert!(proportional > RUNS as usize * 99 / 100, "{proportional} of {RUNS}");
+        // Ratios of nothing are none.
+        let none: Vec<f64> = (0..60).map(|i| if i < 20 { 0.0 } else { 5.0 }).collect();
+        assert_eq!(episode(&none, Noise::Proportional), episode(&none, Noise::Even));
     }
 
     #[test]
@@ -187,10 +234,10 @@ mod tests {
                 .count();
             assert!(line < found / 2, "a line sees {line}");
         }
-        let found = episode(&shaped(1, 300, (0.05, 0.0), hump)).unwrap();
+        let found = episode(&shaped(1, 300, (0.05, 0.0), hump), Noise::Even).unwrap();
         assert!((found.from - 0.4).abs() < 0.06 && (found.to - 0.7).abs() < 0.06, "{found:?}");
         assert!((found.mean / found.rest - 1.5).abs() < 0.1 && !found.is_the_beginning(), "{found:?}");
-        assert!(episode(&shaped(1, 300, (0.05, 0.0), early)).unwrap().is_the_beginning());
+        assert!(episode(&shaped(1, 300, (0.05, 0.0), early), Noise::Even).unwrap().is_the_beginning());
     }
 
     /// Both edges run through a batch of four seconds. Counted as noise the two would hide four such stretches of five.
@@ -210,7 +257,7 @@ mod tests {
         for at in 1..20 {
             for height in [0.3, -0.3, 0.7] {
                 let values: Vec<f64> = (0..80).map(|i| if i < at * 4 { 1.1 } else { 1.1 + height }).collect();
-                let found = episode(&values).unwrap();
+                let found = episode(&values, Noise::Even).unwrap();
                 assert!(found.is_the_beginning() && found.to < 1.0, "{at} {height}: {found:?}");
                 assert!((found.to - f64::from(at) / 20.0).abs() < 1e-9, "{at} {height}: {found:?}");
             }
@@ -223,15 +270,15 @@ mod tests {
         let short = |x: f64| if (0.5..0.6).contains(&x) { 0.5 } else { 0.0 };
         assert_eq!(flagged(300, (0.02, 0.0), short), 0);
         let long = |x: f64| if (0.4..0.7).contains(&x) { 0.5 } else { 0.0 };
-        let found = episode(&shaped(1, 300, (0.02, 0.0), long)).unwrap();
+        let found = episode(&shaped(1, 300, (0.02, 0.0), long), Noise::Even).unwrap();
         assert!(found.counts(0.0) && !found.counts(1000.0));
     }
 
     #[test]
     fn too_little_and_nothing_say_nothing() {
-        assert_eq!(episode(&[1.0; 7]), None);
-        assert_eq!(episode(&[0.0; 60]), None);
-        let even = episode(&[5.0; 60]).unwrap();
+        assert_eq!(episode(&[1.0; 7], Noise::Even), None);
+        assert_eq!(episode(&[0.0; 60], Noise::Even), None);
+        let even = episode(&[5.0; 60], Noise::Proportional).unwrap();
         assert!(!even.counts(0.0) && even.contrast == 0.0);
     }
 

@@ -110,6 +110,10 @@ pub struct Interval {
     pub users: u32,
     /// Integral of operations in progress over time, in operation-seconds; divided by the length: mean in flight.
     pub in_flight_s: f64,
+    /// How long the operations in progress at the end had been in progress by then, all of them together, less the same of
+    /// those in progress at the start; in seconds. What the integral above has of operations that do not end in this interval,
+    /// or did not start in it, so that Little's law holds to the last digit however short the interval.
+    pub aged_s: f64,
     /// CPU seconds the driver's workers used (all of them together).
     pub worker_cpu_s: f64,
     /// CPU seconds of the busiest single worker.
@@ -131,6 +135,7 @@ impl Interval {
             skipped: 0,
             users: 0,
             in_flight_s: 0.0,
+            aged_s: 0.0,
             worker_cpu_s: 0.0,
             busiest_worker_cpu_s: 0.0,
         }
@@ -183,6 +188,7 @@ impl Interval {
         self.dropped += other.dropped;
         self.skipped += other.skipped;
         self.in_flight_s += other.in_flight_s;
+        self.aged_s += other.aged_s;
         self.worker_cpu_s += other.worker_cpu_s;
     }
 }

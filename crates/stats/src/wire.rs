@@ -11,7 +11,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use crate::interval::{Histogram, Interval, OpStats, histogram};
 
 /// First byte of an interval. Another form gets another number.
-const FORM: u8 = 2;
+const FORM: u8 = 3;
 
 /// Bytes of a histogram before its counts.
 const HEAD: usize = 40;
@@ -38,7 +38,7 @@ impl Interval {
             writer.whole(number);
         }
         writer.whole(self.users.into());
-        for seconds in [self.in_flight_s, self.worker_cpu_s, self.busiest_worker_cpu_s] {
+        for seconds in [self.in_flight_s, self.aged_s, self.worker_cpu_s, self.busiest_worker_cpu_s] {
             writer.fraction(seconds);
         }
         writer.histogram(&self.lag);
@@ -63,6 +63,7 @@ impl Interval {
         let users = u32::try_from(users).map_err(|_| reader.damaged("too many users"))?;
         let mut read = Interval { from, to, starts, late, dropped, skipped, users, ..Interval::new(0) };
         read.in_flight_s = reader.fraction()?;
+        read.aged_s = reader.difference()?;
         read.worker_cpu_s = reader.fraction()?;
         read.busiest_worker_cpu_s = reader.fraction()?;
         read.lag = reader.histogram()?;
@@ -151,11 +152,16 @@ impl<'b> Reader<'b> {
 
     /// Seconds of something: a number, and not below zero.
     fn fraction(&mut self) -> Result<f64, Damaged> {
-        let number = f64::from_le_bytes(self.eight()?);
-        if number.is_finite() && number >= 0.0 {
-            return Ok(number);
+        match self.difference()? {
+            number if number >= 0.0 => Ok(number),
+            _ => Err(self.damaged("a sum of seconds that is none")),
         }
-        Err(self.damaged("a sum of seconds that is none"))
+    }
+
+    /// Seconds more or less: any number.
+    fn difference(&mut self) -> Result<f64, Damaged> {
+        let number = f64::from_le_bytes(self.eight()?);
+        number.is_finite().then_some(number).ok_or_else(|| self.damaged("a sum of seconds that is none"))
     }
 
     fn op(&mut self) -> Result<OpStats, Damaged> {
@@ -286,6 +292,7 @@ mod tests {
             counts in any::<[u64; 4]>(),
             users: u32,
             sums in prop::array::uniform3(0.0_f64..1e12),
+            aged_s in -1e12_f64..1e12,
             lag in times(),
             ops in prop::collection::vec(op(), 0..5),
         ) -> Interval {
@@ -293,7 +300,7 @@ mod tests {
             let [in_flight_s, worker_cpu_s, busiest_worker_cpu_s] = sums;
             let (from, to) = (Nanos(times[0].min(times[1])), Nanos(times[0].max(times[1])));
             Interval {
-                from, to, ops, lag, starts, late, dropped, skipped, users, in_flight_s, worker_cpu_s,
+                from, to, ops, lag, starts, late, dropped, skipped, users, in_flight_s, aged_s, worker_cpu_s,
                 busiest_worker_cpu_s,
             }
         }
@@ -308,7 +315,7 @@ mod tests {
     #[test]
     fn an_empty_interval_takes_little_room() {
         let bytes = bytes_of(&Interval::new(0));
-        assert_eq!(bytes.len(), 1 + 7 * 8 + 3 * 8 + HEAD + 1 + 8);
+        assert_eq!(bytes.len(), 1 + 7 * 8 + 4 * 8 + HEAD + 1 + 8);
     }
 
     #[test]

@@ -222,6 +222,22 @@ fn parts_of_a_run_add_up_to_the_whole() {
     assert!((all.in_flight_s - sum.in_flight_s).abs() < 1e-6);
 }
 
+/// Answers take up to three seconds, so that every piece has operations over both of its edges.
+#[test]
+fn littles_law_holds_in_every_piece_to_the_last_digit() {
+    let answers = |now: Nanos, _| (Nanos(now.0 * 7 % 3_000_000_000), Outcome::Good);
+    let (mut sim, _) = simulate(&settings(branching(), 2), answers);
+    sim.ramp(20, Nanos::ZERO);
+    let mut straddling = 0;
+    for _ in 0..40 {
+        let piece = sim.run(ms(700));
+        let served: f64 = piece.ops.iter().map(|op| op.service_sum_s + op.cancelled_sum_s).sum();
+        assert!((piece.in_flight_s - piece.aged_s - served).abs() < 1e-6, "{served} {}", piece.aged_s);
+        straddling += u32::from(piece.aged_s.abs() > 1.0);
+    }
+    assert!(straddling > 10, "{straddling}");
+}
+
 /// A user asked once every 100 ms; the operation due at 1,000 ms takes 350 ms.
 fn one_long_answer(now: Nanos, _: OpId) -> (Nanos, Outcome) {
     (if now == ms(1_000) { ms(350) } else { ms(10) }, Outcome::Good)

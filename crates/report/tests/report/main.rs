@@ -144,6 +144,7 @@ fn shares_show_what_chance_allows() {
     let root = tempfile::tempdir().unwrap();
     let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
     let mut window = run.trials().nth(6).unwrap().window.clone();
+    window.ops.retain(|op| op.judged);
     window.ops.truncate(2);
     for (op, chance) in window.ops.iter_mut().zip([0.0105, 0.5]) {
         (op.mix_required, op.mix_tolerance, op.mix_chance) = (0.0235, 0.2, chance);

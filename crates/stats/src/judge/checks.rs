@@ -8,7 +8,7 @@ use barograph_model::{Check, OpVerdict};
 use super::driver::{self, tightest_limit};
 use super::{WindowInput, errors, host, little, mix, pacing};
 use crate::Part;
-use crate::episode::{Episode, episode};
+use crate::episode::{Episode, Noise, episode};
 use crate::steady::{DRIFT_ALLOWED, Drift, FEWEST_VALUES, drift};
 
 /// Wall clock and monotonic clock may part by this many seconds in a window: time synchronisation slews by far less,
@@ -89,13 +89,17 @@ fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
     let limit = tightest_limit(&input.profile.rules);
     let floor = limit.map(|limit| limit.as_secs_f64() * FLOOR_OF_LIMIT);
     let series = [
-        ("throughput", Some(throughput_series(input)), 0.0, Better::Higher),
-        ("mean response time", floor.map(|_| response_series(input)), floor.unwrap_or(0.0), Better::Lower),
+        (("throughput", Noise::Even), Some(throughput_series(input)), (0.0, Better::Higher)),
+        (
+            ("mean response time", Noise::Proportional),
+            floor.map(|_| response_series(input)),
+            (floor.unwrap_or(0.0), Better::Lower),
+        ),
     ];
     let mut found = "the same throughout".to_owned();
     let (mut known, mut ok) = (false, true);
-    for (name, values, floor, better) in series {
-        let Some(one) = values.as_deref().and_then(episode) else { continue };
+    for ((name, noise), values, (floor, better)) in series {
+        let Some(one) = values.and_then(|values| episode(&values, noise)) else { continue };
         known = true;
         if !one.counts(floor) {
             continue;

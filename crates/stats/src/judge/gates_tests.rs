@@ -141,18 +141,27 @@ fn one_failure_of_the_driver_is_one_too_many() {
 }
 
 #[test]
-fn a_few_long_operations_in_a_short_window_prove_nothing_by_littles_law() {
+fn long_operations_over_the_edges_of_a_short_window_keep_littles_law() {
     let mut window = Window::clean(36);
     for (second, part) in window.parts.iter_mut().enumerate() {
         part.ops.iter_mut().for_each(|op| *op = OpStats::default());
         // Three polls of 40 s are in flight all the time; four of them happen to end in this minute.
         part.in_flight_s = 3.0;
+        part.aged_s = 3.0;
         if second % 15 == 7 {
             add(part, 1, 40.0);
+            part.aged_s -= 40.0;
         }
     }
     let little = window.judge().checks.into_iter().find(|check| check.name == "Little's law").unwrap();
     assert!(little.ok, "{little:?}");
+    assert_eq!(
+        little.found,
+        "3.00 in flight, throughput x service time 2.67, over the edges 0.33: 0.0 % apart"
+    );
+    // Who counts none of those over the edges is found out.
+    window.parts.iter_mut().for_each(|part| part.aged_s = 0.0);
+    assert_eq!(window.faults().iter().filter(|fault| *fault == "Little's law").count(), 1);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{Part, PartOp};
 const CHANCE: f64 = 3.29;
 
 /// So many of the operations of a third of the window may be others than in the rest.
-const CHANGE_ALLOWED: Share = Share::percent(10.0);
+const CHANGE_ALLOWED: Share = Share::percent(5.0);
 
 /// So many standard deviations are certain here. Were users' operations independent of each other 3.3 would do; their
 /// sessions make mixes swing more, and docs/reference/gates.md says how rarely a clean window exceeds this.

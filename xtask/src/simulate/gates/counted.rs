@@ -29,6 +29,10 @@ impl Counted {
         }
     }
 
+    pub(super) fn share_disbelieved(&self) -> f64 {
+        self.disbelieved as f64 / self.windows.max(1) as f64
+    }
+
     pub(super) fn append(&mut self, other: &Counted) {
         self.windows += other.windows;
         self.disbelieved += other.disbelieved;

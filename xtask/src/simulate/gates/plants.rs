@@ -37,6 +37,7 @@ pub(super) enum Unit {
 impl Unit {
     pub(super) fn words(self, size: f64) -> String {
         match self {
+            Unit::Percent if size < 0.01 => format!("{:.1} %", size * 100.0),
             Unit::Percent => format!("{:.0} %", size * 100.0),
             Unit::Times => format!("{size:.2} times"),
             Unit::Milliseconds => format!("{:.0} ms", size * 1e3),
@@ -71,7 +72,7 @@ pub(super) static ALL: [Fault; 16] = [
     Fault {
         what: "{} of the operations in progress are lost by the counting",
         check: "Little's law",
-        sizes: &[0.05, 0.08, 0.12, 0.25],
+        sizes: &[0.005, 0.02, 0.1],
         unit: Unit::Percent,
         window: |seed, size| {
             tampered(seed, |window| window.intervals.iter_mut().for_each(|i| i.in_flight_s *= 1.0 + size))
