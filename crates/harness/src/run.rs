@@ -57,6 +57,9 @@ pub struct Finished {
 /// How long a unit may take to end when asked.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
 
+/// How long after its last breath the end of a part may be told.
+const TOLD: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// How long what was given up may take to be gone: the slowest is a container engine that ends, which takes seconds on a
 /// busy machine.
 const LET_GO: std::time::Duration = std::time::Duration::from_secs(30);
@@ -251,10 +254,17 @@ impl Run<'_> {
             (app.called(part), ended)
         };
         let verified = async {
-            tokio::select! {
+            let mut ended = std::pin::pin!(ended);
+            let verified = tokio::select! {
                 biased;
                 verified = deployment.verify(url) => verified,
-                (what, ended) = ended => Err(format!("{what} ended before: {ended}")),
+                (what, ended) = ended.as_mut() => return Err(format!("{what} ended before: {ended}")),
+            };
+            let Err(why) = verified else { return verified };
+            // What has ended refuses connections before its end is told.
+            match tokio::time::timeout(TOLD, ended).await {
+                Ok((what, ended)) => Err(format!("{what} ended before: {ended}")),
+                Err(_) => Err(why),
             }
         };
         let verified = self.world.stop.clone().or(verified).await?;
