@@ -1,6 +1,7 @@
 //! Reports of made-up runs: whole, killed, empty and damaged.
 
 mod browser;
+mod figures;
 mod open_loop;
 mod synthetic;
 
@@ -80,9 +81,10 @@ fn a_whole_run_shows_everything() {
     ] {
         assert!(html.contains(piece), "`{piece}` is missing");
     }
-    // Eight trials in the whole curve, six at the enlarged edge, and eight windows in each of six figures over time.
-    assert_eq!(html.matches("<title>trial ").count(), 8 + 6 + 6 * 8);
-    for id in ["curve", "users", "throughput", "response", "lag", "cpu", "memory"] {
+    // Eight trials in the whole curve, six at the enlarged edge, and eight windows in each of eight figures over time.
+    assert_eq!(html.matches("<title>trial ").count(), 8 + 6 + 8 * 8);
+    let over_time = ["users", "throughput", "response", "lag", "cpu", "cpu-use", "cpu-parts", "memory"];
+    for id in ["curve", "nines", "heat"].into_iter().chain(over_time) {
         assert!(html.contains(&format!("<title id=\"{id}-t\">")), "figure {id}");
     }
 }
