@@ -319,6 +319,9 @@ fn host_row(at_s: f64, now: &HostSample, before: &HostSample) -> ProbeRow {
         psi_memory: percent(r.pressure.memory),
         psi_io: percent(r.pressure.io),
         tcp_retransmits: r.tcp_retransmits_per_s.map(|n| (n * r.seconds).round() as u64),
+        cpu_irq_cores: Some(r.cpu_irq_cores),
+        cpu_iowait_cores: Some(r.cpu_iowait_cores),
+        cpu_idle_cores: Some(r.cpu_idle_cores),
         ..ProbeRow::default()
     }
 }
@@ -340,6 +343,8 @@ fn process_row(subject: &str, at_s: f64, now: &ProcessSample, before: &ProcessSa
 
 #[cfg(test)]
 mod tests {
+    use barograph_probe::CpuTimes;
+
     use super::*;
 
     #[test]
@@ -348,6 +353,21 @@ mod tests {
         let seen = [on("net:[1]", "lb-1", 10), on("net:[2]", "lb-2", 11), on("net:[1]", "lb-1", 12)];
         assert_eq!(several(seen.into_iter()), [("lb-1".to_owned(), 10)]);
         assert!(several([on("net:[1]", "a", 1), on("net:[2]", "b", 2)].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn what_the_host_does_with_its_cores_adds_up_to_all_of_them() {
+        let at = |seconds: u64, n: u64| {
+            let ms = |x: u64| Nanos::from_millis(x * n);
+            let (user, system, irq) = (ms(700), ms(200), ms(100));
+            let cpu = CpuTimes { user, system, irq, idle: ms(600), iowait: ms(300), steal: ms(100) };
+            HostSample { at: Nanos::from_secs(seconds), cores: 2, cpu, ..HostSample::default() }
+        };
+        let row = host_row(11.0, &at(11, 2), &at(10, 1));
+        assert_eq!((row.cpu_system_cores, row.cpu_irq_cores), (Some(0.2 + 0.1), Some(0.1)));
+        assert_eq!((row.cpu_iowait_cores, row.cpu_idle_cores), (Some(0.3), Some(0.6)));
+        let used = row.cores().unwrap() + row.cpu_iowait_cores.unwrap() + row.cpu_idle_cores.unwrap();
+        assert!((used + row.steal_share.unwrap() * 2.0 - 2.0).abs() < 1e-9, "{row:?}");
     }
 
     #[test]

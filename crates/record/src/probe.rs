@@ -14,7 +14,7 @@ pub struct ProbeRow {
     pub subject: String,
     /// Cores used in user mode since the sample before.
     pub cpu_user_cores: Option<f64>,
-    /// Cores used in the kernel since the sample before.
+    /// Cores used in the kernel since the sample before; of the host interrupts included.
     pub cpu_system_cores: Option<f64>,
     /// Resident memory in bytes; for the host, memory in use.
     pub rss_bytes: Option<u64>,
@@ -53,6 +53,13 @@ pub struct ProbeRow {
     pub psi_io: Option<f64>,
     /// TCP segments sent again since the sample before.
     pub tcp_retransmits: Option<u64>,
+    /// Of the host: cores busy in interrupts since the sample before, a part of those in the kernel. Older records do not
+    /// have this and the two below.
+    pub cpu_irq_cores: Option<f64>,
+    /// Of the host: cores idle while a disk worked for somebody on them, since the sample before.
+    pub cpu_iowait_cores: Option<f64>,
+    /// Of the host: cores idle otherwise, since the sample before.
+    pub cpu_idle_cores: Option<f64>,
 }
 
 impl ProbeRow {
@@ -83,7 +90,7 @@ type Set = fn(&mut ProbeRow, f64);
 
 /// The columns after `at_s,subject`, in the order they are written. They are read by name, so columns may be
 /// added and moved.
-const COLUMNS: [(&str, Get, Set); 20] = [
+const COLUMNS: [(&str, Get, Set); 23] = [
     ("cpu_user_cores", |r| r.cpu_user_cores, |r, x| r.cpu_user_cores = Some(x)),
     ("cpu_system_cores", |r| r.cpu_system_cores, |r, x| r.cpu_system_cores = Some(x)),
     ("rss_bytes", |r| whole(r.rss_bytes), |r, x| r.rss_bytes = Some(x as u64)),
@@ -104,6 +111,9 @@ const COLUMNS: [(&str, Get, Set); 20] = [
     ("psi_io", |r| r.psi_io, |r, x| r.psi_io = Some(x)),
     ("run_delay_s", |r| r.run_delay_s, |r, x| r.run_delay_s = Some(x)),
     ("tcp_retransmits", |r| whole(r.tcp_retransmits), |r, x| r.tcp_retransmits = Some(x as u64)),
+    ("cpu_irq_cores", |r| r.cpu_irq_cores, |r, x| r.cpu_irq_cores = Some(x)),
+    ("cpu_iowait_cores", |r| r.cpu_iowait_cores, |r, x| r.cpu_iowait_cores = Some(x)),
+    ("cpu_idle_cores", |r| r.cpu_idle_cores, |r, x| r.cpu_idle_cores = Some(x)),
 ];
 
 /// Exact up to 2^53, far above any count or size here.
@@ -185,6 +195,8 @@ mod tests {
             cpu_user_cores: Some(1.25),
             rss_bytes: Some(3_000_000_123),
             tcp_retransmits: Some(0),
+            cpu_iowait_cores: Some(0.25),
+            cpu_idle_cores: Some(1.5),
             ..ProbeRow::default()
         };
         let text = header() + &line(&row) + "13.0,app,1";

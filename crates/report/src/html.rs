@@ -4,8 +4,11 @@ use askama::Template;
 use barograph_record::{KeptUnit, Run};
 
 use crate::answer::{Answer, answer};
+use crate::chart::Dash;
 use crate::operations::OpLine;
-use crate::{ReportError, curve, facts, operations, search, series, services, timelines, topology, words};
+use crate::{
+    ReportError, curve, facts, heat, nines, operations, search, series, services, timelines, topology, words,
+};
 
 /// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
 /// their digits are below each other, unless they are said to hold words.
@@ -32,11 +35,23 @@ impl Grid {
     }
 }
 
-/// What a line of a figure means.
+/// What a line or an area of a figure means.
 pub(crate) struct Key {
     pub(crate) name: String,
-    pub(crate) class: &'static str,
-    pub(crate) dash: &'static str,
+    /// A piece of it, as SVG on 26 by 8 pixels.
+    pub(crate) sample: String,
+}
+
+impl Key {
+    pub(crate) fn line(name: &str, class: &str, dash: Dash) -> Self {
+        let sample = format!("<path class=\"series {class}{}\" d=\"M1 4H25\"/>", dash.class());
+        Key { name: name.to_owned(), sample }
+    }
+
+    pub(crate) fn area(name: &str, class: &str) -> Self {
+        let sample = format!("<rect class=\"{class}\" x=\"1\" width=\"24\" height=\"8\"/>");
+        Key { name: name.to_owned(), sample }
+    }
 }
 
 /// A figure with its legend and the table beside it.
@@ -72,6 +87,8 @@ struct Page<'a> {
     curve: Option<curve::Curve>,
     has_ramp_dots: bool,
     deciding: Option<Deciding>,
+    /// The window the answer rests on, in figures.
+    closer: Vec<Figure>,
     figures: Vec<Figure>,
     merged: String,
     trials: Grid,
@@ -97,6 +114,10 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         curve: curve::draw(run, &measured),
         has_ramp_dots: !measured.ramp.is_empty(),
         deciding: deciding(run),
+        closer: [nines::figure(run, measured.deciding.as_ref()), heat::figure(measured.deciding.as_ref())]
+            .into_iter()
+            .flatten()
+            .collect(),
         figures: timelines::figures(run, &measured),
         merged: merged(&measured),
         trials: facts::trials(run),

@@ -8,10 +8,14 @@
 mod answer;
 mod chart;
 pub mod comparison;
+mod cpu;
 mod curve;
+mod deciding;
 mod escape;
 mod facts;
+mod heat;
 mod html;
+mod nines;
 mod operations;
 mod search;
 mod series;

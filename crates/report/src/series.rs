@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use barograph_record::{IntervalRow, KeptUnit, Run};
 use barograph_stats::Histogram;
 
+use crate::deciding::{Deciding, Judged};
+
 /// Slices shown at most: more than this the eye does not tell apart in a figure.
 const MOST_SLICES: usize = 400;
 
@@ -53,6 +55,8 @@ pub(crate) struct Measured {
     /// Intervals of the record in one slice.
     pub(crate) merged: usize,
     pub(crate) ramp: Vec<RampPoint>,
+    /// The window the answer rests on.
+    pub(crate) deciding: Option<Deciding>,
     /// What of the histograms could not be read.
     pub(crate) damage: Vec<String>,
 }
@@ -115,6 +119,7 @@ fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow],
     let limits = limits(run);
     let mut ramp = limits.as_ref().zip(ramp_span(run)).map(|(limits, span)| Ramp::new(limits, span));
     let mut together: Option<(usize, Histogram)> = None;
+    let mut deciding = Deciding::of(run, rows);
     for found in log.histograms() {
         let found = match found {
             Ok(found) => found,
@@ -123,7 +128,14 @@ fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow],
                 continue;
             }
         };
-        if limits.as_ref().is_some_and(|l| !l.contains_key(&found.op)) {
+        let judged = match &limits {
+            Some(limits) if !limits.contains_key(&found.op) => Judged::No,
+            _ => Judged::Yes,
+        };
+        if let Some(deciding) = &mut deciding {
+            deciding.add(&found, judged);
+        }
+        if judged == Judged::No {
             continue;
         }
         let middle = found.from_s + found.seconds / 2.0;
@@ -141,6 +153,7 @@ fn read_log(run: &Run, log: &barograph_record::LogReader, rows: &[&IntervalRow],
         }
     }
     close(&mut measured.slices, together);
+    measured.deciding = deciding;
     if let Some(ramp) = ramp {
         measured.ramp = ramp.finish(run.unit(), rows);
     }

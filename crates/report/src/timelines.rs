@@ -2,7 +2,8 @@
 
 use barograph_record::{KeptResult, KeptUnit, ProbeRow, Run};
 
-use crate::chart::{Band, Dash, OverTime, Series, YAxis};
+use crate::chart::{Band, Course, Dash, OverTime, Series, YAxis};
+use crate::cpu;
 use crate::html::{Figure, Grid, Key};
 use crate::series::{Measured, Slice};
 use crate::words;
@@ -104,6 +105,7 @@ pub(crate) fn figures(run: &Run, measured: &Measured) -> Vec<Figure> {
         YAxis::Figures,
         &stage.subjects(ProbeRow::cores),
     ));
+    figures.extend(cpu::figures(run, stage.course()).into_iter().map(Some));
     figures.push(stage.figure(
         &Words { id: "memory", title: "Memory", about: "Resident memory; for the host, memory in use." },
         YAxis::Bytes,
@@ -152,21 +154,17 @@ impl Stage<'_> {
         series.into_iter().filter(|s| !s.points.is_empty()).collect()
     }
 
+    fn course(&self) -> Course<'_> {
+        Course { span: self.span, windows: &self.windows, phases: &self.phases }
+    }
+
     fn figure(&self, say: &Words<'_>, y: YAxis, series: &[Series]) -> Option<Figure> {
         if !series.iter().flat_map(|s| &s.points).any(|p| p.1.is_finite()) {
             return None;
         }
-        let chart = OverTime {
-            id: say.id,
-            title: say.title,
-            about: say.about,
-            span: self.span,
-            y,
-            series,
-            windows: &self.windows,
-            phases: &self.phases,
-        };
-        let keys = series.iter().map(|s| Key { name: s.name.clone(), class: s.class, dash: s.dash.class() });
+        let chart =
+            OverTime { id: say.id, title: say.title, about: say.about, course: self.course(), y, series };
+        let keys = series.iter().map(|s| Key::line(&s.name, s.class, s.dash));
         Some(Figure {
             id: say.id.to_owned(),
             title: say.title.to_owned(),

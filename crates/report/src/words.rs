@@ -26,6 +26,12 @@ pub(crate) fn figure(x: f64) -> String {
     fixed(x, digits)
 }
 
+/// A round figure without digits that say nothing: `0.3`, `1`, `10,000`.
+pub(crate) fn figure_short(x: f64) -> String {
+    let size = x.abs();
+    fixed(x, if size >= 1.0 || size == 0.0 { 0 } else { (-size.log10()).ceil() as usize })
+}
+
 /// With exactly `digits` decimals, thousands apart.
 pub(crate) fn fixed(x: f64, digits: usize) -> String {
     if !x.is_finite() {

@@ -4,15 +4,16 @@ use barograph_stats::search::{Answer, BoundedBy, Estimate};
 
 use super::sentence::Case;
 
-/// How the answer of a search is said to be sure: the interval, and what the trials that confirm say by themselves.
+/// How the answer of a search is said to be sure, as the beginning of a sentence: the interval, and what it took.
 pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> String {
     let capacity = answer.capacity.unwrap_or(0);
     let level = |x: f64| case.load(x.round().max(0.0) as u32);
     let interval = match answer.bounded_by {
         BoundedBy::Maximum => {
-            format!("97.5 % certain to be at least {}", level(estimate.low.min(f64::from(capacity))))
+            let least = level(estimate.low.min(f64::from(capacity)));
+            format!("The capacity is at least {least} with 97.5 % certainty")
         }
-        _ => format!("95 % interval {} to {}", case.number(estimate.low), level(estimate.high)),
+        _ => format!("The 95 % interval is {} to {}", case.number(estimate.low), level(estimate.high)),
     };
     format!("{interval}, from {}", effort(case, answer, estimate))
 }

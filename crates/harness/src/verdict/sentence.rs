@@ -118,7 +118,7 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> String {
                 // At its capacity half of the trials fail, so that it is held would be too much said.
                 _ => format!("The capacity of {} is {held}", case.holder),
             };
-            format!("{claim} {} ({interval}){}{guarantee}.", case.object, limit(case, answer))
+            format!("{claim} {}. {interval}{}{guarantee}.", case.object, limit(case, answer))
         }
         Some(capacity) => {
             let (verb, how) = if answer.confirmed {

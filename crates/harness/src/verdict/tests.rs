@@ -395,8 +395,8 @@ fn a_capacity_by_posterior_has_its_interval_and_its_guarantee() {
     let verdict = by_posterior(&trials, BoundedBy::Fail, estimate());
     assert_eq!(
         verdict.sentence,
-        "The capacity of this machine is 11,818 users of the auction application (official2) (95 % interval 11,512 to \
-         12,102 users, from 30 trials (1 not valid) in 4 min 20 s); at 12,150 users, Login took 2,345 ms at the judged \
+        "The capacity of this machine is 11,818 users of the auction application (official2). The 95 % interval is 11,512 to \
+         12,102 users, from 30 trials (1 not valid) in 4 min 20 s; at 12,150 users, Login took 2,345 ms at the judged \
          quantile, allowed are 2,000 ms. At 11,500 users, 6 of 6 valid trials passed: the pass probability is at least 0.60 \
          with 95 % confidence; at 12,150 users it is below 0.78."
     );
@@ -452,8 +452,8 @@ fn at_the_maximum_the_interval_is_one_sided() {
     let verdict = by_posterior(&[trial(11_818, 900.0, &[])], BoundedBy::Maximum, most);
     assert!(
         verdict.sentence.starts_with(
-            "This machine holds 11,818 users of the auction application (official2) (97.5 % certain to be at least 11,818 \
-             users, from 30 trials (1 not valid) in 4 min 20 s); more was not tried, because the connections of more"
+            "This machine holds 11,818 users of the auction application (official2). The capacity is at least 11,818 users \
+             with 97.5 % certainty, from 30 trials (1 not valid) in 4 min 20 s; more was not tried, because the connections of more"
         ),
         "{}",
         verdict.sentence

@@ -3,10 +3,16 @@
 //! Colours are classes, defined in the page's style sheet, so a figure follows light and dark by itself. What a
 //! colour says is always said by a shape, a dash pattern or a word as well.
 
+mod course;
 mod over_time;
 mod scale;
+mod spread;
+mod stacked;
 mod svg;
 
-pub(crate) use over_time::{Band, Dash, OverTime, Series, YAxis};
+pub(crate) use course::{Band, Course};
+pub(crate) use over_time::{Dash, OverTime, Series, YAxis};
 pub(crate) use scale::Scale;
+pub(crate) use spread::spread;
+pub(crate) use stacked::{Layer, Stacked};
 pub(crate) use svg::{Anchor, Svg};

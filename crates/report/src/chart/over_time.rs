@@ -1,7 +1,8 @@
 //! A chart over time: lines over shaded windows, with the phases named along the top.
 
+use super::course::{BOTTOM, HEIGHT, LEFT, Marks, TOP, WIDTH};
 use super::scale::round_up;
-use super::{Anchor, Scale, Svg};
+use super::{Anchor, Course, Scale, Svg};
 use crate::words;
 
 /// How a line is dashed, besides its colour.
@@ -34,15 +35,6 @@ pub(crate) struct Series {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A shaded stretch of time.
-#[derive(Clone, Debug)]
-pub(crate) struct Band {
-    pub(crate) from_s: f64,
-    pub(crate) to_s: f64,
-    pub(crate) label: String,
-    pub(crate) class: &'static str,
-}
-
 /// How the values are laid out and worded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum YAxis {
@@ -63,7 +55,7 @@ impl YAxis {
         }
     }
 
-    fn tick(self, value: f64) -> String {
+    pub(crate) fn tick(self, value: f64) -> String {
         match self {
             YAxis::Figures if value.fract() == 0.0 => words::fixed(value, 0),
             YAxis::Figures => words::fixed(value, if (value * 10.0).fract().abs() < 1e-6 { 1 } else { 2 }),
@@ -81,44 +73,28 @@ pub(crate) struct OverTime<'a> {
     pub(crate) id: &'a str,
     pub(crate) title: &'a str,
     pub(crate) about: &'a str,
-    /// First and last second shown.
-    pub(crate) span: (f64, f64),
+    pub(crate) course: Course<'a>,
     pub(crate) y: YAxis,
     pub(crate) series: &'a [Series],
-    /// Measured windows, shaded.
-    pub(crate) windows: &'a [Band],
-    /// Phases, named along the top.
-    pub(crate) phases: &'a [Band],
 }
 
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 250.0;
-const LEFT: f64 = 62.0;
 const RIGHT: f64 = WIDTH - 20.0;
-const TOP: f64 = 38.0;
-const BOTTOM: f64 = HEIGHT - 26.0;
 
 impl OverTime<'_> {
     /// Draws the chart.
     pub(crate) fn draw(&self) -> String {
         let mut svg = Svg::new(self.id, (WIDTH, HEIGHT), self.title, self.about);
-        let x = Scale::linear(self.span, (LEFT, RIGHT));
+        let x = self.course.scale(RIGHT);
         let y = self.y_scale();
-        self.draw_windows(&mut svg, &x);
+        self.course.draw_windows(&mut svg, &x, Marks::Shades);
         for tick in self.y_ticks(&y) {
             if let Some(at) = y.at(tick) {
                 svg.line("grid", (LEFT, at), (RIGHT, at));
                 svg.text("tick", (LEFT - 8.0, at + 4.0), Anchor::End, &self.tick_word(tick));
             }
         }
-        svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
-        for tick in x.clock_ticks(7) {
-            if let Some(at) = x.at(tick) {
-                svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
-                svg.text("tick", (at, BOTTOM + 18.0), Anchor::Middle, &words::clock(tick));
-            }
-        }
-        self.draw_phases(&mut svg, &x);
+        self.course.draw_axis(&mut svg, &x, RIGHT);
+        self.course.draw_phases(&mut svg, &x);
         for series in self.series {
             let points = series.points.iter().map(|(s, v)| Some((x.at(*s)?, y.at(*v)?)));
             svg.path(&format!("series {}{}", series.class, series.dash.class()), points);
@@ -179,36 +155,11 @@ impl OverTime<'_> {
             }
         }
     }
-
-    fn draw_windows(&self, svg: &mut Svg, x: &Scale) {
-        for band in self.windows {
-            let (Some(from), Some(to)) = (x.at(band.from_s), x.at(band.to_s)) else { continue };
-            svg.begin_group(&band.label);
-            svg.rect(&format!("window {}", band.class), (from, TOP), (to - from, BOTTOM - TOP));
-            svg.rect(&format!("window-edge {}", band.class), (from, BOTTOM - 3.0), (to - from, 3.0));
-            svg.end_group();
-        }
-    }
-
-    fn draw_phases(&self, svg: &mut Svg, x: &Scale) {
-        for band in self.phases {
-            let (Some(from), Some(to)) = (x.at(band.from_s), x.at(band.to_s)) else { continue };
-            if to - from < 1.0 {
-                continue;
-            }
-            svg.begin_group(&band.label);
-            svg.rect("phase", (from + 0.5, TOP - 24.0), (to - from - 1.0, 15.0));
-            // About six pixels a letter: a name that does not fit is left to the pointer.
-            if (band.label.chars().count() as f64) * 6.0 + 4.0 < to - from {
-                svg.text("phase-name", (f64::midpoint(from, to), TOP - 13.0), Anchor::Middle, &band.label);
-            }
-            svg.end_group();
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Band;
     use super::*;
 
     fn chart(points: Vec<(f64, f64)>, y: YAxis) -> String {
@@ -218,11 +169,9 @@ mod tests {
             id: "users",
             title: "Users over time",
             about: "How many users were active.",
-            span: (0.0, 120.0),
+            course: Course { span: (0.0, 120.0), windows: &[], phases: &phases },
             y,
             series: &series,
-            windows: &[],
-            phases: &phases,
         }
         .draw()
     }

@@ -93,6 +93,19 @@ impl Svg {
         }
     }
 
+    /// Many rectangles of one class as one shape, each by its upper left corner and its size: a fraction of the text that
+    /// as many elements would need.
+    pub(crate) fn tiles(&mut self, class: &str, tiles: impl IntoIterator<Item = ((f64, f64), (f64, f64))>) {
+        let mut d = String::new();
+        for ((x, y), (width, height)) in tiles {
+            write!(d, "M{x:.1} {y:.1}h{width:.1}v{height:.1}h-{width:.1}z")
+                .expect("writing to a string does not fail");
+        }
+        if !d.is_empty() {
+            self.put(format_args!("<path class=\"{class}\" d=\"{d}\"/>"));
+        }
+    }
+
     /// A closed shape through `points`.
     pub(crate) fn polygon(&mut self, class: &str, points: &[(f64, f64)]) {
         let mut list = String::new();
@@ -141,5 +154,17 @@ mod tests {
         let mut svg = Svg::new("x", (10.0, 10.0), "t", "d");
         svg.path("p", [Some((0.0, 0.0)), Some((1.0, 1.0)), None, Some((2.0, 2.0))]);
         assert!(svg.finish().contains("d=\"M0.0 0.0L1.0 1.0M2.0 2.0\""));
+    }
+    #[test]
+    fn tiles_are_one_shape_and_none_is_nothing() {
+        let mut svg = Svg::new("x", (10.0, 10.0), "t", "d");
+        svg.tiles("heat", [((0.0, 1.0), (2.5, 3.0)), ((4.0, 4.0), (1.0, 1.0))]);
+        svg.tiles("none", []);
+        let text = svg.finish();
+        assert!(
+            text.contains("<path class=\"heat\" d=\"M0.0 1.0h2.5v3.0h-2.5zM4.0 4.0h1.0v1.0h-1.0z\"/>"),
+            "{text}"
+        );
+        assert!(!text.contains("none"));
     }
 }

@@ -1,6 +1,7 @@
 //! Reports of made-up runs: whole, killed, empty and damaged.
 
 mod browser;
+mod figures;
 mod open_loop;
 mod synthetic;
 
@@ -47,8 +48,8 @@ fn a_whole_run_shows_everything() {
     let root = tempfile::tempdir().unwrap();
     let (run, html) = rendered(&synthetic::write(root.path(), Extent::Whole).unwrap());
     check_form(&html);
-    let sentence = &run.verdict().unwrap().sentence;
-    assert!(html.contains(&format!("<h1 id=\"answer\">{sentence}</h1>")));
+    let (claim, rest) = run.verdict().unwrap().sentence.split_once("; at").unwrap();
+    assert!(html.contains(&format!("<h1 id=\"answer\">{claim}.</h1>\n<p class=\"details\">At{rest}</p>")));
     assert!(!html.contains("barograph barograph"), "the program names itself once");
     for piece in [
         " · barograph 0.1.0 (1a2b3c4) · ",
@@ -80,9 +81,10 @@ fn a_whole_run_shows_everything() {
     ] {
         assert!(html.contains(piece), "`{piece}` is missing");
     }
-    // Eight trials in the whole curve, six at the enlarged edge, and eight windows in each of six figures over time.
-    assert_eq!(html.matches("<title>trial ").count(), 8 + 6 + 6 * 8);
-    for id in ["curve", "users", "throughput", "response", "lag", "cpu", "memory"] {
+    // Eight trials in the whole curve, six at the enlarged edge, and eight windows in each of eight figures over time.
+    assert_eq!(html.matches("<title>trial ").count(), 8 + 6 + 8 * 8);
+    let over_time = ["users", "throughput", "response", "lag", "cpu", "cpu-use", "cpu-parts", "memory"];
+    for id in ["curve", "nines", "heat"].into_iter().chain(over_time) {
         assert!(html.contains(&format!("<title id=\"{id}-t\">")), "figure {id}");
     }
 }
@@ -127,8 +129,10 @@ fn a_run_that_ended_before_any_load_has_a_report() {
     writer.finish().unwrap();
     let (run, html) = rendered(writer.dir());
     check_form(&html);
+    assert!(html.contains("<h1 id=\"answer\">This run was interrupted in phase deploy:</h1>"));
+    assert!(html.contains("<p class=\"details\">The application did not become ready.</p>"));
     let sentence = "This run was interrupted in phase deploy: the application did not become ready.";
-    assert!(html.contains(sentence) && terminal_summary(&run).contains(sentence));
+    assert!(terminal_summary(&run).contains(sentence));
     assert!(html.contains("Phase deploy failed: start unit `app`: exit status 3"));
 }
 

@@ -268,6 +268,10 @@ fn probes(writer: &mut RunWriter, s: u64, dice: &mut Dice) -> Result<(), RecordE
             cpu_user_cores: Some(cores * 0.7),
             cpu_system_cores: Some(cores * 0.3),
             rss_bytes: Some(rss as u64),
+            cpu_irq_cores: (subject == "host").then_some(cores * 0.05),
+            cpu_iowait_cores: (subject == "host").then_some(0.0),
+            cpu_idle_cores: (subject == "host").then_some((1.96 - cores).max(0.0)),
+            steal_share: (subject == "host").then_some(0.02),
             ..ProbeRow::default()
         })?;
     }
