@@ -192,7 +192,7 @@ fn figure(say: Words, course: Course<'_>, cores: &Cores) -> Figure {
     let times: Vec<f64> = rows.iter().map(|(at, _)| *at).collect();
     let layer = |(at, (name, class)): (usize, &(String, &'static str))| Layer {
         name: name.clone(),
-        class: *class,
+        class,
         values: rows.iter().map(|(_, cores)| cores[at]).collect(),
     };
     let layers: Vec<Layer> = cores.layers.iter().enumerate().map(layer).collect();
