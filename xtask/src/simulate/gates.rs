@@ -144,15 +144,17 @@ mod tests {
 
     const SMALL: Size = Size { runs: 4, windows: 5, faults: 4 };
 
-    /// So few windows show no more than that nothing is grossly wrong: of 44 with 2 % more than two come once in seventeen times.
+    /// So few windows show no more than that nothing is grossly wrong: of 132 with 2 % more than two come every second time.
     #[test]
     fn few_clean_windows_of_any_load_are_disbelieved() {
         let rows = clean(SMALL);
         let loads = page::by_load(&rows);
         assert_eq!(loads.len(), KINDS.len());
+        let mut disbelieved = 0;
         for (load, all) in loads {
             assert_eq!(all.windows, 20 + 20 + 4, "{load}");
-            assert!(all.disbelieved <= 2, "{load}: {} of {}: {:?}", all.disbelieved, all.windows, all.checks);
+            disbelieved += all.disbelieved;
+            assert!(disbelieved <= 2, "{load}: {disbelieved} so far: {:?}", all.checks);
         }
     }
 
