@@ -17,7 +17,6 @@ mod disks;
 mod folders;
 mod groups;
 mod held;
-mod lines;
 mod local;
 mod ports;
 mod preflight;
