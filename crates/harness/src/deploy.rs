@@ -31,12 +31,6 @@ use crate::run::Run;
 use crate::topology::{Topology, Work};
 use crate::{Deployment, HarnessError};
 
-/// Platforms whose hosts are machines that are made with a size.
-const MACHINES: [&str; 2] = ["vm", "container-in-vm"];
-
-/// Platforms whose parts are limited by this machine's control groups.
-const LIMITED_HERE: [&str; 2] = ["process", "namespace"];
-
 /// The folder of everything that hosts keep, in that of the run.
 pub(crate) const SITE: &str = "site";
 
@@ -65,8 +59,9 @@ pub fn whole(mut topology: Topology, plan: &Plan) -> Topology {
 pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) -> Vec<Missing> {
     let mut all: Vec<Missing> = topology.services().iter().filter_map(|service| service.missing()).collect();
     let nowhere = Path::new("/nonexistent");
-    let mut spec = site_spec(topology, plan, "check", (nowhere, nowhere));
-    if LIMITED_HERE.contains(&plan.deploy.platform.as_str()) {
+    let mut spec =
+        SiteSpec { id: "check".to_owned(), ..site_spec(topology, plan, platform, (nowhere, nowhere)) };
+    if platform.limits_hosts_as_units() {
         // Parts have limits and hosts have none; here the one can be limited where the other can.
         for host in &mut spec.hosts {
             let limited = topology.parts.iter().find(|part| part.host == host.name && !part.limits.is_none());
@@ -79,21 +74,25 @@ pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) 
     all
 }
 
-/// The site of a topology.
-fn site_spec(topology: &Topology, plan: &Plan, id: &str, (folder, common): (&Path, &Path)) -> SiteSpec {
+/// The site of a topology, still without a name.
+fn site_spec(
+    topology: &Topology,
+    plan: &Plan,
+    platform: &dyn Platform,
+    (folder, common): (&Path, &Path),
+) -> SiteSpec {
     let link = link(&plan.deploy.link);
     let mut hosts = topology.hosts();
     // Parts have their limits; only a machine of its own has a size besides, and two quotas on one another would keep a
     // fault from lifting one.
-    let is_machine = MACHINES.contains(&plan.deploy.platform.as_str());
     for host in &mut hosts {
         host.link = link;
-        if !is_machine {
+        if !platform.sizes_hosts() {
             host.limits = Limits::default();
         }
     }
     SiteSpec {
-        id: id.to_owned(),
+        id: String::new(),
         folder: folder.to_owned(),
         hosts,
         shared: topology.shared.clone(),
@@ -140,7 +139,10 @@ pub(crate) async fn deploy(
     run.ledger.make_directory(&common)?;
     make_files(&common, &topology)?;
     let token = make_token(run, &common)?;
-    let spec = site_spec(&topology, &run.plan, &place::site_id(&run.world.id), (&folder, &common));
+    let spec = SiteSpec {
+        id: place::site_id(&run.world.id),
+        ..site_spec(&topology, &run.plan, platform, (&folder, &common))
+    };
     let facts = match platform.preflight(&spec).await {
         Ok(facts) => facts,
         Err(mut missing) => return Err(HarnessError::Missing(missing.swap_remove(0))),
