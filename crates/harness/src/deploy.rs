@@ -269,3 +269,60 @@ fn keep_files(run: &Run<'_>, started: &deployed::Started) -> Result<(), HarnessE
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use barograph_platform::{Facts, Fault, Later, Ledger, LedgerError, Site, Swept};
+
+    use super::*;
+    use crate::testing::Kind;
+
+    /// A platform that is only looked at, and keeps the limits of the hosts it was asked for.
+    #[derive(Default)]
+    struct Looking {
+        sizes_hosts: bool,
+        limits_hosts_as_units: bool,
+        asked: Mutex<Vec<Limits>>,
+    }
+
+    impl Platform for Looking {
+        fn name(&self) -> &'static str {
+            "looking"
+        }
+        fn sizes_hosts(&self) -> bool {
+            self.sizes_hosts
+        }
+        fn limits_hosts_as_units(&self) -> bool {
+            self.limits_hosts_as_units
+        }
+        fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+            let limits = site.hosts.iter().map(|host| host.limits.clone());
+            self.asked.lock().unwrap().extend(limits);
+            Box::pin(async { Ok(Facts::new()) })
+        }
+        fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+            unreachable!("nothing is made")
+        }
+        fn sweep<'a>(&'a self, _: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+            unreachable!("nothing is left")
+        }
+    }
+
+    #[tokio::test]
+    async fn hosts_are_looked_at_with_limits_only_where_those_mean_something() {
+        let plan = barograph_spec::read("p", "", &[]).unwrap();
+        let kind = Kind::default();
+        let mut topology = kind.topology(&plan, &kind.data(&plan.data, 1).unwrap());
+        let limits = Limits { cpus: Some(0.5), ..Limits::default() };
+        topology.parts[0].limits = limits.clone();
+        let machines = Looking { sizes_hosts: true, ..Looking::default() };
+        let groups = Looking { limits_hosts_as_units: true, ..Looking::default() };
+        let others = Looking::default();
+        for (platform, wanted) in [(&machines, &limits), (&groups, &limits), (&others, &Limits::default())] {
+            missing(&topology, platform, &plan).await;
+            assert_eq!(*platform.asked.lock().unwrap(), std::slice::from_ref(wanted));
+        }
+    }
+}
