@@ -143,11 +143,11 @@ pub(crate) async fn deploy(
         id: place::site_id(&run.world.id),
         ..site_spec(&topology, &run.plan, platform, (&folder, &common))
     };
-    let facts = match platform.preflight(&spec).await {
+    let (ledger, stop) = (run.ledger.clone(), run.world.stop.clone());
+    let facts = match stop.or(platform.preflight(&spec)).await? {
         Ok(facts) => facts,
         Err(mut missing) => return Err(HarnessError::Missing(missing.swap_remove(0))),
     };
-    let (ledger, stop) = (run.ledger.clone(), run.world.stop.clone());
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
     let (parts, front) = place::place(run, deployment, &topology, site.as_ref(), (&folder, &common))?;
