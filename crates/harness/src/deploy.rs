@@ -31,12 +31,6 @@ use crate::run::Run;
 use crate::topology::{Topology, Work};
 use crate::{Deployment, HarnessError};
 
-/// Platforms whose hosts are machines that are made with a size.
-const MACHINES: [&str; 2] = ["vm", "container-in-vm"];
-
-/// Platforms whose parts are limited by this machine's control groups.
-const LIMITED_HERE: [&str; 2] = ["process", "namespace"];
-
 /// The folder of everything that hosts keep, in that of the run.
 pub(crate) const SITE: &str = "site";
 
@@ -65,8 +59,9 @@ pub fn whole(mut topology: Topology, plan: &Plan) -> Topology {
 pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) -> Vec<Missing> {
     let mut all: Vec<Missing> = topology.services().iter().filter_map(|service| service.missing()).collect();
     let nowhere = Path::new("/nonexistent");
-    let mut spec = site_spec(topology, plan, "check", (nowhere, nowhere));
-    if LIMITED_HERE.contains(&plan.deploy.platform.as_str()) {
+    let mut spec =
+        SiteSpec { id: "check".to_owned(), ..site_spec(topology, plan, platform, (nowhere, nowhere)) };
+    if platform.limits_hosts_as_units() {
         // Parts have limits and hosts have none; here the one can be limited where the other can.
         for host in &mut spec.hosts {
             let limited = topology.parts.iter().find(|part| part.host == host.name && !part.limits.is_none());
@@ -79,21 +74,25 @@ pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) 
     all
 }
 
-/// The site of a topology.
-fn site_spec(topology: &Topology, plan: &Plan, id: &str, (folder, common): (&Path, &Path)) -> SiteSpec {
+/// The site of a topology, still without a name.
+fn site_spec(
+    topology: &Topology,
+    plan: &Plan,
+    platform: &dyn Platform,
+    (folder, common): (&Path, &Path),
+) -> SiteSpec {
     let link = link(&plan.deploy.link);
     let mut hosts = topology.hosts();
     // Parts have their limits; only a machine of its own has a size besides, and two quotas on one another would keep a
     // fault from lifting one.
-    let is_machine = MACHINES.contains(&plan.deploy.platform.as_str());
     for host in &mut hosts {
         host.link = link;
-        if !is_machine {
+        if !platform.sizes_hosts() {
             host.limits = Limits::default();
         }
     }
     SiteSpec {
-        id: id.to_owned(),
+        id: String::new(),
         folder: folder.to_owned(),
         hosts,
         shared: topology.shared.clone(),
@@ -140,12 +139,15 @@ pub(crate) async fn deploy(
     run.ledger.make_directory(&common)?;
     make_files(&common, &topology)?;
     let token = make_token(run, &common)?;
-    let spec = site_spec(&topology, &run.plan, &place::site_id(&run.world.id), (&folder, &common));
-    let facts = match platform.preflight(&spec).await {
+    let spec = SiteSpec {
+        id: place::site_id(&run.world.id),
+        ..site_spec(&topology, &run.plan, platform, (&folder, &common))
+    };
+    let (ledger, stop) = (run.ledger.clone(), run.world.stop.clone());
+    let facts = match stop.or(platform.preflight(&spec)).await? {
         Ok(facts) => facts,
         Err(mut missing) => return Err(HarnessError::Missing(missing.swap_remove(0))),
     };
-    let (ledger, stop) = (run.ledger.clone(), run.world.stop.clone());
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
     let (parts, front) = place::place(run, deployment, &topology, site.as_ref(), (&folder, &common))?;
@@ -266,4 +268,61 @@ fn keep_files(run: &Run<'_>, started: &deployed::Started) -> Result<(), HarnessE
         std::fs::write(&to, &file.bytes).map_err(|why| HarnessError::MakeFolder { folder: to, why })?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use barograph_platform::{Facts, Fault, Later, Ledger, LedgerError, Site, Swept};
+
+    use super::*;
+    use crate::testing::Kind;
+
+    /// A platform that is only looked at, and keeps the limits of the hosts it was asked for.
+    #[derive(Default)]
+    struct Looking {
+        sizes_hosts: bool,
+        limits_hosts_as_units: bool,
+        asked: Mutex<Vec<Limits>>,
+    }
+
+    impl Platform for Looking {
+        fn name(&self) -> &'static str {
+            "looking"
+        }
+        fn sizes_hosts(&self) -> bool {
+            self.sizes_hosts
+        }
+        fn limits_hosts_as_units(&self) -> bool {
+            self.limits_hosts_as_units
+        }
+        fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
+            let limits = site.hosts.iter().map(|host| host.limits.clone());
+            self.asked.lock().unwrap().extend(limits);
+            Box::pin(async { Ok(Facts::new()) })
+        }
+        fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
+            unreachable!("nothing is made")
+        }
+        fn sweep<'a>(&'a self, _: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
+            unreachable!("nothing is left")
+        }
+    }
+
+    #[tokio::test]
+    async fn hosts_are_looked_at_with_limits_only_where_those_mean_something() {
+        let plan = barograph_spec::read("p", "", &[]).unwrap();
+        let kind = Kind::default();
+        let mut topology = kind.topology(&plan, &kind.data(&plan.data, 1).unwrap());
+        let limits = Limits { cpus: Some(0.5), ..Limits::default() };
+        topology.parts[0].limits = limits.clone();
+        let machines = Looking { sizes_hosts: true, ..Looking::default() };
+        let groups = Looking { limits_hosts_as_units: true, ..Looking::default() };
+        let others = Looking::default();
+        for (platform, wanted) in [(&machines, &limits), (&groups, &limits), (&others, &Limits::default())] {
+            missing(&topology, platform, &plan).await;
+            assert_eq!(*platform.asked.lock().unwrap(), std::slice::from_ref(wanted));
+        }
+    }
 }

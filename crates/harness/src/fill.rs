@@ -66,10 +66,10 @@ async fn run_job(run: &mut Run<'_>, deployment: &dyn Deployment, dir: &Path) -> 
     let unit = deployment.fill_unit(&job);
     let said: Arc<Mutex<Said>> = Arc::default();
     let on_line = listener(Arc::clone(&run.world.kind), Arc::clone(&said));
-    let home = run.home().await?;
-    home.preflight(&unit).await.map_err(HarnessError::Missing)?;
-    let mut job = home.create(&unit, on_line);
     let stop = run.world.stop.clone();
+    let home = stop.or(run.home()).await??;
+    stop.or(home.preflight(&unit)).await?.map_err(HarnessError::Missing)?;
+    let mut job = home.create(&unit, on_line);
     let mut show = tokio::time::interval(SHOW_EVERY);
     loop {
         tokio::select! {

@@ -1,19 +1,21 @@
 //! Samples of host, driver and application beside every interval, and the averages over a window.
 
+mod drivers;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use barograph_model::Nanos;
 use barograph_platform::Accounts;
-use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe, ProcessSample};
+use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe};
 use barograph_record::{ProbeRow, Resources};
 use barograph_stats::judge::host::HostUse;
 
-use crate::connections;
 use crate::deploy::{self, Deployed, Started};
 use crate::fleet::DriverSample;
 use crate::outside;
 use crate::parts::{PartProbe, PartSample};
+use drivers::{Drivers, Used};
 
 /// Below so many users what the driver needs in any case (histograms, buffers) is most of its memory, and divided by them
 /// it would say nothing of a user.
@@ -37,29 +39,12 @@ pub(crate) struct Probes {
     pub(crate) apart: outside::Apart,
 }
 
-/// Host, driver and the parts of the application at one instant.
+/// Host, drivers and the parts of the application at one instant.
 #[derive(Clone)]
 pub(crate) struct Sample {
     host: HostSample,
-    /// All drivers together.
-    driver: ProcessSample,
-    /// Several drivers: each by itself, and this process, which only leads them.
-    fleet: Option<Apart>,
+    drivers: Drivers,
     parts: Vec<PartSample>,
-}
-
-/// Drivers that are processes of their own.
-#[derive(Clone)]
-struct Apart {
-    harness: ProcessSample,
-    drivers: Vec<Named>,
-}
-
-#[derive(Clone)]
-struct Named {
-    name: String,
-    process: ProcessSample,
-    connections: Option<u64>,
 }
 
 impl Probes {
@@ -72,9 +57,9 @@ impl Probes {
         let mut host = HostProbe::new()?;
         let mut own = ProcessProbe::of_this_process()?;
         let parts = app.map_or_else(Vec::new, |app| probes(app, now));
-        let (driver, fleet) = who_drives(own.sample(now)?, drivers, None);
-        let last = Sample { host: host.sample(now)?, driver, fleet, parts: marks(&parts) };
-        let driver_rss_before_load = last.driver.resident_bytes;
+        let drivers = Drivers::now(own.sample(now)?, drivers, None);
+        let last = Sample { host: host.sample(now)?, drivers, parts: marks(&parts) };
+        let driver_rss_before_load = last.drivers.resident_bytes();
         Ok(Probes { host, own, parts, last, driver_rss_before_load, most_users: 0, apart: Ok(()) })
     }
 
@@ -97,20 +82,13 @@ impl Probes {
         users: u32,
         drivers: &[DriverSample],
     ) -> Result<Vec<ProbeRow>, ProbeError> {
-        let (driver, fleet) = who_drives(self.own.sample(now)?, drivers, self.last.fleet.as_ref());
+        let drivers = Drivers::now(self.own.sample(now)?, drivers, Some(&self.last.drivers));
         let parts: Vec<ProbeRow> = self.parts.iter_mut().map(|part| part.sample(now)).collect();
-        let new = Sample { host: self.host.sample(now)?, driver, fleet, parts: marks(&self.parts) };
+        let new = Sample { host: self.host.sample(now)?, drivers, parts: marks(&self.parts) };
         self.most_users = self.most_users.max(users);
         let at_s = now.as_secs_f64();
-        // The process alone would show the table of its first thread.
-        let fds = if new.fleet.is_some() { new.driver.open_files } else { connections::files() };
-        let driver = ProbeRow { fds, ..process_row("driver", at_s, &new.driver, &self.last.driver) };
-        let mut rows = vec![host_row(at_s, &new.host, &self.last.host), driver];
-        if let (Some(fleet), Some(before)) = (&new.fleet, &self.last.fleet) {
-            rows.push(process_row("harness", at_s, &fleet.harness, &before.harness));
-            let each = fleet.drivers.iter().zip(&before.drivers);
-            rows.extend(each.map(|(now, then)| process_row(&now.name, at_s, &now.process, &then.process)));
-        }
+        let mut rows = vec![host_row(at_s, &new.host, &self.last.host)];
+        rows.extend(new.drivers.rows(at_s, &self.last.drivers));
         let nodes = self.parts.iter().zip(&parts).filter(|(part, _)| part.is_node).map(|(_, row)| row);
         rows.extend(together(nodes));
         rows.extend(parts);
@@ -121,14 +99,14 @@ impl Probes {
     /// What was used between `from` and the latest sample, with `users` active at its end, for so many requests.
     pub(crate) fn resources(&self, from: &Sample, users: u32, requests: u64) -> Resources {
         let host = self.last.host.since(&from.host);
-        let driver = self.last.driver.since(&from.driver);
-        let driver_cores = driver.cpu_user_cores + driver.cpu_system_cores;
+        let Used { cores: driver_cores, cpu_s: driver_cpu_s } = self.last.drivers.used(&from.drivers);
         let parts = self.parts.iter().zip(&from.parts).filter(|(part, _)| part.is_node);
         let nodes: Vec<ProbeRow> = parts.map(|(part, then)| part.since(then)).collect();
         let app = together(nodes.iter());
         let app_cores = app.as_ref().and_then(ProbeRow::cores);
         let per = |cores: f64| (cores > 0.0 && users > 0).then(|| f64::from(users) / cores);
-        let grown = self.last.driver.resident_bytes.saturating_sub(self.driver_rss_before_load);
+        let driver_rss = self.last.drivers.resident_bytes();
+        let grown = driver_rss.saturating_sub(self.driver_rss_before_load);
         Resources {
             host_cores: Some(f64::from(self.last.host.cores)),
             host_busy_cores: Some(host.cpu_user_cores + host.cpu_system_cores + host.cpu_irq_cores),
@@ -136,31 +114,19 @@ impl Probes {
             driver_cores: Some(driver_cores),
             users_per_app_core: app_cores.and_then(per),
             users_per_driver_core: per(driver_cores),
-            driver_cpu_us_per_request: (requests > 0)
-                .then(|| driver_cores * driver.seconds * 1e6 / requests as f64),
+            driver_cpu_us_per_request: (requests > 0).then(|| driver_cpu_s * 1e6 / requests as f64),
             app_rss_bytes: app.and_then(|app| app.rss_bytes),
-            driver_rss_bytes: Some(self.last.driver.resident_bytes),
+            driver_rss_bytes: Some(driver_rss),
             // Memory of users that are gone is kept for others, so it is divided by the most there have been.
             driver_bytes_per_user: (self.most_users >= FEWEST_USERS)
                 .then(|| grown as f64 / f64::from(self.most_users)),
-            driver_connections: match &self.last.fleet {
-                Some(fleet) => sum(fleet.drivers.iter().map(|driver| driver.connections)),
-                None => connections::open(),
-            },
+            driver_connections: self.last.drivers.connections(),
         }
     }
 
     /// What the host did between `from` and the latest sample, and how much of it for others.
     pub(crate) fn host_use(&self, from: &Sample) -> HostUse {
-        let cores = |now: &ProcessSample, then: &ProcessSample| {
-            let used = now.since(then);
-            used.cpu_user_cores + used.cpu_system_cores
-        };
-        let leading = match (&self.last.fleet, &from.fleet) {
-            (Some(now), Some(then)) => cores(&now.harness, &then.harness),
-            _ => 0.0,
-        };
-        let own = cores(&self.last.driver, &from.driver) + leading;
+        let own = self.last.drivers.all_cores(&from.drivers);
         let each = self.parts.iter().zip(&from.parts);
         let parts: Vec<ProbeRow> = each
             .map(|(part, then)| ProbeRow { subject: part.name().to_owned(), ..part.since(then) })
@@ -181,45 +147,6 @@ impl Probes {
             cores("host")
         )
     }
-}
-
-/// The driver's sample: this process's own, or the sum of several; then each of them too. One that has nothing new to say
-/// is as it was `before`.
-fn who_drives(
-    own: ProcessSample,
-    drivers: &[DriverSample],
-    before: Option<&Apart>,
-) -> (ProcessSample, Option<Apart>) {
-    let mut named = before.map_or_else(Vec::new, |before| before.drivers.clone());
-    for sample in drivers {
-        let now =
-            Named { name: sample.name.clone(), process: sample.process, connections: sample.connections };
-        match named.iter_mut().find(|known| known.name == now.name) {
-            Some(known) => *known = Named { connections: now.connections.or(known.connections), ..now },
-            None => named.push(now),
-        }
-    }
-    if named.is_empty() {
-        return (own, None);
-    }
-    // By the clock of one of them: their samples are those of the interval's end, however late it is looked at.
-    let mut all = ProcessSample { at: named[0].process.at, ..ProcessSample::default() };
-    for ProcessSample { cpu_user, cpu_system, resident_bytes, threads, .. } in named.iter().map(|d| d.process)
-    {
-        all.cpu_user = all.cpu_user + cpu_user;
-        all.cpu_system = all.cpu_system + cpu_system;
-        all.resident_bytes += resident_bytes;
-        all.threads += threads;
-    }
-    all.voluntary_switches = named.iter().map(|driver| driver.process.voluntary_switches).sum();
-    all.involuntary_switches = named.iter().map(|driver| driver.process.involuntary_switches).sum();
-    all.open_files = sum(named.iter().map(|driver| driver.process.open_files));
-    (all, Some(Apart { harness: own, drivers: named }))
-}
-
-/// The sum of all; `None` when one of them is not known.
-fn sum(mut all: impl Iterator<Item = Option<u64>>) -> Option<u64> {
-    all.try_fold(0, |sum: u64, one| Some(sum + one?))
 }
 
 /// A probe for each service of a deployment.
@@ -322,21 +249,6 @@ fn host_row(at_s: f64, now: &HostSample, before: &HostSample) -> ProbeRow {
         cpu_irq_cores: Some(r.cpu_irq_cores),
         cpu_iowait_cores: Some(r.cpu_iowait_cores),
         cpu_idle_cores: Some(r.cpu_idle_cores),
-        ..ProbeRow::default()
-    }
-}
-
-fn process_row(subject: &str, at_s: f64, now: &ProcessSample, before: &ProcessSample) -> ProbeRow {
-    let r = now.since(before);
-    ProbeRow {
-        at_s,
-        subject: subject.into(),
-        cpu_user_cores: Some(r.cpu_user_cores),
-        cpu_system_cores: Some(r.cpu_system_cores),
-        rss_bytes: Some(r.resident_bytes),
-        threads: Some(r.threads),
-        fds: r.open_files,
-        ctx_switches_s: Some(r.voluntary_switches_per_s + r.involuntary_switches_per_s),
         ..ProbeRow::default()
     }
 }

@@ -19,6 +19,10 @@ use crate::Thing;
 /// A ledger of one run has a few lines; what is larger is not a ledger, and must not fill the memory.
 const LARGEST: u64 = 16 << 20;
 
+/// The variable that processes carry, with all their children, which stand for an entry of a ledger: so they are found even
+/// when the driver was killed between starting one and noting its number.
+pub const MARK: &str = "BAROGRAPH_MARK";
+
 /// A number that names a thing within its ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -160,6 +164,12 @@ impl Ledger {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// The value of [`MARK`] for the process that `entry` stands for.
+    #[must_use]
+    pub fn mark(&self, entry: Entry) -> String {
+        format!("{}#{}", self.path().display(), entry.number())
     }
 
     /// Notes that `thing` is about to be created. Only when this succeeds it may be.

@@ -7,6 +7,7 @@
 mod ended;
 mod fault;
 mod ledger;
+mod lines;
 mod log;
 mod ready;
 mod rights;
@@ -17,7 +18,8 @@ mod unit;
 
 pub use ended::Ended;
 pub use fault::{Fault, LogTail, Side};
-pub use ledger::{Entry, Ledger, LedgerError, Left};
+pub use ledger::{Entry, Ledger, LedgerError, Left, MARK};
+pub use lines::{Announced, Lines};
 pub use ready::{BadReadyLine, ready_address};
 pub use rights::in_user_namespace;
 pub use seam::{

@@ -79,6 +79,17 @@ pub trait Platform: Send + Sync {
         None
     }
 
+    /// Whether its hosts are machines that are made with a size: the limits of a host are that size, and not a quota above
+    /// those of its units.
+    fn sizes_hosts(&self) -> bool {
+        false
+    }
+
+    /// Whether a host is limited by the same means as a unit, so that looking at a host's limits tells of a unit's.
+    fn limits_hosts_as_units(&self) -> bool {
+        false
+    }
+
     /// Whether its sweep asks processes that the ledger names too, so that it must come before those are ended.
     fn sweeps_by_asking(&self) -> bool {
         false

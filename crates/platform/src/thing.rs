@@ -1,6 +1,7 @@
 //! The kinds of things a platform creates, as the ledger names them.
 
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,25 @@ pub struct ProcessId {
     pub pid: u32,
     /// When it started, in ticks since the start of the machine (field 22 of `/proc/PID/stat`).
     pub start_ticks: u64,
+}
+
+impl ProcessId {
+    /// That of the living process `pid`; one that has ended and that nobody has collected yet does not live.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<ProcessId> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        Some(ProcessId { pid, start_ticks: start_ticks(&text)? })
+    }
+}
+
+/// Field 22, counted from behind the name, which may contain anything. `None` for an ended process.
+fn start_ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 /// Something that was created and must be removed.
@@ -100,5 +120,24 @@ impl fmt::Display for Thing {
             Thing::ContainerNetwork { engine, name } => write!(f, "container network {name} of {engine}"),
             Thing::Image { engine, name } => write!(f, "image {name} of {engine}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_is_found_behind_any_name_and_an_ended_process_has_none() {
+        let line = |state: &str| {
+            format!("42 (a) b) {state} 1 42 42 0 -1 41 1 0 0 0 2 5 7 7 20 0 13 0 119573 31 38\n")
+        };
+        assert_eq!(start_ticks(&line("S")), Some(119_573));
+        assert_eq!(start_ticks(&line("Z")), None);
+        for text in ["", "42 (a", "42 (a) S 1 2"] {
+            assert_eq!(start_ticks(text), None, "{text:?}");
+        }
+        assert!(ProcessId::of(std::process::id()).unwrap().start_ticks > 0);
+        assert_eq!(ProcessId::of(u32::MAX), None);
     }
 }

@@ -54,7 +54,8 @@ impl NetSample {
     }
 }
 
-/// Reads the counters of the network that a process sees.
+/// Reads the counters of the network that a process sees. Its open files are those of the network, so they are read on when
+/// the process has ended, and the network stays with them.
 #[derive(Debug)]
 pub struct NetProbe {
     dev: HotFile,
@@ -95,6 +96,31 @@ pub fn network_apart(pid: u32) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    #[expect(clippy::print_stdout, reason = "a skipped test says why")]
+    fn a_network_is_read_on_when_its_process_has_ended() {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "--", "/bin/cat"]).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let probe = (0..1_000_000).find_map(|_| match child.try_wait().unwrap() {
+            Some(ended) => Some(Err(ended)),
+            None => NetProbe::apart(child.id()).map(Ok),
+        });
+        let mut probe = match probe.expect("it has a network or ends") {
+            Ok(probe) => probe,
+            Err(ended) => {
+                println!("skipped: no network can be made: {ended}");
+                return;
+            }
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(NetProbe::apart(child.id()).is_none());
+        let sample = probe.sample(Nanos::from_secs(1)).unwrap();
+        assert_eq!((sample.network, sample.tcp_retransmits), (NetTotals::default(), Some(0)));
+    }
 
     #[test]
     fn rates_are_per_second_and_counters_that_fall_are_zero() {

@@ -3,15 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_platform::{BadReadyLine, Ended, Fault, LogTail, OnLine, Readiness, Step, Unit};
+use barograph_platform::{Announced, Ended, Fault, LogTail, OnLine, Readiness, Step, Unit};
 use barograph_platform_process::until_answered;
-use std::net::SocketAddr;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::contained::{Contained, Wish};
 use crate::files;
-use crate::lines::Announced;
 use crate::names;
 use crate::output::Output;
 use crate::remover::Remover;
@@ -206,7 +204,7 @@ async fn ready_at(
     site: &ContainerSite,
     unit: &Unit,
     mut running: InContainer,
-    announced: Result<SocketAddr, BadReadyLine>,
+    announced: Announced,
 ) -> Result<InContainer, Fault> {
     match announced {
         Ok(address) => {

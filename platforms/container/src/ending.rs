@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use barograph_cgroup::{kill_folder, remove_folder};
+use barograph_platform::ProcessId;
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,7 +12,7 @@ use tokio::time::sleep;
 
 use crate::deadline::Deadline;
 use crate::groups;
-use crate::proc_fs::{all, identify, mounted_below, program, words};
+use crate::proc_fs::{all, mounted_below, program, words};
 
 /// An engine without containers ends within a second; one that must end containers first is given this long.
 const ORDERLY: Duration = Duration::from_secs(20);
@@ -52,7 +53,7 @@ pub(crate) async fn end_engine(folder: &Path, group: &str) -> Result<bool, Strin
 pub(crate) fn processes(folder: &Path) -> Vec<u32> {
     let mark = folder.display().to_string();
     let is_its = |pid: &u32| {
-        identify(*pid).is_some()
+        ProcessId::of(*pid).is_some()
             && program(*pid).is_some_and(|name| PROGRAMS.contains(&name.as_str()))
             && words(*pid).iter().any(|word| word.contains(&mark))
     };

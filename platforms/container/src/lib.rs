@@ -21,7 +21,6 @@ mod files;
 mod groups;
 mod image;
 mod limits;
-mod lines;
 mod made;
 mod mounts;
 mod names;

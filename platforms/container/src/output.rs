@@ -5,13 +5,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::pin::Pin;
 
-use barograph_platform::OnLine;
+use barograph_platform::{Announced, Lines, OnLine};
 use bollard::container::LogOutput;
 use bollard::errors::Error;
 use futures::{Stream, StreamExt};
 use tokio::sync::oneshot;
-
-use crate::lines::{Announced, Lines};
 
 /// What an engine sends of a container's output.
 pub(crate) type Said = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
@@ -31,7 +29,9 @@ impl Output {
 
     /// Stderr is appended to the log, stdout is read line by line.
     pub(crate) fn lines(log: &Path, on_line: OnLine) -> io::Result<(Self, oneshot::Receiver<Announced>)> {
-        let (lines, announced) = Lines::new(on_line);
+        let (announce, announced) = oneshot::channel();
+        // Nobody waits any more when the unit was given up; then the line does not matter.
+        let lines = Lines::new(on_line, move |line| drop(announce.send(line)));
         Ok((Output { log: open(log)?, lines: Some(lines) }, announced))
     }
 

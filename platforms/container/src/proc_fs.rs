@@ -4,18 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use barograph_cgroup::unescape;
-use barograph_platform::ProcessId;
-
-/// The identity of the living process `pid`; an ended one that nobody has collected yet does not live.
-pub(crate) fn identify(pid: u32) -> Option<ProcessId> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = text.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    if matches!(fields.next()?, "Z" | "X") {
-        return None;
-    }
-    Some(ProcessId { pid, start_ticks: fields.nth(18)?.parse().ok()? })
-}
 
 /// All processes, by number, this one apart.
 pub(crate) fn all() -> Vec<u32> {
@@ -135,10 +123,8 @@ mod tests {
     #[test]
     fn this_process_is_there_and_has_words() {
         let own = std::process::id();
-        assert!(identify(own).is_some_and(|id| id.start_ticks > 0));
         assert!(!words(own).is_empty() && program(own).is_some());
         assert!(!all().contains(&own));
-        assert_eq!(identify(u32::MAX), None);
         assert!(mounted_below(Path::new("/no/such/folder")).is_empty());
     }
 }

@@ -47,6 +47,10 @@ impl Platform for NamespacePlatform {
         Some("machine")
     }
 
+    fn limits_hosts_as_units(&self) -> bool {
+        true
+    }
+
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async move { preflight::of_site(site) })
     }

@@ -41,6 +41,10 @@ impl Platform for NestedPlatform {
         "container-in-vm"
     }
 
+    fn sizes_hosts(&self) -> bool {
+        true
+    }
+
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async move {
             if let Some(disk) = site.disks.first() {

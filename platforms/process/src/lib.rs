@@ -17,7 +17,6 @@ mod disks;
 mod folders;
 mod groups;
 mod held;
-mod lines;
 mod local;
 mod ports;
 mod preflight;
@@ -47,6 +46,10 @@ impl Platform for ProcessPlatform {
 
     fn folders(&self) -> Option<&'static str> {
         Some("machine")
+    }
+
+    fn limits_hosts_as_units(&self) -> bool {
+        true
     }
 
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {

@@ -1,6 +1,7 @@
 //! A site whose hosts are this machine, or places on it that a command can be brought to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::disks::Disks;
 use crate::folders::Folders;
 use crate::groups::{Groups, NoGroup};
 use crate::held::{Hold, Holding};
+use crate::ports::Reserved;
 use crate::running::to_group;
 use crate::{create, ports, preflight};
 
@@ -43,7 +45,10 @@ impl Default for HostOn {
 #[derive(Debug)]
 pub struct Local {
     hosts: BTreeMap<String, Host>,
+    /// Given ports of hosts that share theirs with nobody.
     ports: Mutex<BTreeSet<(String, u16)>>,
+    /// Given ports of this machine.
+    reserved: Mutex<Vec<Reserved>>,
     pub(crate) folders: Folders,
     disks: Disks,
     hold: Hold,
@@ -79,6 +84,7 @@ impl Local {
         Local {
             hosts,
             ports: Mutex::default(),
+            reserved: Mutex::default(),
             folders: Folders::new(spec, ledger),
             disks: Disks::new(spec, ledger),
             hold,
@@ -119,6 +125,14 @@ impl Local {
     pub fn host_accounts(&self, host: &str) -> Accounts {
         let cgroups = self.groups.as_ref().map(|groups| groups.of_host(host)).unwrap_or_default();
         Accounts { cgroups, ..Accounts::default() }
+    }
+
+    /// Keeps a reservation as long as the site is open.
+    fn keep(&self, reserved: io::Result<Reserved>) -> io::Result<u16> {
+        let reserved = reserved?;
+        let port = reserved.port;
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).push(reserved);
+        Ok(port)
     }
 
     fn host(&self, unit: &Unit) -> Result<&Host, Fault> {
@@ -222,7 +236,7 @@ impl Site for Local {
             return Err(failed("the site has no such host".into()));
         };
         if !known.on.own_ports {
-            return ports::free().map_err(|error| failed(error.into()));
+            return self.keep(Reserved::any()).map_err(|error| failed(error.into()));
         }
         let mut all = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         let mut given = all.iter().filter(|(name, _)| name == host).map(|(_, port)| *port).collect();
@@ -240,7 +254,7 @@ impl Site for Local {
             return Err(failed("the site has no such host".into()));
         };
         if !known.on.own_ports {
-            return ports::take(port).map_err(|error| failed(error.into()));
+            return self.keep(Reserved::take(port)).map(drop).map_err(|error| failed(error.into()));
         }
         let mut all = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         match all.insert((host.to_owned(), port)) {

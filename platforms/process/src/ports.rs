@@ -1,11 +1,16 @@
-//! Free ports of this machine, none of which is given twice.
+//! Free ports of this machine, none of which is given twice: each is reserved as long as its site is open.
+//!
+//! A reservation is an abstract Unix socket whose name has the port: there is one of each in a network namespace, as of the
+//! port itself, every process sees it, and it goes with its process.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::ops::RangeInclusive;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Ports below this one are left to others: many of them have a meaning.
 const FIRST: u16 = 10_000;
@@ -14,43 +19,44 @@ const FIRST: u16 = 10_000;
 const FEWEST: usize = 1_000;
 
 /// Processes that run at the same time begin this far apart, so that they rarely look at the same ports.
-const APART: u32 = 61;
+const APART: usize = 61;
 
-/// Ports handed out by this process so far.
-static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+/// Ports looked at by this process so far: it goes on behind the last, so that a port that was given back rests.
+static LOOKED_AT: AtomicUsize = AtomicUsize::new(0);
 
-fn given() -> MutexGuard<'static, BTreeSet<u16>> {
-    GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
+/// A port that is given to nobody else as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    pub(crate) port: u16,
+    _socket: UnixDatagram,
 }
 
-/// A port on which nobody listens at any address of this machine. Somebody may take it before its unit does.
-pub(crate) fn free() -> io::Result<u16> {
-    let candidates = outside(&connection_ports());
-    let mut given = given();
-    let begin = std::process::id().wrapping_mul(APART) as usize % candidates.len();
-    let (before, after) = candidates.split_at(begin);
-    let found = after
-        .iter()
-        .chain(before)
-        .find(|port| !given.contains(port) && TcpListener::bind(("0.0.0.0", **port)).is_ok());
-    match found {
-        Some(port) => {
-            given.insert(*port);
-            Ok(*port)
-        }
-        None => Err(io::Error::new(io::ErrorKind::AddrInUse, "no port of this machine is free")),
+impl Reserved {
+    /// One port on which nobody listens at any address of this machine, unless somebody has reserved it. A program that
+    /// does not ask may still take it before its unit does.
+    pub(crate) fn take(port: u16) -> io::Result<Self> {
+        let name = SocketAddr::from_abstract_name(format!("barograph-port-{port}"))?;
+        let socket = UnixDatagram::bind_addr(&name).map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                io::Error::new(error.kind(), "another unit has it, of this run or another")
+            }
+            _ => error,
+        })?;
+        TcpListener::bind(("0.0.0.0", port))?;
+        Ok(Reserved { port, _socket: socket })
     }
-}
 
-/// Takes one port: nobody listens there, and nobody is given it.
-pub(crate) fn take(port: u16) -> io::Result<()> {
-    let mut given = given();
-    if given.contains(&port) {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another unit has it"));
+    /// Any free port.
+    pub(crate) fn any() -> io::Result<Self> {
+        let candidates = outside(&connection_ports());
+        let begin = std::process::id() as usize * APART;
+        let reserve = |_: &u16| {
+            let nth = begin.wrapping_add(LOOKED_AT.fetch_add(1, Ordering::Relaxed));
+            Reserved::take(candidates[nth % candidates.len()]).ok()
+        };
+        let none = || io::Error::new(io::ErrorKind::AddrInUse, "no port of this machine is free");
+        candidates.iter().find_map(reserve).ok_or_else(none)
     }
-    TcpListener::bind(("0.0.0.0", port))?;
-    given.insert(port);
-    Ok(())
 }
 
 /// A port of a host that shares its ports with nobody: the wanted one, or another when that is given.
@@ -84,36 +90,35 @@ mod tests {
 
     #[test]
     fn ports_differ_are_free_and_not_those_of_connections() {
-        let ports: Vec<u16> = (0..20).map(|_| free().unwrap()).collect();
-        let different: BTreeSet<&u16> = ports.iter().collect();
-        assert_eq!(different.len(), 20, "{ports:?}");
+        let reserved: Vec<Reserved> = (0..20).map(|_| Reserved::any().unwrap()).collect();
+        let different: BTreeSet<u16> = reserved.iter().map(|reserved| reserved.port).collect();
+        assert_eq!(different.len(), 20, "{reserved:?}");
         let taken = connection_ports();
         if (FIRST..=u16::MAX).filter(|port| !taken.contains(port)).count() >= FEWEST {
-            assert!(ports.iter().all(|port| !taken.contains(port)), "{ports:?}");
+            assert!(different.iter().all(|port| !taken.contains(port)), "{reserved:?}");
         }
     }
 
     #[test]
-    fn a_port_in_use_is_not_given() {
-        let (_, listener) = (0..100)
-            .find_map(|_| {
-                let port = free().ok()?;
-                given().remove(&port);
-                TcpListener::bind(("127.0.0.1", port)).ok().map(|listener| (port, listener))
-            })
-            .unwrap();
-        let taken = listener.local_addr().unwrap().port();
-        assert_ne!(free().unwrap(), taken);
+    fn a_port_in_use_or_reserved_is_not_given_until_it_is_given_back() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        assert!(Reserved::take(listener.local_addr().unwrap().port()).is_err(), "somebody listens there");
+        let reserved = Reserved::any().unwrap();
+        let port = reserved.port;
+        let refused = Reserved::take(port).unwrap_err();
+        assert_eq!(refused.to_string(), "another unit has it, of this run or another");
+        drop(reserved);
+        assert_eq!(Reserved::take(port).unwrap().port, port);
     }
 
+    /// Another process sees only the name.
     #[test]
-    fn a_port_that_was_taken_is_given_to_nobody() {
-        let port = free().unwrap();
-        given().remove(&port);
-        take(port).unwrap();
-        assert!(take(port).is_err() && free().unwrap() != port);
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        assert!(take(listener.local_addr().unwrap().port()).is_err(), "somebody listens there");
+    fn a_port_that_another_process_has_reserved_is_left_to_it() {
+        let port = Reserved::any().unwrap().port;
+        let name = SocketAddr::from_abstract_name(format!("barograph-port-{port}")).unwrap();
+        let _theirs = UnixDatagram::bind_addr(&name).unwrap();
+        TcpListener::bind(("0.0.0.0", port)).unwrap();
+        assert!(Reserved::take(port).is_err());
     }
 
     #[test]

@@ -1,36 +1,11 @@
-//! What `/proc` says about a process: since when it runs, whose child it is, and whether it carries a mark of ours.
+//! What `/proc` says about a process: whose child it is, where it lives, and whether it carries a mark of ours.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use barograph_platform::{Entry, Ledger, ProcessId};
+use barograph_platform::{MARK, ProcessId};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-
-/// The variable that every unit and all its children carry, so that they are found even when the driver was killed
-/// between starting a process and noting its number.
-pub(crate) const MARK: &str = "BAROGRAPH_MARK";
-
-/// The value of [`MARK`] for one entry of one ledger.
-pub(crate) fn mark(ledger: &Ledger, entry: Entry) -> String {
-    format!("{}#{}", ledger.path().display(), entry.number())
-}
-
-/// The identity of the living process `pid`; an ended one that nobody has collected yet does not live.
-pub(crate) fn identify(pid: u32) -> Option<ProcessId> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    Some(ProcessId { pid, start_ticks: start_ticks(&text)? })
-}
-
-/// Field 22, counted from behind the name, which may contain anything. `None` for an ended process.
-fn start_ticks(stat: &str) -> Option<u64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    if matches!(fields.next()?, "Z" | "X") {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
-}
 
 /// All living processes that carry `mark`, this one apart.
 pub(crate) fn marked(mark: &str) -> Vec<u32> {
@@ -39,7 +14,7 @@ pub(crate) fn marked(mark: &str) -> Vec<u32> {
         let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environ.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
     };
-    numbers().into_iter().filter(carries).filter(|&pid| identify(pid).is_some()).collect()
+    numbers().into_iter().filter(carries).filter(|&pid| ProcessId::of(pid).is_some()).collect()
 }
 
 /// The numbers of all processes, this one apart.
@@ -68,7 +43,7 @@ pub(crate) fn namespace_of_children(pid: u32) -> Option<PathBuf> {
 
 /// All living processes of a namespace.
 pub(crate) fn in_namespace(name: &Path) -> Vec<u32> {
-    let inside = |pid: &u32| namespace(*pid).as_deref() == Some(name) && identify(*pid).is_some();
+    let inside = |pid: &u32| namespace(*pid).as_deref() == Some(name) && ProcessId::of(*pid).is_some();
     numbers().into_iter().filter(inside).collect()
 }
 
@@ -106,22 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_start_is_found_behind_any_name_and_an_ended_process_has_none() {
-        let line = |state: &str| {
-            format!("42 (a) b) {state} 1 42 42 0 -1 41 1 0 0 0 2 5 7 7 20 0 13 0 119573 31 38\n")
-        };
-        assert_eq!(start_ticks(&line("S")), Some(119_573));
-        assert_eq!(start_ticks(&line("Z")), None);
-        for text in ["", "42 (a", "42 (a) S 1 2"] {
-            assert_eq!(start_ticks(text), None, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn we_are_alive_and_never_signal_everybody() {
-        let own = identify(std::process::id()).unwrap();
-        assert!(own.start_ticks > 0);
-        assert_eq!(identify(u32::MAX), None);
+    fn we_never_signal_everybody() {
         assert_eq!((raw(0), raw(1), raw(u32::MAX)), (None, None, None));
         signal_group(0, Signal::KILL).unwrap();
     }

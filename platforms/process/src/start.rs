@@ -6,18 +6,22 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use barograph_platform::{Entry, Fault, Ledger, LedgerError, OnLine, Thing, Unit};
+use barograph_platform::{
+    Announced, Entry, Fault, Ledger, LedgerError, MARK, OnLine, ProcessId, Thing, Unit,
+};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::command::Before;
 use crate::held::{Held, Holding};
-use crate::lines::{Announced, read_lines};
 use crate::local::Local;
-use crate::proc_fs::{MARK, identify, mark};
 use crate::running::Process;
 use crate::watch::{Last, Watched, watch_process};
+
+/// What is read of a unit's stdout at once.
+const PIECE: usize = 8 * 1024;
 
 /// One command of a unit.
 pub(crate) struct Launch<'a> {
@@ -66,7 +70,7 @@ pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault>
     };
     let words = before.words(program, args);
     let entry = ledger.will(Thing::Process { program: program.to_owned(), id: None }).map_err(note)?;
-    let mark = mark(ledger, entry);
+    let mark = ledger.mark(entry);
     let mut child = match spawn(unit, &words, stdout, log, &mark) {
         Ok(child) => child,
         Err(source) => {
@@ -88,11 +92,22 @@ pub(crate) fn start(launch: Launch<'_>, local: &Local) -> Result<Started, Fault>
     let lines = match (output, stdout) {
         (Output::Lines(on_line), Some(stdout)) => {
             let (announce, announced) = oneshot::channel();
-            Some(Lines { announced, reader: tokio::spawn(read_lines(stdout, on_line, announce)) })
+            // Nobody waits any more when the unit was given up; then the line does not matter.
+            let found = barograph_platform::Lines::new(on_line, move |line| drop(announce.send(line)));
+            Some(Lines { announced, reader: tokio::spawn(read_lines(stdout, found)) })
         }
         _ => None,
     };
     Ok(Started { process, lines, words })
+}
+
+async fn read_lines(mut stdout: impl AsyncRead + Unpin, mut lines: barograph_platform::Lines) {
+    let mut piece = vec![0; PIECE];
+    // An unreadable pipe is a closed one: the end of the process tells the rest.
+    while let Ok(count @ 1..) = stdout.read(&mut piece).await {
+        lines.take(&piece[..count]);
+    }
+    lines.finish();
 }
 
 fn open_log(unit: &Unit) -> Result<File, Fault> {
@@ -120,6 +135,6 @@ fn spawn(unit: &Unit, words: &[OsString], stdout: Stdio, log: File, mark: &str) 
 /// A process that ended within this instant has no start any more; then its entry stays as announced until the
 /// watcher notes its end.
 fn note_created(program: &Path, ledger: &Ledger, entry: Entry, pid: u32) -> Result<(), LedgerError> {
-    let Some(id) = identify(pid) else { return Ok(()) };
+    let Some(id) = ProcessId::of(pid) else { return Ok(()) };
     ledger.done(entry, Thing::Process { program: program.to_owned(), id: Some(id) })
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::disks::unmount;
 use crate::groups::PREFIX;
-use crate::proc_fs::{identify, mark, marked, signal_group, signal_one};
+use crate::proc_fs::{marked, signal_group, signal_one};
 
 /// A killed process is given this long to end: one with gigabytes of memory, as a QEMU, takes seconds on a busy machine.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -30,7 +30,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
     let mut swept = Swept::default();
     for Left { entry, thing } in ledger.left() {
         let fate = match &thing {
-            Thing::Process { id, .. } => end_process(*id, &mark(ledger, entry)).await,
+            Thing::Process { id, .. } => end_process(*id, &ledger.mark(entry)).await,
             Thing::Directory { path } => {
                 match (path.symlink_metadata().is_ok(), ledger.remove_directory(entry)) {
                     (true, Ok(())) => Fate::Removed,
@@ -73,7 +73,7 @@ async fn end_process(id: Option<ProcessId>, mark: &str) -> Fate {
     let deadline = Instant::now() + END_WAIT;
     let mut seen = false;
     loop {
-        let leader = id.filter(|id| identify(id.pid) == Some(*id));
+        let leader = id.filter(|id| ProcessId::of(id.pid) == Some(*id));
         let others = marked(mark);
         if leader.is_none() && others.is_empty() {
             return if seen { Fate::Removed } else { Fate::AlreadyGone };

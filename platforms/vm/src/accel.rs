@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use barograph_platform::{Fault, HERE, Readiness, Running, Site, Unit, ignore_lines};
@@ -34,10 +35,17 @@ fn known_as() -> Option<String> {
     Some(format!("kvm-{}", boot.trim()))
 }
 
-/// What a trial since the start of this machine said, if one went well.
+/// A guest of this process has stood still. No file says so: on a busy machine it may have been too slow to speak, and the
+/// trial of another run may go well. But all sites of one process are alike, and wait for it only once.
+static STOOD_STILL: AtomicBool = AtomicBool::new(false);
+
+/// What trials said: one since the start of this machine that went well, or one of this process that did not.
 pub(crate) fn known(cache: &Path) -> Option<Accel> {
-    let said = fs::read_to_string(cache.join(known_as()?)).ok()?;
-    (said == Accel::Kvm.name()).then_some(Accel::Kvm)
+    let said = known_as().and_then(|name| fs::read_to_string(cache.join(name)).ok());
+    match said {
+        Some(said) if said == Accel::Kvm.name() => Some(Accel::Kvm),
+        _ => STOOD_STILL.load(Ordering::Relaxed).then_some(Accel::Tcg),
+    }
 }
 
 /// The quickest that works.
@@ -49,7 +57,7 @@ pub(crate) async fn choose(cache: &Cache, work: &Work, kernel: &Kernel) -> Resul
         return Ok(Accel::Tcg);
     }
     if !speaks(work, kernel).await? {
-        // Not kept: on a busy machine a guest may have been too slow to speak, and the next trial may go well.
+        STOOD_STILL.store(true, Ordering::Relaxed);
         return Ok(Accel::Tcg);
     }
     if let Some(name) = known_as() {
@@ -98,4 +106,18 @@ async fn listen(console: &Path, running: &dyn Running) -> bool {
         sleep(LOOK_EVERY).await;
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_that_failed_is_known_to_this_process_and_one_that_went_well_to_all() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(there.path().join(known_as().unwrap()), Accel::Kvm.name()).unwrap();
+        assert_eq!((known(here.path()), known(there.path())), (None, Some(Accel::Kvm)));
+        STOOD_STILL.store(true, Ordering::Relaxed);
+        assert_eq!((known(here.path()), known(there.path())), (Some(Accel::Tcg), Some(Accel::Kvm)));
+    }
 }

@@ -90,10 +90,21 @@ pub(crate) struct Inner {
 }
 
 impl Host {
-    /// Makes a host, on a new disk or on that one, and boots it until its agent speaks.
+    /// Makes a host, on a new disk or on that one, and boots it until its agent speaks. What was made for one that does not
+    /// come up is ended, and its name is free again.
     pub(crate) async fn boot(plant: &Plant, spec: HostSpec, disk: Option<Disk>) -> Result<Host, Fault> {
         let name = spec.name.clone();
         let tap = plant.switch.tap(&name, &spec.link).await?;
+        let booted = Host::boot_at(plant, spec, disk, tap).await;
+        if booted.is_err() {
+            // A tap that stays goes with the switch; the fault that came first is the one to tell.
+            let _ = plant.switch.remove(&name).await;
+        }
+        booted
+    }
+
+    async fn boot_at(plant: &Plant, spec: HostSpec, disk: Option<Disk>, tap: Tap) -> Result<Host, Fault> {
+        let name = spec.name.clone();
         let disk = match disk {
             Some(disk) => disk,
             None => plant.disk_on(&plant.empty, "raw", &format!("{name}.qcow2"), "disk0").await?,
@@ -107,19 +118,11 @@ impl Host {
         let begun = now();
         let (emulator, stream) =
             Emulator::start(&plant.work, &hardware, (tap, Begin::Boot), &format!("{name}-0")).await?;
-        let act = || format!("boot host `{name}`");
-        let stream = stream.into_std().and_then(|stream| stream.set_nonblocking(false).map(|()| stream));
-        let port =
-            stream.and_then(|stream| Port::open(&name, stream)).map_err(|error| failed(act(), error))?;
-        let limit = plant.settings.boot_limit;
-        let up = match tokio::time::timeout(limit, port.hello()).await {
-            Ok(Some(up)) => up,
-            Ok(None) => return Err(failed(act(), format!("it went off{}", emulator.says()))),
-            Err(_) => {
-                return Err(failed(
-                    act(),
-                    format!("its agent said nothing for {limit:?}{}", emulator.says()),
-                ));
+        let (port, up) = match first_word(&name, stream, plant.settings.boot_limit).await {
+            Ok(spoke) => spoke,
+            Err(why) => {
+                let why = format!("{why}{}", emulator.last_words().await);
+                return Err(failed(format!("boot host `{name}`"), why));
             }
         };
         let accounts = Mutex::new(accounts_of(&emulator));
@@ -127,7 +130,10 @@ impl Host {
         let booted = (begun.elapsed(), up);
         let inner = tokio::sync::Mutex::new(inner);
         let host = Host { name, spec, port, inner, accounts, offset: Mutex::default(), booted };
-        host.set_clock().await?;
+        if let Err(fault) = host.set_clock().await {
+            host.end_now().await;
+            return Err(fault);
+        }
         Ok(host)
     }
 
@@ -178,6 +184,32 @@ impl Host {
             server.kill().await?;
         }
         Ok(())
+    }
+
+    /// Ends the guest without a word to it, and its servers. What cannot be ended stays in the ledger.
+    async fn end_now(&self) {
+        let mut inner = self.inner.lock().await;
+        if let Some(emulator) = inner.emulator.take() {
+            let _ = emulator.running.kill().await;
+        }
+        for server in inner.servers.drain(..) {
+            let _ = server.kill().await;
+        }
+    }
+}
+
+/// Opens the port, and waits for the agent's first word: how long the guest had been up. Else says why there is none.
+async fn first_word(
+    name: &str,
+    stream: tokio::net::UnixStream,
+    limit: Duration,
+) -> Result<(Port, Duration), String> {
+    let stream = stream.into_std().and_then(|stream| stream.set_nonblocking(false).map(|()| stream));
+    let port = stream.and_then(|stream| Port::open(name, stream)).map_err(|error| error.to_string())?;
+    match tokio::time::timeout(limit, port.hello()).await {
+        Ok(Some(up)) => Ok((port, up)),
+        Ok(None) => Err("it went off".to_owned()),
+        Err(_) => Err(format!("its agent said nothing for {limit:?}")),
     }
 }
 

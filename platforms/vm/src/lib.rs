@@ -80,6 +80,10 @@ impl Platform for VmPlatform {
         "vm"
     }
 
+    fn sizes_hosts(&self) -> bool {
+        true
+    }
+
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async move { preflight::look(site) })
     }

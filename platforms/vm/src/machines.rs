@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use barograph_platform::{Fault, Later, Machines, Moved};
 use serde_json::{Value, json};
+use tokio::net::UnixStream;
 
 use crate::clock::now;
 use crate::emulator::{Begin, Disk, Emulator};
@@ -72,46 +73,81 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let plant = site.plant();
     let mut guard = host.inner.lock().await;
     refuse_folders(&guard, &act)?;
+    let mut hardware = guard.hardware.clone();
+    hardware.host = host.spec.clone();
     let (from, _, count) = parts(&mut guard, &act)?;
     let old_tap = from.tap.name.clone();
     let twin = plant.switch.twin_tap(&old_tap, &site.twin_name()).await?;
     let tag = format!("{}-{count}", host.name);
+    let place = format!("unix:{}", plant.work.folder.join(format!("{tag}.move")).display());
     let begun = now();
-    let mut hardware = guard.hardware.clone();
-    hardware.host = host.spec.clone();
     let started = Emulator::start(&plant.work, &hardware, (twin.clone(), Begin::Incoming), &tag).await;
-    let (mut to, stream) = match started {
-        Ok(started) => started,
+    let carried = match started {
+        Ok((to, stream)) => carry_over(host, from, (to, stream), &place).await,
+        Err(fault) => Err(fault),
+    };
+    let (to, (downtime, bytes)) = match carried {
+        Ok(carried) => carried,
         Err(fault) => {
-            plant.switch.remove(&twin.name).await?;
+            // A tap that stays goes with the switch; the fault that came first is the one to tell.
+            let _ = plant.switch.remove(&twin.name).await;
             return Err(fault);
         }
     };
-    let (from, _, _) = parts(&mut guard, &act)?;
-    let place = format!("unix:{}", plant.work.folder.join(format!("{tag}.move")).display());
-    let held = host.port.hold(AGENT_LIMIT).await?;
-    let carried = carry(&mut from.qmp, &mut to.qmp, &place).await;
-    let (downtime, bytes) = match carried {
-        Ok(carried) => carried,
-        Err(error) => {
-            drop(held);
-            to.quit().await?;
-            plant.switch.remove(&twin.name).await?;
-            return Err(failed(act, error));
-        }
-    };
-    let stream = stream.into_std().and_then(|stream| stream.set_nonblocking(false).map(|()| stream));
-    stream.and_then(|stream| held.go_on(stream)).map_err(|error| failed(act.as_str(), error))?;
     let took = begun.elapsed();
     host.moved_to(&to);
-    let old = guard.emulator.replace(to);
-    if let Some(old) = old {
-        old.quit().await?;
-    }
     site.taps_changed(&host.name, &twin.name);
-    plant.switch.shape(&twin.name, host.spec.link).await?;
-    plant.switch.remove(&old_tap).await?;
+    // The guest is there now, so every step is tried; the first fault is the one to look at.
+    let ended = match guard.emulator.replace(to) {
+        Some(old) => old.quit().await,
+        None => Ok(()),
+    };
+    let shaped = plant.switch.shape(&twin.name, host.spec.link).await.map_err(Fault::from);
+    let removed = plant.switch.remove(&old_tap).await.map_err(Fault::from);
+    ended.and(shaped).and(removed)?;
     Ok(Moved { took, downtime, bytes })
+}
+
+/// Carries the guest to the emulator that waits for it. When that fails the emulator is ended, and the guest goes on where
+/// it was.
+async fn carry_over(
+    host: &Host,
+    from: &mut Emulator,
+    (mut to, stream): (Emulator, UnixStream),
+    place: &str,
+) -> Result<(Emulator, (Duration, u64)), Fault> {
+    let carried = hand_over(host, &mut from.qmp, (&mut to.qmp, stream), place).await;
+    match carried {
+        Ok(carried) => Ok((to, carried)),
+        Err(fault) => {
+            // One that cannot be ended stays in the ledger; the fault that came first is the one to tell.
+            if to.quit().await.is_ok() {
+                // A guest that had been carried over stands still here; one that runs takes no notice.
+                let _ = from.qmp.execute("cont", json!({})).await;
+            }
+            Err(fault)
+        }
+    }
+}
+
+/// Moves the guest and the way to its agent. Returns how long the guest stood still, and the bytes.
+async fn hand_over(
+    host: &Host,
+    from: &mut Qmp,
+    (to, stream): (&mut Qmp, UnixStream),
+    place: &str,
+) -> Result<(Duration, u64), Fault> {
+    let error = |error: io::Error| failed(format!("move the port of host `{}`", host.name), error);
+    // Whatever can fail with the sockets does so before the guest has gone.
+    let reading = stream.into_std().map_err(error)?;
+    reading.set_nonblocking(false).map_err(error)?;
+    let writing = reading.try_clone().map_err(error)?;
+    let held = host.port.hold(AGENT_LIMIT).await?;
+    let carried = carry(from, to, place).await;
+    let carried =
+        carried.map_err(|error| failed(format!("move host `{}` to another emulator", host.name), error))?;
+    held.go_on(reading, writing);
+    Ok(carried)
 }
 
 /// From one QEMU to the other: the standstill, and the bytes.
@@ -154,8 +190,8 @@ async fn mirror(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let downtime =
         copy_disk(&mut emulator.qmp, disk, &to).await.map_err(|error| failed(act.as_str(), error))?;
     let took = begun.elapsed();
-    let bytes = allocated(&to.path).map_err(|error| failed(act.as_str(), error))?;
     let old = std::mem::replace(disk, to);
+    let bytes = allocated(&disk.path).map_err(|error| failed(act.as_str(), error))?;
     // The disk below a clone has another name, so this one has no other reader.
     fs::remove_file(&old.path).map_err(|error| failed(act, error))?;
     Ok(Moved { took, downtime, bytes })

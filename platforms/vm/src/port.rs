@@ -201,8 +201,16 @@ impl Port {
         lock(&self.shared.waiting).insert(id, Box::new(move |answer| drop(tell.send(answer))));
         let act = || format!("hold the port of host `{}`", self.shared.host);
         let bytes = frame(&Request { id, ask: Ask::Ping }, &[]).map_err(|error| failed(act(), error))?;
-        self.out.try_send(Out::Hold(bytes, wait)).map_err(|error| failed(act(), error.to_string()))?;
+        let mut sent = self.out.try_send(Out::Hold(bytes, wait)).map_err(|error| error.to_string());
         let held = Held { port: self, resume };
+        // Nobody would answer.
+        if *self.shared.gone.borrow() {
+            sent = Err("the virtual machine is gone".to_owned());
+        }
+        if let Err(why) = sent {
+            lock(&self.shared.waiting).remove(&id);
+            return Err(failed(act(), why));
+        }
         let told = tokio::time::timeout(limit, told).await;
         self.understand(told.map(|answer| answer.ok().flatten()).ok(), &self.shared.host, limit)?;
         Ok(held)
@@ -210,13 +218,12 @@ impl Port {
 }
 
 impl Held<'_> {
-    /// Writes on at the socket of the guest's new place, and reads there once the old socket has ended.
-    pub(crate) fn go_on(self, stream: UnixStream) -> io::Result<()> {
-        let writing = stream.try_clone()?;
-        *lock(&self.port.shared.next) = Some(stream);
+    /// Writes on at the socket of the guest's new place, and reads there once the old socket has ended: two handles of
+    /// one socket.
+    pub(crate) fn go_on(self, reading: UnixStream, writing: UnixStream) {
+        *lock(&self.port.shared.next) = Some(reading);
         // The writer waits for exactly this.
         let _ = self.resume.try_send(Some(writing));
-        Ok(())
     }
 }
 
@@ -251,7 +258,10 @@ fn read(shared: &Shared, mut stream: UnixStream) {
     let mut frames = Frames::default();
     let mut piece = vec![0; PIECE];
     loop {
-        let count = stream.read(&mut piece).unwrap_or(0);
+        let count = match stream.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read.unwrap_or(0),
+        };
         if count == 0 {
             let Some(next) = lock(&shared.next).take() else { break };
             *lock(&shared.reading) = next.try_clone().ok();

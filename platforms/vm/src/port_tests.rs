@@ -86,6 +86,11 @@ async fn what_comes_of_a_unit_reaches_it_and_nobody_waits_for_a_guest_that_is_go
     assert_eq!(text, "the virtual machine is gone");
     assert!(matches!(other.wait_for(Option::is_some).await.unwrap().as_ref(), Some(Ended::Unknown(_))));
     assert!(port.ask_now(Ask::Ping, "db").is_err());
+    let begun = std::time::Instant::now();
+    assert!(
+        port.hold(LIMIT).await.is_err() && begun.elapsed() < LIMIT,
+        "nobody waits for a guest that is gone"
+    );
 }
 
 #[tokio::test]
@@ -99,7 +104,7 @@ async fn a_guest_that_moves_is_spoken_to_at_its_new_place() {
     // Asked while it moves: it waits, and is answered from the new place.
     let (asker, asked) = (port.clone(), tokio::sync::oneshot::channel());
     thread::spawn(move || asked.0.send(asker.ask_now(Ask::Ping, "db")).map_err(drop));
-    held.go_on(ours).unwrap();
+    held.go_on(ours.try_clone().unwrap(), ours);
     theirs.shutdown(Shutdown::Both).unwrap();
     assert_eq!(clock(asked.1.await.unwrap()), 2);
     // One that did not move after all goes on where it was.

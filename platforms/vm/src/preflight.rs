@@ -82,7 +82,7 @@ fn look_at_kernel(settings: &Settings, missing: &mut Vec<Missing>) -> Facts {
     let accel = match settings.accel.or_else(|| known(&settings.cache)) {
         Some(accel) => accel.name().to_owned(),
         None if kvm_opens() => {
-            "kvm if a guest speaks, else tcg; tried at each start until one does".to_owned()
+            "kvm if a guest speaks, else tcg; tried once by each run until one does".to_owned()
         }
         None => Accel::Tcg.name().to_owned(),
     };

@@ -144,9 +144,12 @@ fn an_earlier_failure_stays_the_error_of_the_run() {
     assert!(kept.notes().any(|(_, text)| text.ends_with("somebody sits in it")), "what is left is told, too");
 }
 
-/// A platform that is asked for the site of a deployment, says stop, and goes on with the site on a thread when nobody waits any more.
+/// A platform that is asked for one of the two sites of a run, says stop, and goes on with the site on a thread when
+/// nobody waits any more.
 struct Slow {
     here: Here,
+    /// It is the site of the fill, not that of the deployment.
+    at_home: bool,
     stop: crate::StopHandle,
     /// Whether the ledger was there when the thread was done with it.
     kept: Arc<std::sync::Mutex<Option<bool>>>,
@@ -160,7 +163,7 @@ impl Platform for Slow {
         self.here.preflight(site)
     }
     fn open<'a>(&'a self, site: &'a SiteSpec, ledger: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
-        if site.id == "home" {
+        if (site.id == "home") != self.at_home {
             return self.here.open(site, ledger);
         }
         Box::pin(async move {
@@ -186,15 +189,21 @@ impl Platform for Slow {
 
 #[test]
 fn a_stopped_run_waits_for_what_is_still_being_made_and_its_ledger_goes_last() {
-    let root = tempfile::tempdir().unwrap();
-    let (handle, stop) = Stop::new();
-    let kept = Arc::default();
-    let platform = Slow { here: here(), stop: handle, kept: Arc::clone(&kept) };
-    let finished =
-        run_until(stop, root.path(), &platform, Kind::default(), (&[], &mut Dark::default())).unwrap();
-    assert!(matches!(finished.error, Some(HarnessError::Interrupted)), "{:?}", finished.error);
-    assert_eq!(*kept.lock().unwrap(), Some(true), "the thread came to its end, with the ledger in its place");
-    assert!(!finished.dir.join("ledger.jsonl").exists() && !finished.dir.join("late").exists());
+    for at_home in [true, false] {
+        let root = tempfile::tempdir().unwrap();
+        let (handle, stop) = Stop::new();
+        let kept = Arc::default();
+        let platform = Slow { here: here(), at_home, stop: handle, kept: Arc::clone(&kept) };
+        let finished =
+            run_until(stop, root.path(), &platform, Kind::default(), (&[], &mut Dark::default())).unwrap();
+        assert!(matches!(finished.error, Some(HarnessError::Interrupted)), "{:?}", finished.error);
+        assert_eq!(
+            *kept.lock().unwrap(),
+            Some(true),
+            "the thread came to its end, with the ledger in its place"
+        );
+        assert!(!finished.dir.join("ledger.jsonl").exists() && !finished.dir.join("late").exists());
+    }
 }
 
 #[test]

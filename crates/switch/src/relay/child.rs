@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use barograph_platform::{Entry, Ledger, LinkSpec, Thing};
+use barograph_platform::{Entry, Ledger, LinkSpec, MARK, Thing};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::SwitchError;
@@ -15,9 +15,6 @@ use crate::relay::RelayCount;
 
 /// A relay answers within microseconds; only a machine that is out of memory takes longer than this.
 const ANSWER_WAIT_SECONDS: i64 = 10;
-
-/// The variable by which the process platform's sweep finds what a ledger's entry stands for.
-const MARK: &str = "BAROGRAPH_MARK";
 
 /// How a relay is started: the program's path, and the words that make it call [`crate::relay_main`] with the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +74,6 @@ impl Relay {
         ledger: &Ledger,
     ) -> Result<Self, SwitchError> {
         let entry = ledger.will(Thing::Process { program: program.program.clone(), id: None })?;
-        let mark = format!("{}#{}", ledger.path().display(), entry.number());
         let enter = enter(place.namespace);
         let (first, rest) = enter.split_first().map_or(("nsenter", &[][..]), |(f, r)| (f.as_str(), r));
         let spawned = Command::new(first)
@@ -86,7 +82,7 @@ impl Relay {
             .arg(&program.program)
             .args(&program.args)
             .args([place.inner, place.outer, &hold_ns(link), &link.loss.to_string(), &place.seed.to_string()])
-            .env(MARK, mark)
+            .env(MARK, ledger.mark(entry))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -39,6 +39,8 @@ struct Disk {
     folder: PathBuf,
     bytes: u64,
     entry: Entry,
+    /// It was mounted; else it is being mounted, or nobody waited for that.
+    is_there: bool,
 }
 
 /// Why something went wrong, for a fault.
@@ -67,7 +69,7 @@ impl Disks {
     /// Mounts the file system of a unit at its working folder, where it is to have one and has none yet.
     pub(crate) async fn make(&self, unit: &Unit, folders: &Folders) -> Result<(), Fault> {
         let Some(disk) = self.wanted.iter().find(|disk| disk.unit == unit.name) else { return Ok(()) };
-        if self.made().contains_key(&unit.name) {
+        if self.made().get(&unit.name).is_some_and(|disk| disk.is_there) {
             // It is started again, with what it left.
             return Ok(());
         }
@@ -86,18 +88,18 @@ impl Disks {
         let note = |source| Fault::Note { unit: unit.name.clone(), source };
         let thing = Thing::Mount { path: folder.clone() };
         let entry = self.ledger.will(thing.clone()).map_err(note)?;
-        let made = Disk { folder: folder.clone(), bytes: disk.bytes, entry };
+        let mut made = Disk { folder: folder.clone(), bytes: disk.bytes, entry, is_there: false };
+        self.made().insert(unit.name.clone(), made.clone());
+        // When this fails, or is given up, the next start tries again.
+        mount(&self.ledger, kind, (&image, &folder), disk.bytes).await.map_err(failed)?;
+        made.is_there = true;
         self.made().insert(unit.name.clone(), made);
-        if let Err(error) = mount(&self.ledger, kind, (&image, &folder), disk.bytes).await {
-            // The next start must try again; the entry stays, for nobody knows how far it came.
-            self.made().remove(&unit.name);
-            return Err(failed(error));
-        }
         self.ledger.done(entry, thing).map_err(note)
     }
 
     fn find(&self, unit: &Unit, act: &str) -> Result<Disk, Fault> {
-        self.made().get(&unit.name).cloned().ok_or_else(|| Fault::Unit {
+        let there = self.made().get(&unit.name).filter(|disk| disk.is_there).cloned();
+        there.ok_or_else(|| Fault::Unit {
             unit: unit.name.clone(),
             act: act.to_owned(),
             source: "it has no file system of its own".into(),
@@ -126,7 +128,10 @@ impl Disks {
             let next = self.made().iter().next().map(|(unit, disk)| (unit.clone(), disk.clone()));
             let Some((unit, disk)) = next else { return Ok(()) };
             unmount(&disk.folder).await?;
-            self.ledger.removed(disk.entry)?;
+            // A mount that nobody waited for may still come: then a sweep finds it.
+            if disk.is_there {
+                self.ledger.removed(disk.entry)?;
+            }
             self.made().remove(&unit);
         }
     }
@@ -213,4 +218,54 @@ async fn run(
     }
     let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
     Err(format!("{} ended with {}: {why}", program.display(), said.status).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+    use std::time::Duration;
+
+    use barograph_platform::Readiness;
+
+    use super::*;
+
+    /// Longer than any mount takes.
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    #[expect(clippy::print_stdout, reason = "a skipped test says why")]
+    async fn what_was_given_up_while_it_was_mounted_stays_noted_until_a_sweep() {
+        let dir = tempfile::tempdir().unwrap();
+        let spec = SiteSpec {
+            folder: dir.path().join("site"),
+            disks: vec![DiskSpec { unit: "db".to_owned(), bytes: 1 << 20 }],
+            options: vec![("disks".to_owned(), "tmpfs".to_owned())],
+            ..SiteSpec::default()
+        };
+        if let Err(missing) = Kind::choose(&spec) {
+            println!("skipped: {missing}");
+            return;
+        }
+        let ledger = Ledger::open(dir.path().join("ledger")).unwrap();
+        let (disks, folders) = (Disks::new(&spec, &ledger), Folders::new(&spec, &ledger));
+        let workdir = dir.path().join("db");
+        let unit = Unit { workdir: workdir.clone(), ..Unit::new("db", "/bin/true".into(), Readiness::Runs) };
+        // Polled once and dropped: its mount has been ordered, and comes when this test waits for the first time.
+        let mut asked = Box::pin(disks.make(&unit, &folders));
+        let first = std::future::poll_fn(|context| Poll::Ready(asked.as_mut().poll(context))).await;
+        assert!(first.is_pending());
+        drop(asked);
+        disks.close().await.unwrap();
+        drop((disks, folders));
+        let begun = tokio::time::Instant::now();
+        while ledger.is_shared() {
+            assert!(begun.elapsed() < LIMIT, "whoever mounts has the ledger");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let left = ledger.left();
+        assert!(left.iter().any(|left| matches!(left.thing, Thing::Mount { .. })), "{left:?}");
+        let swept = crate::sweep::sweep(&ledger).await.unwrap();
+        assert!(swept.failed.is_empty() && ledger.left().is_empty(), "{swept:?}");
+        assert!(!unmount(&workdir).await.unwrap(), "nothing is mounted");
+    }
 }

@@ -22,6 +22,9 @@ pub enum AgentError {
     /// A folder, a thread or the runtime could not be made.
     #[error("{0}")]
     Begin(&'static str, #[source] std::io::Error),
+    /// The host process was not heard any more, and did not say that it leaves.
+    #[error("hear the host process: the serial port has ended")]
+    PortEnded,
     /// The guest's own ledger could not be made.
     #[error("begin the guest's ledger")]
     Ledger(#[from] LedgerError),

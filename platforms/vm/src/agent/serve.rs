@@ -50,7 +50,7 @@ pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File)
             units.end_all().await;
             rustix::fs::sync();
             voice.say(&Message::Answer { id, answer: Ok(Reply::Done) }, &[]);
-            break;
+            return Ok(());
         }
         let (units, voice, local) = (units.clone(), voice.clone(), local.clone());
         tokio::spawn(async move {
@@ -59,7 +59,7 @@ pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File)
             say_blocking(&voice, Message::Answer { id, answer }).await;
         });
     }
-    Ok(())
+    Err(AgentError::PortEnded)
 }
 
 /// Waiting for the port must not keep a thread of the runtime.

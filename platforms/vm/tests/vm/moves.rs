@@ -1,6 +1,9 @@
 //! Guests that are moved, copied and kept while somebody uses a service in them.
 
-use barograph_platform::{LogTail, Moved, Running, Site, ignore_lines};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use barograph_platform::{LogTail, Moved, Readiness, Running, Site, Thing, ignore_lines};
 
 use crate::echo::{self, Asking};
 use crate::site::{LIMIT, Opened, say};
@@ -41,6 +44,7 @@ pub(crate) async fn all(opened: &Opened) {
     assert_eq!(opened.script("read", "a", &read).await, ["of a"], "a clone has its own disk");
     assert!(opened.vm.address("c").is_some() && opened.vm.address("c") != opened.vm.address("a"));
     machines.clone_host("a", "c").await.unwrap_err();
+    a_gone_guest_cannot_be_moved(opened, "c").await;
 
     let asking = Asking::begin(address);
     let moved = machines.migrate("a").await.unwrap();
@@ -49,16 +53,35 @@ pub(crate) async fn all(opened: &Opened) {
     // The network's faults find the guest at its new place.
     let network = opened.vm.network().unwrap();
     network.partition(&["a".to_owned()]).await.unwrap();
-    echo::once(address, "hej", std::time::Duration::from_millis(300)).unwrap_err();
+    echo::once(address, "hej", Duration::from_millis(300)).unwrap_err();
     network.heal().await.unwrap();
     assert_eq!(echo::once(address, "hej", LIMIT).unwrap(), "hej");
     echo.stop(LIMIT).await.unwrap();
     assert_eq!(echo.logs().unwrap().tail(5), LogTail::default());
 }
 
-fn show(what: &str, moved: Moved, (count, longest): (u64, std::time::Duration)) {
+fn show(what: &str, moved: Moved, (count, longest): (u64, Duration)) {
     say(&format!("{what}: {moved:?}; {count} exchanges meanwhile, the longest took {longest:?}"));
     assert!(count > 0);
+}
+
+/// Of a move that fails nothing is left behind, not even until a sweep.
+async fn a_gone_guest_cannot_be_moved(opened: &Opened, host: &str) {
+    let is_process = |thing: &Thing| matches!(thing, Thing::Process { .. });
+    let processes = || opened.ledger.left().iter().filter(|left| is_process(&left.thing)).count();
+    let before = processes();
+    let mut sleep = opened.unit("sleep", host, "/bin/sleep", &["1000"]);
+    sleep.ready = Readiness::Runs;
+    let running = opened.create(&sleep, ignore_lines()).await;
+    let emulator = running.accounts().pid.unwrap().to_string();
+    assert!(Command::new("kill").args(["-9", &emulator]).status().unwrap().success());
+    let begun = Instant::now();
+    while processes() == before {
+        assert!(begun.elapsed() < LIMIT, "{:?}", opened.ledger.left());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    opened.vm.machines().unwrap().migrate(host).await.unwrap_err();
+    assert_eq!(processes(), before - 1, "{:?}", opened.ledger.left());
 }
 
 /// New connections and new units work too.

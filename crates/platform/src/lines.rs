@@ -1,32 +1,32 @@
 //! A unit's stdout as it comes in pieces, line by line, with a bound, and the ready line among them.
 
+use std::fmt;
 use std::net::SocketAddr;
 
-use barograph_platform::{BadReadyLine, OnLine, ready_address};
-use tokio::sync::oneshot;
+use crate::{BadReadyLine, OnLine, ready_address};
 
 /// Longer lines are cut here: a unit that never ends its line must not fill the driver's memory.
 const LONGEST_LINE: usize = 64 * 1024;
 
 /// What a ready line said.
-pub(crate) type Announced = Result<SocketAddr, BadReadyLine>;
+pub type Announced = Result<SocketAddr, BadReadyLine>;
 
 /// Puts pieces together to lines.
-pub(crate) struct Lines {
+pub struct Lines {
     on_line: OnLine,
-    announce: Option<oneshot::Sender<Announced>>,
+    announce: Option<Box<dyn FnOnce(Announced) + Send>>,
     begun: Vec<u8>,
 }
 
 impl Lines {
-    /// Every line goes to `on_line`, and the first ready line to the receiver.
-    pub(crate) fn new(on_line: OnLine) -> (Self, oneshot::Receiver<Announced>) {
-        let (announce, announced) = oneshot::channel();
-        (Lines { on_line, announce: Some(announce), begun: Vec::new() }, announced)
+    /// Every line goes to `on_line`, and what the first ready line says to `announce`.
+    #[must_use]
+    pub fn new(on_line: OnLine, announce: impl FnOnce(Announced) + Send + 'static) -> Self {
+        Lines { on_line, announce: Some(Box::new(announce)), begun: Vec::new() }
     }
 
     /// Takes the next piece.
-    pub(crate) fn take(&mut self, mut piece: &[u8]) {
+    pub fn take(&mut self, mut piece: &[u8]) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             self.add(&piece[..end]);
             self.hand_over();
@@ -36,7 +36,7 @@ impl Lines {
     }
 
     /// Hands over a last line without an end.
-    pub(crate) fn finish(mut self) {
+    pub fn finish(mut self) {
         if !self.begun.is_empty() {
             self.hand_over();
         }
@@ -53,12 +53,17 @@ impl Lines {
         (self.on_line)(text);
         if self.announce.is_some()
             && let Some(announced) = ready_address(text)
-            && let Some(sender) = self.announce.take()
+            && let Some(announce) = self.announce.take()
         {
-            // Nobody waits any more when the unit was given up; then the line does not matter.
-            let _ = sender.send(announced);
+            announce(announced);
         }
         self.begun.clear();
+    }
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines").field("begun", &self.begun.len()).finish_non_exhaustive()
     }
 }
 
@@ -68,14 +73,13 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     fn read(pieces: &[&[u8]]) -> (Vec<String>, Option<Announced>) {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let keep = seen.clone();
-        let (mut lines, mut announced) =
-            Lines::new(Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned())));
+        let (seen, announced) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
+        let (keep, first) = (seen.clone(), announced.clone());
+        let on_line = Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned()));
+        let mut lines = Lines::new(on_line, move |line| *first.lock().unwrap() = Some(line));
         pieces.iter().for_each(|piece| lines.take(piece));
         lines.finish();
-        let seen = seen.lock().unwrap().clone();
-        (seen, announced.try_recv().ok())
+        (seen.lock().unwrap().clone(), announced.lock().unwrap().clone())
     }
 
     #[test]
@@ -90,9 +94,9 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_does_no_harm() {
+    fn an_endless_line_and_strange_bytes_do_no_harm() {
         let piece = vec![b'x'; LONGEST_LINE * 2];
-        let (lines, announced) = read(&[&piece, &piece, b"\n\xff\nnext\n"]);
+        let (lines, announced) = read(&[&piece, &piece, b"\n\xff\xfe\nnext\n"]);
         assert_eq!((lines.len(), lines[0].len(), lines[2].as_str()), (3, LONGEST_LINE, "next"));
         assert_eq!(announced, None);
     }
