@@ -42,8 +42,8 @@ fn table(compared: &Compared) -> String {
         let mut row = vec![
             metric.name.clone(),
             metric.unit.clone(),
-            words::figure(metric.baseline),
-            words::figure(metric.candidate),
+            metric.baseline_words(),
+            metric.candidate_words(),
             change(found.ratio),
         ];
         if single {
@@ -67,12 +67,17 @@ fn table(compared: &Compared) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{compared, single};
+    use super::super::testing::{compared, searched, single};
     use super::*;
 
     #[test]
     fn the_whole_text() {
         insta::assert_snapshot!(text(&compared()));
+    }
+
+    #[test]
+    fn one_search_a_side_shows_both_intervals_and_a_finding() {
+        insta::assert_snapshot!(text(&searched((12_900.0, 12_500.0, 13_300.0))));
     }
 
     #[test]
