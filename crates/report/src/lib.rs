@@ -11,6 +11,7 @@ pub mod comparison;
 mod curve;
 mod escape;
 mod facts;
+mod headroom;
 mod html;
 mod operations;
 mod search;
