@@ -111,8 +111,8 @@ impl Compared {
     pub fn sentence(&self) -> String {
         if self.is_single() {
             return "Undecided: one run each. Runs differ from each other by more than what one of them shows; \
-                    `barograph study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` takes \
-                    pairs that are there."
+                    `barograph study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` compares \
+                    runs that are there already, pair by pair."
                 .to_owned();
         }
         if let [metric] = &self.metrics[..]
@@ -156,6 +156,10 @@ fn with_interval(figure: &Believed) -> String {
     format!("{} ({between})", words::figure(figure.value))
 }
 
+/// What the last column but one means; it is the least known.
+const MEANING_OF_P: &str =
+    "p is the probability of such a change by chance alone, corrected for all metrics of the table (Holm).";
+
 fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
@@ -165,8 +169,8 @@ fn plural(count: usize, word: &str) -> String {
 fn finding(comparison: &Comparison) -> String {
     let mark = words::mark(comparison.finding.into());
     let needed = comparison.pairs_needed.map_or_else(String::new, |n| match n {
-        0..10_000 => format!(", about {} pairs", words::count(u64::from(n))),
-        _ => ", more than 10,000 pairs".to_owned(),
+        0..10_000 => format!(", needs about {} pairs", words::count(u64::from(n))),
+        _ => ", needs more than 10,000 pairs".to_owned(),
     });
     format!("{mark} {}{needed}", comparison.finding.word())
 }

@@ -1,6 +1,6 @@
 //! A comparison for a pull request.
 
-use super::{Compared, change, finding, interval, p_value};
+use super::{Compared, MEANING_OF_P, change, finding, interval, p_value};
 use crate::{escape, words};
 
 /// The comparison as Markdown: a sentence, a table, what to take note of.
@@ -36,6 +36,9 @@ pub fn markdown(compared: &Compared) -> String {
             found.pairs,
             finding(found),
         ));
+    }
+    if !single {
+        text.push_str(&format!("\n{MEANING_OF_P}\n"));
     }
     for (title, lines) in [("Take note", &compared.warnings), ("Besides", &compared.notes)] {
         if !lines.is_empty() {
