@@ -9,6 +9,7 @@ use barograph_live::{LiveError, Page};
 use barograph_model::Phase;
 use barograph_record::{ExitCode, Follower};
 use barograph_stats::Interval;
+use barograph_stats::search::SoFar;
 use serde_json::{Value, json};
 
 use crate::args::WatchArgs;
@@ -103,6 +104,13 @@ impl Screen for Beside<'_> {
         self.screen.say(line);
         if let Some(page) = &self.page {
             page.say(line);
+        }
+    }
+
+    fn so_far(&mut self, so_far: &SoFar) {
+        self.screen.so_far(so_far);
+        if let Some(page) = &self.page {
+            page.so_far(so_far);
         }
     }
 

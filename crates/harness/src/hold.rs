@@ -114,6 +114,8 @@ pub(crate) async fn search(
             let verdict = trial(drive, (level, purpose), span).await?;
             let kept = drive.trials.last().expect("a trial that was judged is kept");
             search.tell(level, observed(&verdict, &kept.resources));
+            let so_far = search.so_far(drive.run.plan.unit, bounds.max_trials);
+            drive.run.screen.so_far(&so_far);
         }
     }
     drive.searched_s = Some(drive.reached.as_secs_f64());

@@ -2,6 +2,7 @@
 
 use barograph_model::{Nanos, Offered, Phase};
 use barograph_stats::Interval;
+use barograph_stats::search::SoFar;
 
 /// Where a run shows what it does. Must return quickly.
 pub trait Screen: Send {
@@ -13,6 +14,11 @@ pub trait Screen: Send {
 
     /// A line that stays: a trial's result, a note.
     fn say(&mut self, line: &str);
+
+    /// A trial of a search is over: what is known by now. Comes after the line that tells its result.
+    fn so_far(&mut self, so_far: &SoFar) {
+        self.say(&so_far.words());
+    }
 
     /// An interval of the load has ended. Comes just before the [`Self::progress`] that words it.
     fn interval(&mut self, interval: &Interval, live: &Live) {

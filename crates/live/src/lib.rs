@@ -15,6 +15,7 @@ use std::time::Duration;
 use barograph_model::{Nanos, Offered, Phase};
 use barograph_record::{Entry, Follower, ProbeRow};
 use barograph_stats::Interval;
+use barograph_stats::search::SoFar;
 
 use moment::Moment;
 use server::{Server, Shared};
@@ -85,6 +86,11 @@ impl Page {
     /// The load that is asked for.
     pub fn load(&self, offered: Offered) {
         self.shared.change(|moment| moment.offered = offered);
+    }
+
+    /// What a search knows by now.
+    pub fn so_far(&self, so_far: &SoFar) {
+        self.shared.change(|moment| moment.so_far = Some(*so_far));
     }
 
     /// A line that stays.

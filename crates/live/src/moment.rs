@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use barograph_model::{Nanos, Offered, Outcome, Phase};
 use barograph_record::{Entry, KeptPart, ProbeRow, Rule, Trial, Verdict};
+use barograph_stats::search::SoFar;
 use barograph_stats::{Histogram, Interval, OpStats, interval};
 
 /// Points of a curve: the latest so many intervals.
@@ -44,6 +45,8 @@ pub(crate) struct Moment {
     pub(crate) platform: String,
     pub(crate) parts: Vec<KeptPart>,
     pub(crate) trials: Vec<Trial>,
+    /// What a search knows by now.
+    pub(crate) so_far: Option<SoFar>,
     pub(crate) verdict: Option<Verdict>,
     /// The latest lines, oldest first.
     pub(crate) lines: VecDeque<String>,
@@ -120,6 +123,7 @@ impl Moment {
             platform: String::new(),
             parts: Vec::new(),
             trials: Vec::new(),
+            so_far: None,
             verdict: None,
             lines: VecDeque::with_capacity(MOST_LINES),
             ended: None,

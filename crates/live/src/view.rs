@@ -2,6 +2,7 @@
 
 use barograph_model::words;
 use barograph_record::{KeptOp, KeptPart, KeptResult, ProbeRow, Trial};
+use barograph_stats::search::{EdgeSoFar, SoFar};
 use serde::Serialize;
 
 use crate::moment::{Moment, Op, Point, quantile_ms};
@@ -39,9 +40,24 @@ pub(crate) struct View<'m> {
     trials: Vec<TrialView<'m>>,
     highest_pass: Option<u32>,
     lowest_fail: Option<u32>,
+    /// What a search knows by now; absent before its first trial.
+    so_far: Option<SoFarView>,
     verdict: Option<&'m str>,
     lines: Vec<&'m str>,
     ended: Option<&'m [String]>,
+}
+
+/// Levels are in the unit of the view.
+#[derive(Debug, Serialize)]
+struct SoFarView {
+    words: String,
+    trials: u32,
+    most_trials: u32,
+    /// Ends and median of the 95 % interval of the capacity; absent where the method has none, and the upper end while it
+    /// is open.
+    low: Option<f64>,
+    capacity: Option<f64>,
+    high: Option<f64>,
 }
 
 /// End of the interval in seconds, operations per second, failures per second, p50 and p99 in milliseconds.
@@ -145,6 +161,7 @@ impl<'m> View<'m> {
             trials: moment.trials.iter().map(TrialView::of).collect(),
             highest_pass: levels(KeptResult::Pass).max(),
             lowest_fail: levels(KeptResult::Fail).min(),
+            so_far: moment.so_far.as_ref().map(SoFarView::of),
             verdict: moment.verdict.as_ref().map(|verdict| verdict.sentence.as_str()),
             lines: moment.lines.iter().map(String::as_str).collect(),
             ended: moment.ended.as_deref(),
@@ -204,6 +221,23 @@ impl<'m> PartView<'m> {
     }
 }
 
+impl SoFarView {
+    fn of(so_far: &SoFar) -> Self {
+        let (low, capacity, high) = match so_far.edge {
+            EdgeSoFar::Interval { low, capacity, high } => (Some(low), Some(capacity), high),
+            EdgeSoFar::Bracket { .. } | EdgeSoFar::Unknown => (None, None, None),
+        };
+        SoFarView {
+            words: so_far.words(),
+            trials: so_far.trials,
+            most_trials: so_far.most_trials,
+            low: low.map(short),
+            capacity: capacity.map(short),
+            high: high.map(short),
+        }
+    }
+}
+
 impl<'m> TrialView<'m> {
     fn of(trial: &'m Trial) -> Self {
         let shares =
@@ -225,7 +259,23 @@ impl<'m> TrialView<'m> {
 mod tests {
     use super::*;
     use crate::moment::tests::{expected, second};
-    use barograph_model::Phase;
+    use barograph_model::{LoadUnit, Phase};
+
+    #[test]
+    fn what_a_search_knows_by_now_is_words_and_ends() {
+        let mut moment = Moment::new("x");
+        assert!(serde_json::to_value(View::of(&moment)).unwrap()["so_far"].is_null());
+        let edge = EdgeSoFar::Interval { low: 11_237.4, capacity: 12_000.0, high: None };
+        moment.so_far = Some(SoFar { unit: LoadUnit::Users, trials: 5, most_trials: 9, edge });
+        let told = &serde_json::to_value(View::of(&moment)).unwrap()["so_far"];
+        assert_eq!(
+            *told,
+            serde_json::json!({
+                "words": "so far: capacity 11,200 users or more (97.5 %), trial 5 of at most 9",
+                "trials": 5, "most_trials": 9, "low": 11_240.0, "capacity": 12_000.0, "high": null,
+            })
+        );
+    }
 
     #[test]
     fn four_digits_count() {

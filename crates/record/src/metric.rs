@@ -1,10 +1,15 @@
 //! The figures by which runs are compared, from their records.
 
 use barograph_model::Metric;
+use barograph_stats::compare::Believed;
 
 use crate::{KeptOp, Run, Trial};
 
 const MIB: f64 = (1u64 << 20) as f64;
+
+/// A capacity that is this likely to be above all that was allowed has no upper end: how far its interval reaches there is
+/// a matter of what was believed at first.
+const OPEN: f64 = 0.025;
 
 impl Run {
     /// What `metric` was in this run, in the window that its answer rests on; `operation` for metrics of one. `None` where
@@ -22,6 +27,18 @@ impl Run {
             _ => of_resources(metric, trial?),
         };
         value.filter(|value| value.is_finite() && *value > 0.0)
+    }
+
+    /// The capacity with its 95 % interval, open above where it may be higher than anything that could be tried. `None` where
+    /// nothing was searched, no level passed, or the search does not say how sure it is.
+    #[must_use]
+    pub fn believed_capacity(&self) -> Option<Believed> {
+        let verdict = self.verdict()?;
+        let search = verdict.search.as_ref()?;
+        let estimate = search.estimate.as_ref()?;
+        let open = search.at_least || estimate.beyond > OPEN;
+        let high = if open { f64::INFINITY } else { estimate.high };
+        Believed::new(f64::from(verdict.capacity?), estimate.low, high)
     }
 }
 

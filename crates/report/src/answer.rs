@@ -2,6 +2,7 @@
 
 use barograph_record::{KeptResult, KeptUnit, KeptWindow, ProbeRow, Run, Trial};
 
+use crate::headroom::{Headroom, headroom};
 use crate::operations::{faults, quantile_name};
 use crate::words;
 
@@ -47,6 +48,7 @@ pub(crate) struct Answer {
     /// What the next section of the top is called, and its points.
     pub(crate) gave_way_title: String,
     pub(crate) gave_way: Vec<String>,
+    pub(crate) headroom: Option<Headroom>,
     pub(crate) reasons: Vec<String>,
     pub(crate) warnings: Vec<String>,
     pub(crate) tiles: Vec<Tile>,
@@ -70,6 +72,7 @@ pub(crate) fn answer(run: &Run) -> Answer {
             .map_or_else(String::new, |t| format!("What gave way first, at {}", words::offered(t.offered()))),
         reasons: verdict.map_or_else(Vec::new, |v| v.reasons.iter().filter(said).cloned().collect()),
         gave_way,
+        headroom: headroom(run),
         warnings: warnings(run),
         tiles: tiles(run),
     }
@@ -198,7 +201,7 @@ pub(crate) fn samples<'a>(
     run.probes.iter().filter(move |p| p.subject == subject && p.at_s > from && p.at_s <= to)
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.fold((0.0, 0u32), |(sum, n), x| (sum + x, n + 1));
     (n > 0).then(|| sum / f64::from(n))
 }

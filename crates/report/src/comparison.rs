@@ -6,6 +6,7 @@ mod junit;
 mod likeness;
 mod markdown;
 mod runs;
+mod searches;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -19,7 +20,7 @@ pub use markdown::markdown;
 pub use runs::{CompareRuns, NotComparable};
 pub use text::text;
 
-use barograph_stats::compare::{Comparison, Direction, Finding};
+use barograph_stats::compare::{Believed, Comparison, Direction, Finding};
 
 use crate::words;
 
@@ -36,8 +37,22 @@ pub struct ComparedMetric {
     pub baseline: f64,
     /// The median of the candidate's figures.
     pub candidate: f64,
-    /// What the pairs say.
+    /// What the pairs say; of one search a side, what the two intervals say.
     pub comparison: Comparison,
+    /// Of the capacity of one search a side: what each of them, baseline and candidate, believes.
+    pub believed: Option<(Believed, Believed)>,
+}
+
+impl ComparedMetric {
+    /// The baseline's figure, with its interval where it has one.
+    fn baseline_words(&self) -> String {
+        self.believed.map_or_else(|| words::figure(self.baseline), |(one, _)| with_interval(&one))
+    }
+
+    /// The candidate's figure, with its interval where it has one.
+    fn candidate_words(&self) -> String {
+        self.believed.map_or_else(|| words::figure(self.candidate), |(_, other)| with_interval(&other))
+    }
 }
 
 /// What is known of a ratio's noise from inside of one run a side. It says nothing of how runs differ from each other,
@@ -84,11 +99,11 @@ impl Compared {
         self.metrics.iter().map(|metric| metric.comparison.pairs).max().unwrap_or(0)
     }
 
-    /// Is there one run a side and no more?
+    /// Is there one run a side that says nothing of how sure its figures are?
     #[must_use]
     pub fn is_single(&self) -> bool {
         !self.metrics.is_empty()
-            && self.metrics.iter().all(|m| m.comparison.pairs + m.comparison.excluded <= 1)
+            && self.metrics.iter().all(|m| m.believed.is_none() && is_single(&m.comparison))
     }
 
     /// The result in one sentence.
@@ -96,9 +111,14 @@ impl Compared {
     pub fn sentence(&self) -> String {
         if self.is_single() {
             return "Undecided: one run each. Runs differ from each other by more than what one of them shows; \
-                    `barograph study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` takes \
-                    pairs that are there."
+                    `barograph study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` compares \
+                    runs that are there already, pair by pair."
                 .to_owned();
+        }
+        if let [metric] = &self.metrics[..]
+            && metric.believed.is_some()
+        {
+            return searches::sentence(metric);
         }
         let counted: Vec<String> = Finding::ALL
             .iter()
@@ -120,6 +140,26 @@ impl Compared {
     }
 }
 
+/// One run a side, or none that can be used?
+fn is_single(comparison: &Comparison) -> bool {
+    comparison.pairs + comparison.excluded <= 1
+}
+
+/// A figure and its interval, which may be open above: `11,800 (11,500 to 12,100)`, `11,800 (11,500 or more)`.
+fn with_interval(figure: &Believed) -> String {
+    let low = words::figure(figure.low);
+    let between = if figure.high.is_finite() {
+        format!("{low} to {}", words::figure(figure.high))
+    } else {
+        format!("{low} or more")
+    };
+    format!("{} ({between})", words::figure(figure.value))
+}
+
+/// What the last column but one means; it is the least known.
+const MEANING_OF_P: &str =
+    "p is the probability of such a change by chance alone, corrected for all metrics of the table (Holm).";
+
 fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
@@ -129,8 +169,8 @@ fn plural(count: usize, word: &str) -> String {
 fn finding(comparison: &Comparison) -> String {
     let mark = words::mark(comparison.finding.into());
     let needed = comparison.pairs_needed.map_or_else(String::new, |n| match n {
-        0..10_000 => format!(", about {} pairs", words::count(u64::from(n))),
-        _ => ", more than 10,000 pairs".to_owned(),
+        0..10_000 => format!(", needs about {} pairs", words::count(u64::from(n))),
+        _ => ", needs more than 10,000 pairs".to_owned(),
     });
     format!("{mark} {}{needed}", comparison.finding.word())
 }
@@ -148,12 +188,15 @@ fn change(ratio: f64) -> String {
     }
 }
 
-/// An interval of ratios as changes.
+/// An interval of ratios as changes. One end or both may be open.
 fn interval(low: f64, high: f64) -> String {
-    if low.is_nan() || high.is_nan() {
-        return words::NONE.to_owned();
+    match (low > 0.0, high < f64::INFINITY) {
+        _ if low.is_nan() || high.is_nan() => words::NONE.to_owned(),
+        (true, true) => format!("{} to {}", change(low), change(high)),
+        (true, false) => format!("{} or more", change(low)),
+        (false, true) => format!("{} or less", change(high)),
+        (false, false) => "anything".to_owned(),
     }
-    format!("{} to {}", change(low), change(high))
 }
 
 /// A p-value: four decimals, and nothing smaller.
@@ -188,6 +231,15 @@ mod tests {
             (0.99999, "0.0 %"),
         ] {
             assert_eq!(change(ratio), said);
+        }
+        for (low, high, said) in [
+            (0.9, 1.1, "−10.0 % to +10.0 %"),
+            (1.1, f64::INFINITY, "+10.0 % or more"),
+            (0.0, 0.9, "−10.0 % or less"),
+            (0.0, f64::INFINITY, "anything"),
+            (f64::NAN, 1.0, "–"),
+        ] {
+            assert_eq!(interval(low, high), said);
         }
     }
 }

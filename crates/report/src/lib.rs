@@ -14,6 +14,7 @@ mod deciding;
 mod escape;
 mod facts;
 mod heat;
+mod headroom;
 mod html;
 mod nines;
 mod operations;

@@ -17,6 +17,9 @@ pub use page::page;
 
 use tables::{METRIC_WORDS, about, crossings, excluded, growths, runs};
 
+/// Title of the table of crossings.
+const WHERE_REACHED: &str = "Where a limit is reached";
+
 /// The study in a terminal: the question, a table per metric, and the answers at the end, where they are seen.
 #[must_use]
 pub fn text(study: &Conclusions) -> String {
@@ -27,7 +30,7 @@ pub fn text(study: &Conclusions) -> String {
     for metric in &study.metrics {
         parts.push(titled(&about(metric), &tables::metric(metric)));
     }
-    parts.extend(crossings(study).map(|table| titled("How many at the limit", &table)));
+    parts.extend(crossings(study).map(|table| titled(WHERE_REACHED, &table)));
     for (title, table) in growths(study) {
         parts.push(titled(&title, &table));
     }
@@ -40,7 +43,7 @@ pub fn text(study: &Conclusions) -> String {
     if !study.sentences.is_empty() {
         parts.push(listed("Answers", &study.sentences));
     }
-    parts.push(format!("again   {}", study.repeat));
+    parts.push(format!("To run it again: {}", study.repeat));
     parts.join("\n\n")
 }
 

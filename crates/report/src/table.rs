@@ -120,6 +120,9 @@ pub fn terminal_summary(run: &Run) -> String {
     if !top.gave_way.is_empty() {
         parts.push(listed(&top.gave_way_title, &top.gave_way));
     }
+    if let Some(headroom) = &top.headroom {
+        parts.push(listed(&headroom.title, &headroom.points));
+    }
     if !top.reasons.is_empty() {
         parts.push(listed("Reasons", &top.reasons));
     }

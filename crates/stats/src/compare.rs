@@ -7,10 +7,12 @@
 //! Four findings: better, worse, equivalent within a margin that is stated before, and undecided. "No significant
 //! difference" is not among them: it says nothing about whether there is one.
 
+mod believed;
 mod bootstrap;
 mod family;
 pub mod simulated;
 
+pub use believed::{Believed, compare_believed};
 pub(crate) use bootstrap::summary;
 pub use bootstrap::{Resampled, resample};
 pub use family::{GeometricMean, geometric_mean};

@@ -5,6 +5,7 @@
 pub mod binomial;
 pub mod compare;
 pub mod episode;
+pub mod headroom;
 pub mod homogeneity;
 pub mod interval;
 pub mod judge;

@@ -38,7 +38,7 @@ impl Confidence {
     }
 
     /// The standard normal value with that much above it.
-    const fn z(self) -> f64 {
+    pub(crate) const fn z(self) -> f64 {
         match self {
             Confidence::P90 => 1.644_853_626_951_472_2,
             Confidence::P95 => 1.959_963_984_540_054,

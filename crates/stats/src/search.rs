@@ -12,6 +12,7 @@ mod posterior;
 mod prior;
 mod rounded;
 pub mod simulate;
+mod so_far;
 mod staircase;
 
 use barograph_model::{SearchBounds, SearchMethod, TrialResult};
@@ -21,6 +22,7 @@ use bisect::Bisect;
 use findmax::FindMax;
 use posterior::Posterior;
 use prior::Prior;
+pub use so_far::{EdgeSoFar, SoFar};
 use staircase::Staircase;
 
 /// How the first ramp ended.

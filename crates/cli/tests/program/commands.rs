@@ -143,6 +143,8 @@ fn a_search_keeps_its_trials_and_its_record_can_be_shown_again() {
     assert_eq!(trials.len(), search.trials as usize);
     assert!((1..=3).contains(&trials.len()) && trials[0].0 == 1, "{trials:?}");
     assert!(trials.iter().all(|(_, users)| (5..=30).contains(users)), "{trials:?}");
+    assert_eq!(ran.err.matches("so far: ").count(), trials.len(), "{}", ran.err);
+    assert!(ran.err.contains(", trial 1 of at most 3\n"), "{}", ran.err);
     let says = |args: &[&str]| {
         let ended = Going::start(place.program(args)).end();
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));

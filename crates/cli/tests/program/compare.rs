@@ -150,6 +150,78 @@ fn other_forms_for_other_readers() {
     assert!(page.out.contains("| Look p99 | ms |") && page.out.contains("▼ worse"), "{page:?}");
 }
 
+/// A search by posterior that found this capacity, with its interval.
+fn write_search(place: &Place, id: &str, (capacity, low, high): (u32, f64, f64), at_least: bool) {
+    write(place, &Kept { id, ..RUN });
+    let file = place.runs().join(id).join("run.jsonl");
+    let estimate = json!({
+        "capacity": capacity, "low": low, "high": high, "safe": low as u32, "beyond": if at_least { 0.6 } else { 0.0 },
+        "softness": 0.01, "spurious": 0.02, "curve": [], "valid": 15, "invalid": 0, "confirmation": null, "above": null,
+        "cross_check": null, "repeats": null,
+    });
+    let search = json!({
+        "highest_pass": capacity, "lowest_fail": capacity + 100, "bounded_by": "a higher level failed",
+        "at_least": at_least, "trials": 15, "confirmed": true, "method": "posterior", "estimate": estimate,
+    });
+    let lines = fs::read_to_string(&file).unwrap();
+    let changed = lines.lines().map(|line| {
+        let mut entry: Value = serde_json::from_str(line).unwrap();
+        if entry["kind"] == "verdict" {
+            (entry["capacity"], entry["search"]) = (json!(capacity), search.clone());
+        }
+        format!("{entry}\n")
+    });
+    fs::write(&file, changed.collect::<String>()).unwrap();
+}
+
+#[test]
+fn two_searches_are_held_against_each_other_by_their_intervals() {
+    let place = Place::without_data();
+    write_search(&place, ONE, (11_100, 10_800.0, 11_400.0), false);
+    write_search(&place, OTHER, (10_200, 10_000.0, 10_400.0), false);
+    let worse = compare(&place, ONE, OTHER, &[]);
+    assert_eq!(worse.code, Some(5), "{worse:?}");
+    for words in [
+        "11,100 (10,800 to 11,400)",
+        "10,200 (10,000 to 10,400)",
+        "▼ worse",
+        "The candidate is worse: capacity −8.1 %, 95 % interval ",
+        "what the trials of these two searches leave open",
+    ] {
+        assert!(worse.out.contains(words), "{words}: {}", worse.out);
+    }
+    let told: Value = serde_json::from_str(&compare(&place, ONE, OTHER, &["--format", "json"]).out).unwrap();
+    assert_eq!(told["metrics"][0]["believed"]["candidate"]["low"], json!(10_000.0));
+    let better = compare(&place, OTHER, ONE, &["--strict"]);
+    assert!(better.code == Some(0) && better.out.contains("▲ better"), "{better:?}");
+    // Nothing above the capacity was tried: it may be anything from there on.
+    write_search(&place, OTHER, (10_200, 10_100.0, 12_700.0), true);
+    let open = compare(&place, ONE, OTHER, &["--strict"]);
+    assert_eq!(open.code, Some(10), "{open:?}");
+    for words in ["10,200 (10,100 or more)", "Undecided: capacity −8.1 %", "its capacity is 10,200 at least"]
+    {
+        assert!(open.out.contains(words), "{words}: {}", open.out);
+    }
+}
+
+#[test]
+fn several_searches_a_side_are_pairs_and_each_pair_says_what_it_knows() {
+    let place = Place::without_data();
+    let side = |candidate: u32| -> String {
+        let ids: Vec<String> =
+            (0..6).map(|i| format!("20301120-18{:02}00-{candidate:04x}", 2 * i + candidate)).collect();
+        for (i, id) in (0..).zip(&ids) {
+            let capacity = 10_000 + 1_000 * candidate + 10 * i;
+            let low = f64::from(capacity) - 200.0;
+            write_search(&place, id, (capacity, low, low + 400.0), false);
+        }
+        ids.join(",")
+    };
+    let ended = compare(&place, &side(0), &side(1), &[]);
+    assert!(ended.code == Some(0) && ended.out.contains("1 better (of 1 metric, 6 pairs"), "{ended:?}");
+    assert!(ended.out.contains("Pair 6 by itself: 11,050 (10,850 to 11,250) against 10,050"), "{ended:?}");
+}
+
 #[test]
 fn unlike_runs_are_refused_key_by_key_unless_allowed() {
     let place = Place::without_data();

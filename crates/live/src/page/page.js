@@ -184,6 +184,9 @@ function trials(now) {
     none(pass) ? '' : `highest that passed ${figure(pass)}`, none(fail) ? '' : `lowest that failed ${figure(fail)}`,
   ].filter(Boolean).join(', ');
   say(at('bracket'), bracket && `${bracket} ${now.unit}`);
+  // The answer, once it is there, says it better.
+  at('sofar').hidden = none(now.so_far) || !none(now.verdict);
+  say(at('sofar'), none(now.so_far) ? '' : now.so_far.words);
   levels(now);
   const rows = now.trials.toReversed().map((trial) => {
     const [mark, style] = MARKS[trial.result] ?? ['', ''];
@@ -195,7 +198,15 @@ function trials(now) {
     ['of its limit', 'n']], rows);
 }
 
-// Every trial on a line of levels, with the bracket between what passed and what failed.
+// What is shaded on the line of levels: where the capacity lies with 95 %, or between what passed and what failed. An interval
+// that is open above goes on to the end of the line.
+function shaded(now, top) {
+  if (!none(now.so_far?.low)) return [Math.min(now.so_far.low, top), Math.min(now.so_far.high ?? top, top)];
+  const both = !none(now.highest_pass) && !none(now.lowest_fail) && now.lowest_fail > now.highest_pass;
+  return both ? [now.highest_pass, now.lowest_fail] : null;
+}
+
+// Every trial on a line of levels.
 function levels(now) {
   const box = at('levels');
   const [width, height, side] = [Math.max(box.clientWidth, 240), 58, 12];
@@ -204,9 +215,10 @@ function levels(now) {
   const x = (level) => side + level / top * (width - 2 * side - 40);
   const label = `Levels tried, ${at('bracket').textContent}`;
   const svg = draw('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': label });
-  if (!none(now.highest_pass) && !none(now.lowest_fail) && now.lowest_fail > now.highest_pass) {
-    const from = x(now.highest_pass);
-    svg.append(draw('rect', { x: from, y: 8, width: x(now.lowest_fail) - from, height: 24, fill: 'var(--fill)' }));
+  const shade = shaded(now, top);
+  if (shade) {
+    const [from, to] = shade.map(x);
+    svg.append(draw('rect', { x: from, y: 8, width: Math.max(to - from, 1), height: 24, fill: 'var(--fill)' }));
   }
   svg.append(draw('line', { class: 'grid', x1: x(0), x2: x(top), y1: 36, y2: 36 }));
   for (const mark of marks) {

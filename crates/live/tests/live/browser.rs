@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use barograph_model::LoadUnit;
+use barograph_stats::search::{EdgeSoFar, SoFar};
 use barograph_testkit::services::{self, BROWSER_FLAGS, Service};
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
@@ -111,6 +113,10 @@ async fn figures_change_and_the_end_is_said() {
     for (n, level, passed) in [(1, 4_000, true), (2, 6_000, false), (3, 5_000, true), (4, 5_500, false)] {
         trial(&page, n, level, passed);
     }
+    let edge = EdgeSoFar::Interval { low: 4_936.0, capacity: 5_200.0, high: Some(5_561.0) };
+    page.so_far(&SoFar { unit: LoadUnit::Users, trials: 4, most_trials: 9, edge });
+    viewer.shows("#sofar", "so far: capacity 4,930 to 5,570 users (95 %), trial 4 of at most 9").await;
+    viewer.until("at('#levels rect')").await;
     viewer.shows("#tiles > div:nth-child(1) dd", "500users, 500 active").await;
     viewer.shows("#bracket", "highest that passed 5,000, lowest that failed 5,500 users").await;
     viewer.until("document.querySelectorAll('#trials tbody tr').length === 4").await;

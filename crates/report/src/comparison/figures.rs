@@ -8,6 +8,8 @@ use crate::words;
 
 /// Name of the metric that counts failures.
 pub(super) const FAILURES: &str = "failed operations";
+/// Name of the metric that a search is compared by.
+pub(super) const CAPACITY: &str = "capacity";
 /// Windows and intervals end at the same instant but for rounding.
 const ROUNDING_S: f64 = 0.001;
 
@@ -65,7 +67,7 @@ pub(super) fn holds(trial: &Trial, from_s: f64, to_s: f64) -> bool {
 pub fn figures(run: &Run) -> Vec<RunFigure> {
     if let Some(verdict) = run.verdict().filter(|verdict| verdict.search.is_some()) {
         let capacity = verdict.capacity.map_or(f64::NAN, f64::from);
-        return vec![figure("capacity", verdict.unit.name(), Direction::Higher, capacity, Source::Once)];
+        return vec![figure(CAPACITY, verdict.unit.name(), Direction::Higher, capacity, Source::Once)];
     }
     let windows = windows(run);
     let seconds: f64 = windows.iter().map(|trial| trial.window.seconds()).sum();

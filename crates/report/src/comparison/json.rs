@@ -1,6 +1,6 @@
 //! A comparison for programs. Keys are only ever added.
 
-use barograph_stats::compare::{Direction, Finding};
+use barograph_stats::compare::{Believed, Direction, Finding};
 use serde_json::{Value, json};
 
 use super::Compared;
@@ -36,6 +36,9 @@ pub fn json(compared: &Compared) -> Value {
                 "finding": found.finding.word(),
                 "pairs_needed": found.pairs_needed,
                 "within_run": within,
+                "believed": metric.believed.map(|(one, other)| {
+                    json!({ "baseline": believed(&one), "candidate": believed(&other) })
+                }),
             })
         })
         .collect();
@@ -53,9 +56,14 @@ pub fn json(compared: &Compared) -> Value {
     })
 }
 
+/// A figure with its interval, of which an open end is `null`.
+fn believed(figure: &Believed) -> Value {
+    json!({ "value": figure.value, "low": figure.low, "high": figure.high })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{compared, single};
+    use super::super::testing::{compared, searched, single};
     use super::*;
 
     #[test]
@@ -66,6 +74,15 @@ mod tests {
         assert_eq!((&login["finding"], &login["better"]), (&json!("worse"), &json!("lower")));
         assert_eq!(login["ratio"], compared().metrics[1].comparison.ratio);
         assert!(login["pairs_needed"].is_null() && all["metrics"][2]["pairs_needed"].is_u64());
+        assert!(login["believed"].is_null());
+        let open = json(&searched((12_900.0, 12_500.0, f64::INFINITY)));
+        let metric = &open["metrics"][0];
+        assert_eq!((&metric["finding"], &metric["high"]), (&json!("better"), &Value::Null));
+        assert_eq!(
+            metric["believed"],
+            json!({ "baseline": { "value": 11_100.0, "low": 10_800.0, "high": 11_400.0 },
+                "candidate": { "value": 12_900.0, "low": 12_500.0, "high": null } })
+        );
         let one = json(&single());
         assert!(one["metrics"][0]["low"].is_null() && one["metrics"][0]["within_run"]["blocks"] == 30);
     }

@@ -2,9 +2,8 @@
 
 use barograph_stats::compare::Finding;
 
-use super::{Compared, change, interval, p_value};
+use super::{Compared, change, interval, p_value, plural};
 use crate::escape::xml;
-use crate::words;
 
 /// The comparison as JUnit XML. A metric that is worse has failed; one that is undecided was skipped, which it says.
 #[must_use]
@@ -24,15 +23,18 @@ pub fn junit(compared: &Compared) -> String {
     for metric in &compared.metrics {
         let found = &metric.comparison;
         let says = xml(&format!(
-            "{} {} against {} {}: {} (95 % interval {}, p {} after Holm, {} pairs)",
-            words::figure(metric.candidate),
+            "{} {} against {} {}: {} (95 % interval {}, p {}{})",
+            metric.candidate_words(),
             metric.unit,
-            words::figure(metric.baseline),
+            metric.baseline_words(),
             metric.unit,
             change(found.ratio),
             interval(found.low, found.high),
             p_value(found.p_holm),
-            found.pairs,
+            match metric.believed {
+                Some(_) => " by what two searches believe".to_owned(),
+                None => format!(" after Holm, {} {}", found.pairs, plural(found.pairs, "pair")),
+            },
         ));
         let within = match found.finding {
             Finding::Worse => format!("<failure message=\"worse: {says}\"/>"),
@@ -53,12 +55,20 @@ pub fn junit(compared: &Compared) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::compared;
+    use super::super::testing::{compared, searched};
     use super::*;
 
     #[test]
     fn the_whole_file() {
         insta::assert_snapshot!(junit(&compared()));
+    }
+
+    #[test]
+    fn one_search_a_side_fails_when_its_interval_lies_below() {
+        let file = junit(&searched((10_200.0, 10_000.0, 10_400.0)));
+        let case = "<failure message=\"worse: 10,200 (10,000 to 10,400) users against 11,100 (10,800 to 11,400) users: −8.1 % \
+                    (95 % interval −11.1 % to −5.0 %, p <0.0001 by what two searches believe)\"/>";
+        assert!(file.contains(&case.replace("<0.0001", "&lt;0.0001")), "{file}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A comparison for a pull request.
 
-use super::{Compared, change, finding, interval, p_value};
+use super::{Compared, MEANING_OF_P, change, finding, interval, p_value};
 use crate::{escape, words};
 
 /// The comparison as Markdown: a sentence, a table, what to take note of.
@@ -30,12 +30,15 @@ pub fn markdown(compared: &Compared) -> String {
             "| {} | {} | {} | {} | {} | {between} | {p} | {} | {} |\n",
             escape::markdown(&metric.name),
             escape::markdown(&metric.unit),
-            words::figure(metric.baseline),
-            words::figure(metric.candidate),
+            metric.baseline_words(),
+            metric.candidate_words(),
             change(found.ratio),
             found.pairs,
             finding(found),
         ));
+    }
+    if !single {
+        text.push_str(&format!("\n{MEANING_OF_P}\n"));
     }
     for (title, lines) in [("Take note", &compared.warnings), ("Besides", &compared.notes)] {
         if !lines.is_empty() {
@@ -48,12 +51,19 @@ pub fn markdown(compared: &Compared) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{compared, single};
+    use super::super::testing::{compared, searched, single};
     use super::*;
 
     #[test]
     fn the_whole_page() {
         insta::assert_snapshot!(markdown(&compared()));
+    }
+
+    #[test]
+    fn one_search_a_side_has_both_intervals_and_a_finding() {
+        let page = markdown(&searched((10_200.0, 10_000.0, 10_400.0)));
+        let row = "| capacity | users | 11,100 (10,800 to 11,400) | 10,200 (10,000 to 10,400) | −8.1 % | −11.1 % to −5.0 % |";
+        assert!(page.contains(row) && page.contains("| 1 | ▼ worse |"), "{page}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Records of runs, compared: like with like, pair by pair.
 
 use barograph_record::Run;
-use barograph_stats::compare::{Pair, compare, judge};
+use barograph_stats::compare::{Believed, Pair, compare, compare_believed, judge};
 use barograph_stats::rank::median;
 
-use super::figures::{FAILURES, failures};
+use super::figures::{CAPACITY, FAILURES, failures};
 use super::likeness::surroundings;
+use super::searches;
 use super::within::{Inside, within};
 use super::{Compared, ComparedMetric, Difference, RunFigure, differences, figures};
 use crate::words;
@@ -98,8 +99,9 @@ impl CompareRuns {
         };
         compared.warnings.extend(why.into_iter().map(|why| format!("a pair is left out: {why}")));
         self.metrics(&pairs, &mut compared);
-        if let [(one, other)] = pairs[..] {
-            inside(one, other, &mut compared);
+        match pairs[..] {
+            [(one, other)] => inside(one, other, &mut compared),
+            _ => compared.notes.extend(searches::notes_on_pairs(&pairs, self.margin)),
         }
         Ok(compared)
     }
@@ -150,6 +152,7 @@ impl CompareRuns {
                 missing.push(name);
                 continue;
             };
+            let believed = believed(pairs).filter(|_| name == CAPACITY);
             let pairs: Vec<Pair> = found.iter().map(figures).collect();
             compared.metrics.push(ComparedMetric {
                 name,
@@ -157,7 +160,11 @@ impl CompareRuns {
                 direction: like.direction,
                 baseline: median(&finite(pairs.iter().map(|p| p.baseline))),
                 candidate: median(&finite(pairs.iter().map(|p| p.candidate))),
-                comparison: compare(&pairs, like.direction, self.margin),
+                comparison: match believed {
+                    Some((one, other)) => compare_believed(one, other, like.direction, self.margin),
+                    None => compare(&pairs, like.direction, self.margin),
+                },
+                believed,
             });
         }
         if !missing.is_empty() {
@@ -169,6 +176,13 @@ impl CompareRuns {
             metric.comparison = judged;
         }
     }
+}
+
+/// Of one search a side: what each believes about its capacity. Of several, the pairs say more than any search knows: how
+/// one start of a target differs from the next.
+fn believed(pairs: &[(&Run, &Run)]) -> Option<(Believed, Believed)> {
+    let [(one, other)] = pairs else { return None };
+    Some((one.believed_capacity()?, other.believed_capacity()?))
 }
 
 fn finite(values: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -214,6 +228,7 @@ fn warnings(pairs: &[(&Run, &Run)]) -> Vec<String> {
     for run in runs().filter(|run| run.verdict().is_some_and(|verdict| !verdict.passed)) {
         said.push(format!("{} did not keep every rule", run.header.id));
     }
+    said.extend(runs().flat_map(|run| searches::warnings(run)));
     let debug = |run: &&&Run| {
         let build = run.disclosure.as_ref().and_then(|told| told.pointer("/tool/build")?.as_str());
         build.is_some_and(|build| build.starts_with("debug"))
@@ -244,26 +259,19 @@ fn inside(one: &Run, other: &Run, compared: &mut Compared) {
         let (Some(a), Some(b)) = (of(&figures_one), of(&figures_other)) else { continue };
         compared.within_run.extend(within((&inside_one, &a), (&inside_other, &b)));
     }
-    compared.notes.push(
-        if compared.within_run.is_empty() {
-            "Nothing is known about the noise of these figures: the runs are too short, did not settle, or have one figure \
-             each."
-        } else {
+    let said = searches::notes_on_two(one, other);
+    if !compared.within_run.is_empty() {
+        compared.notes.push(
             "The interval is of noise within these two runs only (blocks of 10 s, drawn again): another two runs of the same \
              may differ by more."
-        }
-        .to_owned(),
-    );
-    for run in [one, other] {
-        let Some(search) = run.verdict().and_then(|verdict| verdict.search.as_ref()) else { continue };
-        let level =
-            |level: Option<u32>| level.map_or_else(|| "none".to_owned(), |n| words::count(u64::from(n)));
-        compared.notes.push(format!(
-            "{}: the search passed at {} at most and failed from {} on, in {} trials.",
-            run.header.id,
-            level(search.highest_pass),
-            level(search.lowest_fail),
-            search.trials
-        ));
+                .to_owned(),
+        );
+    } else if said.is_empty() {
+        compared.notes.push(
+            "Nothing is known about the noise of these figures: the runs are too short, did not settle, or have one figure \
+             each."
+                .to_owned(),
+        );
     }
+    compared.notes.extend(said);
 }

@@ -1,6 +1,6 @@
 //! Comparisons with known contents, for the tests of their forms.
 
-use barograph_stats::compare::{Direction, Pair, compare, judge};
+use barograph_stats::compare::{Believed, Direction, Pair, compare, compare_believed, judge};
 
 use super::{Compared, ComparedMetric, WithinRun};
 
@@ -27,7 +27,24 @@ fn metric_of(name: &str, unit: &str, direction: Direction, pairs: &[Pair]) -> Co
         baseline,
         candidate: baseline * comparison.ratio,
         comparison,
+        believed: None,
     }
+}
+
+/// One search a side: 11,100 (10,800 to 11,400) against a candidate with this capacity and interval.
+pub(super) fn searched((value, low, high): (f64, f64, f64)) -> Compared {
+    let baseline = Believed::new(11_100.0, 10_800.0, 11_400.0).unwrap();
+    let candidate = Believed::new(value, low, high).unwrap();
+    let metric = ComparedMetric {
+        name: "capacity".to_owned(),
+        unit: "users".to_owned(),
+        direction: Direction::Higher,
+        baseline: baseline.value,
+        candidate: candidate.value,
+        comparison: compare_believed(baseline, candidate, Direction::Higher, 0.02),
+        believed: Some((baseline, candidate)),
+    };
+    Compared { metrics: vec![metric], within_run: Vec::new(), ..single() }
 }
 
 /// One worse, one equivalent, one undecided.

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table};
 
-use super::{Compared, change, finding, interval, p_value};
+use super::{Compared, MEANING_OF_P, change, finding, interval, p_value};
 use crate::table::LINES;
 use crate::words;
 
@@ -11,7 +11,8 @@ use crate::words;
 pub fn text(compared: &Compared) -> String {
     let mut parts = vec![format!("baseline   {}\ncandidate  {}", compared.baseline, compared.candidate)];
     if !compared.metrics.is_empty() {
-        parts.push(table(compared));
+        let legend = if compared.is_single() { String::new() } else { format!("\n{MEANING_OF_P}") };
+        parts.push(format!("{}{legend}", table(compared)));
     }
     let listed = |title: &str, lines: &[String]| format!("{title}:\n  {}", lines.join("\n  "));
     if !compared.warnings.is_empty() {
@@ -29,7 +30,7 @@ fn table(compared: &Compared) -> String {
     let mut table = Table::new();
     table.load_style(LINES);
     // The interval of one run a side is another thing, and must not be taken for the other.
-    let interval_of = if single { "within-run noise" } else { "95 % interval" };
+    let interval_of = if single { "noise within the runs" } else { "95 % interval" };
     let mut head = vec!["metric", "unit", "baseline", "candidate", "change", interval_of];
     if !single {
         head.push("p (Holm)");
@@ -42,8 +43,8 @@ fn table(compared: &Compared) -> String {
         let mut row = vec![
             metric.name.clone(),
             metric.unit.clone(),
-            words::figure(metric.baseline),
-            words::figure(metric.candidate),
+            metric.baseline_words(),
+            metric.candidate_words(),
             change(found.ratio),
         ];
         if single {
@@ -67,12 +68,17 @@ fn table(compared: &Compared) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{compared, single};
+    use super::super::testing::{compared, searched, single};
     use super::*;
 
     #[test]
     fn the_whole_text() {
         insta::assert_snapshot!(text(&compared()));
+    }
+
+    #[test]
+    fn one_search_a_side_shows_both_intervals_and_a_finding() {
+        insta::assert_snapshot!(text(&searched((12_900.0, 12_500.0, 13_300.0))));
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn class(finding: KeptFinding) -> &'static str {
 
 fn bar(svg: &mut Svg, x: &Scale, row: &KeptRow, middle: f64) {
     let is_baseline = row.finding == KeptFinding::Baseline;
-    let runs = if is_baseline { row.runs } else { row.pairs };
+    let rests_on = if is_baseline { format!("{} runs", row.runs) } else { format!("{} pairs", row.pairs) };
     svg.text("bar-name", (LEFT - 10.0, middle + 4.0), Anchor::End, &shortened(&row.configuration));
     svg.begin_group(&format!("{}: {} against {}", row.configuration, row.finding.name(), row.baseline));
     if let Some(to) = x.at(row.ratio) {
@@ -77,7 +77,7 @@ fn bar(svg: &mut Svg, x: &Scale, row: &KeptRow, middle: f64) {
     }
     svg.end_group();
     let ratio = if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 2) };
-    let words = format!("{ratio}  {} {}  n {runs}", words::mark(row.finding), row.finding.name());
+    let words = format!("{ratio}  {} {}  {rests_on}", words::mark(row.finding), row.finding.name());
     svg.text("bar-word", (RIGHT + 14.0, middle + 4.0), Anchor::Start, &words);
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use barograph_record::Conclusions;
 
+use super::WHERE_REACHED;
 use super::tables::{self, about, crossings, excluded, growths, runs};
 use crate::escape;
 use crate::html::Grid;
@@ -28,11 +29,11 @@ pub fn markdown(study: &Conclusions) -> String {
     for metric in &study.metrics {
         table(&about(metric), &tables::metric(metric));
     }
-    crossings(study).iter().for_each(|grid| table("How many at the limit", grid));
+    crossings(study).iter().for_each(|grid| table(WHERE_REACHED, grid));
     growths(study).iter().for_each(|(title, grid)| table(title, grid));
     table("Runs", &runs(study));
     excluded(study).iter().for_each(|grid| table("Runs that were dropped", grid));
-    write!(text, "\nAgain: `{}`\n", study.repeat).expect("writing to memory cannot fail");
+    write!(text, "\nTo run it again: `{}`\n", study.repeat).expect("writing to memory cannot fail");
     text
 }
 

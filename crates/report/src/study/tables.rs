@@ -6,7 +6,8 @@ use crate::html::Grid;
 use crate::words;
 
 /// Heads of columns that hold words.
-pub(super) const METRIC_WORDS: &[&str] = &["verdict", "against", "why", "run", "metric", "among"];
+pub(super) const METRIC_WORDS: &[&str] =
+    &["verdict", "compared with", "why", "run", "metric", "other factors"];
 
 /// What a metric is, in a line.
 pub(super) fn about(metric: &KeptMetric) -> String {
@@ -21,7 +22,7 @@ pub(super) fn about(metric: &KeptMetric) -> String {
 
 /// One row per configuration.
 pub(super) fn metric(metric: &KeptMetric) -> Grid {
-    let head = ["configuration", "median", "range", "ratio", "95 % interval", "p (Holm)", "n", "verdict"];
+    let head = ["configuration", "median", "range", "ratio", "95 % interval", "p (Holm)", "pairs", "verdict"];
     let rows = metric.rows.iter().map(|row| {
         let is_baseline = row.finding == KeptFinding::Baseline;
         let unless_baseline = |text: String| if is_baseline { words::NONE.to_owned() } else { text };
@@ -32,7 +33,7 @@ pub(super) fn metric(metric: &KeptMetric) -> Grid {
             if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 3) },
             unless_baseline(interval(row.low, row.high, |ratio| words::fixed(ratio, 3))),
             unless_baseline(words::fixed(row.p_holm, 3)),
-            if is_baseline { row.runs } else { row.pairs }.to_string(),
+            if is_baseline { format!("{} runs", row.runs) } else { row.pairs.to_string() },
             verdict(row),
         ]
     });
@@ -74,7 +75,7 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
             against.to_owned(),
         ]
     });
-    let head = ["configuration", "valid runs", "broke a rule", "dropped", "against"];
+    let head = ["configuration", "valid runs", "of them broke a rule", "dropped", "compared with"];
     Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
 }
 
@@ -100,7 +101,8 @@ pub(super) fn crossings(study: &Conclusions) -> Option<Grid> {
             words::percent(crossing.reached),
         ]
     });
-    let head = ["factor", "metric", "among", "limit", "reached at", "95 % interval", "of resamplings"];
+    let head =
+        ["factor", "metric", "other factors", "limit", "reached at", "95 % interval", "how often reached"];
     let grid = Grid::new(&head, rows.collect());
     (!study.crossings.is_empty()).then(|| grid.with_words(METRIC_WORDS))
 }

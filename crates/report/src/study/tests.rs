@@ -135,7 +135,7 @@ fn a_text_stands_on_its_own_and_fits_a_terminal() {
         "not valid: start lag",
         "Take note:\n  3 of 40 runs were dropped.",
         "Answers:\n  nodes 4: capacity is better than with nodes 1.",
-        "again   barograph study studies/x.toml",
+        "To run it again: barograph study studies/x.toml",
     ] {
         let words = words.replace("1,234.0", "1,234");
         assert!(text.contains(&words), "{words:?} is not in\n{text}");
@@ -162,7 +162,8 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
         "▼ worse",
         "= equivalent",
         "? undecided",
-        "n 10",
+        "10 pairs",
+        "10 runs",
         "class=\"whisker\"",
         "dotted",
         "90.0 %",

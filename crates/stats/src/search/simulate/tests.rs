@@ -1,6 +1,7 @@
 //! A small version of the tables in `docs/reference/search.md`, so that they cannot rot.
 
 use super::*;
+use crate::compare::{Believed, Direction, Finding, compare_believed};
 
 const SEARCHES: u32 = 40;
 
@@ -40,6 +41,39 @@ fn thirty_trials_find_every_edge_and_their_intervals_hold() {
     }
     assert!(gross <= 0.01 && held >= 0.93, "gross {gross} held {held}");
     assert!(drifted <= 0.03, "{drifted} of the searches tell a change that never was");
+}
+
+/// Two searches a pair, of targets of which one holds so many times what the other does: the interval of their ratio holds
+/// it as often as it says, targets that are the same are hardly ever told apart, and ones that are not mostly are.
+#[test]
+fn the_ratio_of_two_searches_lies_in_its_interval() {
+    const PAIRS: u32 = 20;
+    const MORE: f64 = 1.25;
+    let (mut held, mut apart, mut told) = (0, 0, 0);
+    for ((edge, softness, spurious, _), number) in EDGES.into_iter().zip(100..) {
+        for pair in 0..PAIRS {
+            let ratio = if pair % 2 == 0 { 1.0 } else { MORE };
+            let believed = |search: u32, truth: Option<f64>| {
+                let mut draws = Trials::new(target(edge, softness, spurious), number, search);
+                let drawn = draws.log_uniform(CAPACITIES.0, CAPACITIES.1);
+                let truth = truth.unwrap_or(drawn);
+                let found = look(OURS, truth, &mut draws);
+                let (low, high) = found.interval.unwrap();
+                (truth, Believed::new(found.capacity, low, high).unwrap())
+            };
+            let (truth, baseline) = believed(2 * pair, None);
+            let (_, candidate) = believed(2 * pair + 1, Some(truth * ratio));
+            let found = compare_believed(baseline, candidate, Direction::Higher, 0.01);
+            held += u32::from(found.low <= ratio && ratio <= found.high);
+            let decided = matches!(found.finding, Finding::Better | Finding::Worse);
+            apart += u32::from(ratio == 1.0 && decided);
+            told += u32::from(ratio > 1.0 && found.finding == Finding::Better);
+        }
+    }
+    let all = f64::from(PAIRS * EDGES.len() as u32);
+    let (held, apart, told) =
+        (f64::from(held) / all, 2.0 * f64::from(apart) / all, 2.0 * f64::from(told) / all);
+    assert!(held >= 0.93 && apart <= 0.05 && told >= 0.9, "held {held} apart {apart} told {told}");
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! Searches, compared: their capacities by what each of them believes, and what makes that weaker than it looks.
+
+use barograph_record::{KeptEstimate, Run};
+use barograph_stats::compare::{Direction, Finding, compare_believed};
+
+use super::{ComparedMetric, change, interval};
+use crate::words;
+
+/// The result of one search a side in one sentence.
+pub(super) fn sentence(metric: &ComparedMetric) -> String {
+    let found = &metric.comparison;
+    let head = match found.finding {
+        Finding::Undecided => "Undecided".to_owned(),
+        finding => format!("The candidate is {}", finding.word()),
+    };
+    let more = match found.finding {
+        Finding::Undecided => {
+            " More trials (`load.duration`) make the interval of a search narrower; `barograph study` repeats whole searches."
+        }
+        _ => "",
+    };
+    format!(
+        "{head}: {} {}, 95 % interval {}; differences up to {} do not count.{more}",
+        metric.name,
+        change(found.ratio),
+        interval(found.low, found.high),
+        words::percent(found.margin)
+    )
+}
+
+/// What makes the answer of a search weaker than its interval says.
+pub(super) fn warnings(run: &Run) -> Vec<String> {
+    let id = &run.header.id;
+    let Some(verdict) = run.verdict() else { return Vec::new() };
+    let Some(search) = verdict.search.as_ref() else { return Vec::new() };
+    let mut said = Vec::new();
+    if let Some(capacity) = verdict.capacity.filter(|_| search.at_least) {
+        said.push(format!(
+            "{id} says only that its capacity is {} at least: no higher level could be tried or believed",
+            words::count(capacity.into())
+        ));
+    }
+    let estimate = search.estimate.as_deref();
+    if estimate.is_some_and(drifted) {
+        said.push(format!("the target of {id} changed during the search, so its interval is too narrow"));
+    }
+    if estimate.and_then(|e| e.cross_check).is_some_and(|check| check.disagrees) {
+        said.push(format!(
+            "the response times of {id} put its capacity elsewhere than its passed and failed trials do"
+        ));
+    }
+    said
+}
+
+fn drifted(estimate: &KeptEstimate) -> bool {
+    estimate.repeats.is_some_and(|repeats| repeats.drifted)
+}
+
+/// What else there is to know of one search a side.
+pub(super) fn notes_on_two(one: &Run, other: &Run) -> Vec<String> {
+    let mut said = Vec::new();
+    let searched = |run: &Run| run.verdict().is_some_and(|verdict| verdict.search.is_some());
+    if searched(one) && searched(other) {
+        said.push(match (one.believed_capacity(), other.believed_capacity()) {
+            (Some(_), Some(_)) => {
+                "The intervals say what the trials of these two searches leave open, and nothing of how the target differs \
+                 from one start to the next."
+                    .to_owned()
+            }
+            _ => "Nothing is known about the noise of these capacities: only a search with load.search = \"posterior\" says \
+                  how sure it is."
+                .to_owned(),
+        });
+    }
+    for run in [one, other] {
+        let Some(search) = run.verdict().and_then(|verdict| verdict.search.as_ref()) else { continue };
+        let level =
+            |level: Option<u32>| level.map_or_else(|| "none".to_owned(), |n| words::count(u64::from(n)));
+        said.push(format!(
+            "{}: the search passed at {} at most and failed from {} on, in {} trials.",
+            run.header.id,
+            level(search.highest_pass),
+            level(search.lowest_fail),
+            search.trials
+        ));
+    }
+    said
+}
+
+/// Of several searches a side: what each pair says by itself.
+pub(super) fn notes_on_pairs(pairs: &[(&Run, &Run)], margin: f64) -> Vec<String> {
+    let of = |(n, (one, other)): (usize, &(&Run, &Run))| {
+        let (baseline, candidate) = (one.believed_capacity()?, other.believed_capacity()?);
+        let found = compare_believed(baseline, candidate, Direction::Higher, margin);
+        Some(format!(
+            "Pair {} by itself: {} against {}, capacity {}, 95 % interval {}.",
+            n + 1,
+            super::with_interval(&candidate),
+            super::with_interval(&baseline),
+            change(found.ratio),
+            interval(found.low, found.high)
+        ))
+    };
+    pairs.iter().enumerate().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::searched;
+    use super::*;
+
+    #[test]
+    fn the_sentence_has_finding_change_interval_and_margin() {
+        let said = |value, low, high| sentence(&searched((value, low, high)).metrics[0]);
+        assert_eq!(
+            said(12_900.0, 12_500.0, 13_300.0),
+            "The candidate is better: capacity +16.2 %, 95 % interval +11.5 % to +21.1 %; differences up to 2.00 % do not \
+             count."
+        );
+        let undecided = said(11_400.0, 11_000.0, f64::INFINITY);
+        assert!(undecided.starts_with("Undecided: capacity +2.7 %, 95 % interval "), "{undecided}");
+        assert!(
+            undecided.contains(" or more; differences") && undecided.contains("`barograph study` repeats")
+        );
+    }
+}

@@ -1,0 +1,261 @@
+//! Headroom: how far each measured resource was from its limit in the window the answer rests on, and at which level of
+//! load it would be used up.
+
+use barograph_record::{IntervalRow, KeptPart, KeptResult, KeptWindow, ProbeRow, Run, Trial};
+use barograph_stats::headroom::Use;
+
+use crate::answer::{mean, mean_cores, samples};
+use crate::words;
+
+/// So many resources are named; those further away hardly matter to anybody.
+const MOST_NAMED: usize = 6;
+
+/// From this share of it on a resource that would be used up counts as what ended the growth: queueing makes response times
+/// bend before the last of it is taken.
+const ENDS_IT: f64 = 0.90;
+
+/// A level so many times the measured one is a guess, …
+const FAR: f64 = 3.0;
+/// … and a resource that lasts so many times as long is not worth a word.
+const NEVER: f64 = 100.0;
+
+/// Tiers that are processes of the application, each with a table of open files.
+const NODES: [&str; 2] = ["application", "bids"];
+
+/// What there is to say.
+pub(crate) struct Headroom {
+    pub(crate) title: String,
+    pub(crate) points: Vec<String>,
+}
+
+/// One resource at the level of the window.
+struct Resource {
+    /// As it is called in the middle of a sentence.
+    name: String,
+    /// So much of so much.
+    amount: String,
+    /// Nothing is left of it at this level.
+    used_up_at: f64,
+}
+
+/// `None` where the answer rests on nothing that passed, or nothing with a limit was measured in it.
+pub(crate) fn headroom(run: &Run) -> Option<Headroom> {
+    let verdict = run.verdict().filter(|verdict| verdict.valid)?;
+    // Above its edge a target does not do what is offered, and the law says nothing.
+    let trial = run.deciding_trial().filter(|trial| trial.result == KeptResult::Pass)?;
+    let mut found = resources(run, trial);
+    found.sort_by(|a, b| a.used_up_at.total_cmp(&b.used_up_at));
+    let first = found.first()?;
+    let mut points = next(run, trial, first, found.get(1));
+    // Where nothing higher was tried, nothing ended it.
+    let at_least = verdict.search.as_ref().is_none_or(|search| search.at_least);
+    points.extend(verdict.capacity.filter(|_| !at_least).map(|capacity| ended_by(run, capacity, first)));
+    points.extend(found.iter().take(MOST_NAMED).map(|resource| {
+        let at = about(run, resource.used_up_at);
+        format!("{}: {}, used up at {at}", capital(&resource.name), resource.amount)
+    }));
+    let rest = found.len().saturating_sub(MOST_NAMED);
+    if rest > 0 {
+        points.push(format!("{rest} more that would last longer"));
+    }
+    Some(Headroom { title: format!("Headroom at {}", words::offered(trial.offered())), points })
+}
+
+/// A level by the law, in words.
+fn about(run: &Run, level: f64) -> String {
+    format!("about {}", words::offered(run.unit().offered(three_digits(level))))
+}
+
+/// What is used up first, how much more load fits until then, and what would follow.
+fn next(run: &Run, trial: &Trial, first: &Resource, second: Option<&Resource>) -> Vec<String> {
+    let more = three_digits(first.used_up_at).saturating_sub(trial.level);
+    let mut said = vec![format!(
+        "Next limit: {}, at most {} ({} more), if nothing else gives way",
+        first.name,
+        about(run, first.used_up_at),
+        words::count(more.into())
+    )];
+    // Twice of it lasts twice as long, unless another is used up before.
+    let doubled = 2.0 * first.used_up_at;
+    said.push(match second.filter(|second| second.used_up_at < doubled) {
+        Some(second) => {
+            format!(
+                "With twice of it the limit would be {}, set by {}",
+                about(run, second.used_up_at),
+                second.name
+            )
+        }
+        None => format!("With twice of it the limit would be {}", about(run, doubled)),
+    });
+    if first.used_up_at > FAR * f64::from(trial.level) {
+        said.push("That is far above the load that was measured, and no more than a guess".to_owned());
+    }
+    said
+}
+
+/// Was that what ended the search?
+fn ended_by(run: &Run, capacity: u32, first: &Resource) -> String {
+    let share = f64::from(capacity) / first.used_up_at;
+    let (percent, load) = (words::percent(share.min(1.0)), words::offered(run.unit().offered(capacity)));
+    if share >= ENDS_IT {
+        format!("At the capacity of {load} {percent} of it is used, which explains where it ends")
+    } else {
+        format!("At the capacity of {load} only {percent} of it is used: what ends it is not measured here")
+    }
+}
+
+fn resources(run: &Run, trial: &Trial) -> Vec<Resource> {
+    let level = f64::from(trial.level);
+    let all = cores(run, trial).into_iter().chain(memory(run, trial));
+    let all = all.chain(files(run, trial)).chain(network(run, trial));
+    let resource = |(name, amount, of): Found| {
+        let used_up_at = of.used_up_at(level).filter(|at| *at <= level * NEVER)?;
+        Some(Resource { name, amount, used_up_at })
+    };
+    all.filter_map(resource).collect()
+}
+
+/// What a resource is called, how much of it is used, and the same as figures.
+type Found = (String, String, Use);
+
+/// Cores of the host, of parts with a limit of their own, and of the busiest worker of the driver. An application without a
+/// limit has those of the host, which it shares with the driver where both are on it.
+fn cores(run: &Run, trial: &Trial) -> Vec<Found> {
+    let of_run = run.verdict().map(|verdict| verdict.resources).unwrap_or_default();
+    let kept = trial.resources;
+    let mut found = Vec::new();
+    let (busy, cores) =
+        (kept.host_busy_cores.or(of_run.host_busy_cores), kept.host_cores.or(of_run.host_cores));
+    found.extend(busy.zip(cores).map(|(used, limit)| {
+        let part = |cores: Option<f64>| cores.map_or_else(|| words::NONE.to_owned(), |c| words::fixed(c, 2));
+        let amount = format!(
+            "{} (application {}, driver {})",
+            of_cores(used, limit),
+            part(kept.app_cores.or(of_run.app_cores)),
+            part(kept.driver_cores.or(of_run.driver_cores))
+        );
+        ("the CPU of the host".to_owned(), amount, Use { idle: 0.0, used, limit })
+    }));
+    found.extend(parts(run).filter_map(|part| {
+        let (used, limit) = (mean_cores(run, &part.name, &trial.window)?, part.cpus?);
+        Some((format!("the CPU of {}", part.name), of_cores(used, limit), Use { idle: 0.0, used, limit }))
+    }));
+    found.extend(mean(rows(run, &trial.window).map(|row| row.busiest_worker)).map(|used| {
+        let amount = format!("{} of its core", words::percent(used));
+        ("the busiest worker of the driver".to_owned(), amount, Use { idle: 0.0, used, limit: 1.0 })
+    }));
+    found
+}
+
+fn of_cores(used: f64, limit: f64) -> String {
+    format!("{} of {limit} cores", words::fixed(used, 2))
+}
+
+/// Memory of the host, and of parts with a limit of their own.
+fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
+    let of_host = fact(run, "memory bytes").map(|limit| ("host", "the memory of the host".to_owned(), limit));
+    let of_parts = parts(run).filter_map(|part| {
+        Some((part.name.as_str(), format!("the memory of {}", part.name), part.memory_bytes? as f64))
+    });
+    let found = |(subject, name, limit): (&str, String, f64)| {
+        let of = grown(run, subject, &trial.window, limit, |row| row.rss_bytes)?;
+        Some((name, format!("{} of {}", words::bytes(of.used), words::bytes(limit)), of))
+    };
+    of_host.into_iter().chain(of_parts).filter_map(found).collect()
+}
+
+/// Open files of the driver, whose workers have a table each, and of nodes that are processes here.
+fn files(run: &Run, trial: &Trial) -> Vec<Found> {
+    let Some(limit) = fact(run, "open files limit, soft") else { return Vec::new() };
+    let workers = setting(run, "driver", "workers").or_else(|| decided(run, "driver.workers"));
+    let alone = setting(run, "driver", "count").is_none_or(|count| count <= 1.0);
+    let driver = workers
+        .filter(|_| alone)
+        .map(|workers| ("driver", "the open files of the driver".to_owned(), limit * workers));
+    let here =
+        run.topology().is_some_and(|topology| ["process", "namespace"].contains(&topology.platform.as_str()));
+    let nodes = parts(run).filter(|part| here && NODES.contains(&part.tier.as_str()));
+    let nodes = nodes.map(|part| (part.name.as_str(), format!("the open files of {}", part.name), limit));
+    let found = |(subject, name, limit): (&str, String, f64)| {
+        let of = grown(run, subject, &trial.window, limit, |row| row.fds)?;
+        Some((name, format!("{} of {}", words::count(of.used as u64), words::count(limit as u64)), of))
+    };
+    driver.into_iter().chain(nodes).filter_map(found).collect()
+}
+
+/// Networks with a speed that the plan sets: the fuller of the two directions.
+fn network(run: &Run, trial: &Trial) -> Vec<Found> {
+    let Some(mbit) = setting(run, "deploy", "link_mbit") else { return Vec::new() };
+    let found = |part: &KeptPart| {
+        let of = |figure: fn(&ProbeRow) -> Option<f64>| {
+            mean(samples(run, &part.name, &trial.window).filter_map(figure))
+        };
+        let bytes = of(|row| row.net_rx_bytes_s)?.max(of(|row| row.net_tx_bytes_s)?);
+        let used = bytes * 8.0 / 1e6;
+        let amount = format!("{} of {} Mbit/s", words::figure(used), words::figure(mbit));
+        Some((format!("the network of {}", part.name), amount, Use { idle: 0.0, used, limit: mbit }))
+    };
+    parts(run).filter_map(found).collect()
+}
+
+/// A resource that is in use before any load comes: its first sample under load is what it had then, and its last in the
+/// window what the load made of it.
+fn grown(
+    run: &Run,
+    subject: &str,
+    window: &KeptWindow,
+    limit: f64,
+    figure: fn(&ProbeRow) -> Option<u64>,
+) -> Option<Use> {
+    let start = run.load_start_s()?;
+    let mut under_load = run.probes.iter().filter(|row| row.subject == subject && row.at_s >= start);
+    let idle = under_load.find_map(figure)?;
+    let used = samples(run, subject, window).filter_map(figure).last()?;
+    Some(Use { idle: idle as f64, used: used as f64, limit })
+}
+
+/// The intervals of a window.
+fn rows<'r>(run: &'r Run, window: &KeptWindow) -> impl Iterator<Item = &'r IntervalRow> {
+    /// Windows and intervals end at the same instant but for rounding.
+    const ROUNDING_S: f64 = 0.001;
+    let (from, to) = (window.from_s - ROUNDING_S, window.to_s + ROUNDING_S);
+    run.intervals().filter(move |row| row.from_s >= from && row.to_s <= to)
+}
+
+/// What was deployed, jobs left out.
+fn parts(run: &Run) -> impl Iterator<Item = &KeptPart> {
+    run.topology().into_iter().flat_map(|topology| &topology.parts).filter(|part| !part.url.is_empty())
+}
+
+/// A figure that the host told of itself.
+fn fact(run: &Run, name: &str) -> Option<f64> {
+    run.disclosure.as_ref()?.get("host")?.get(name)?.as_str()?.parse().ok()
+}
+
+/// A number of the plan above zero, which stands for "decide yourself" or "without a limit".
+fn setting(run: &Run, table: &str, key: &str) -> Option<f64> {
+    let plan: toml::Table = run.plan.as_ref()?.parse().ok()?;
+    let value = plan.get(table)?.get(key)?;
+    let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+    number.filter(|number| *number > 0.0)
+}
+
+/// A number that the run decided where the plan left it open; it stands under the plan.
+fn decided(run: &Run, key: &str) -> Option<f64> {
+    let line = |line: &str| line.strip_prefix("# ")?.strip_prefix(key)?.strip_prefix(" = ")?.parse().ok();
+    run.plan.as_ref()?.lines().find_map(line)
+}
+
+/// A level with three digits that count: the law is no more exact than that.
+fn three_digits(level: f64) -> u32 {
+    let step = 10f64.powf((level.max(1.0).log10().floor() - 2.0).max(0.0));
+    ((level / step).round() * step) as u32
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests;
