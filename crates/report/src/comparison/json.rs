@@ -77,7 +77,7 @@ mod tests {
         assert!(login["believed"].is_null());
         let open = json(&searched((12_900.0, 12_500.0, f64::INFINITY)));
         let metric = &open["metrics"][0];
-        assert_eq!((&metric["finding"], &metric["high"]), (&json!("better"), &Value::Null));
+        assert_eq!((&metric["finding"], &metric["high"]), (&json!("undecided"), &Value::Null));
         assert_eq!(
             metric["believed"],
             json!({ "baseline": { "value": 11_100.0, "low": 10_800.0, "high": 11_400.0 },

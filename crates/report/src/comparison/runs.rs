@@ -1,7 +1,7 @@
 //! Records of runs, compared: like with like, pair by pair.
 
 use barograph_record::Run;
-use barograph_stats::compare::{Believed, Pair, compare, compare_believed, judge};
+use barograph_stats::compare::{Believed, Pair, compare, judge};
 use barograph_stats::rank::median;
 
 use super::figures::{CAPACITY, FAILURES, failures};
@@ -161,7 +161,7 @@ impl CompareRuns {
                 baseline: median(&finite(pairs.iter().map(|p| p.baseline))),
                 candidate: median(&finite(pairs.iter().map(|p| p.candidate))),
                 comparison: match believed {
-                    Some((one, other)) => compare_believed(one, other, like.direction, self.margin),
+                    Some((one, other)) => searches::of_one_each(one, other, like.direction, self.margin),
                     None => compare(&pairs, like.direction, self.margin),
                 },
                 believed,
@@ -170,10 +170,12 @@ impl CompareRuns {
         if !missing.is_empty() {
             compared.notes.push(format!("Only one side has: {}.", missing.join(", ")));
         }
-        let mut family: Vec<_> = compared.metrics.iter().map(|m| (m.direction, m.comparison)).collect();
+        // One search a side finds nothing, whatever its p is.
+        let mut judged: Vec<_> = compared.metrics.iter_mut().filter(|m| m.believed.is_none()).collect();
+        let mut family: Vec<_> = judged.iter().map(|m| (m.direction, m.comparison)).collect();
         judge(&mut family);
-        for (metric, (_, judged)) in compared.metrics.iter_mut().zip(family) {
-            metric.comparison = judged;
+        for (metric, (_, found)) in judged.iter_mut().zip(family) {
+            metric.comparison = found;
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Comparisons with known contents, for the tests of their forms.
 
-use barograph_stats::compare::{Believed, Direction, Pair, compare, compare_believed, judge};
+use barograph_stats::compare::{Believed, Direction, Pair, compare, judge};
 
-use super::{Compared, ComparedMetric, WithinRun};
+use super::{Compared, ComparedMetric, WithinRun, searches};
 
 fn metric(
     name: &str,
@@ -41,7 +41,7 @@ pub(super) fn searched((value, low, high): (f64, f64, f64)) -> Compared {
         direction: Direction::Higher,
         baseline: baseline.value,
         candidate: candidate.value,
-        comparison: compare_believed(baseline, candidate, Direction::Higher, 0.02),
+        comparison: searches::of_one_each(baseline, candidate, Direction::Higher, 0.02),
         believed: Some((baseline, candidate)),
     };
     Compared { metrics: vec![metric], within_run: Vec::new(), ..single() }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn one_search_a_side_shows_both_intervals_and_a_finding() {
+    fn one_search_a_side_shows_both_intervals_and_no_finding() {
         insta::assert_snapshot!(text(&searched((12_900.0, 12_500.0, 13_300.0))));
     }
 
