@@ -97,7 +97,9 @@ fn whole(run: &Run, ended: &crate::going::Ended) {
     assert!(run.plan.is_some() && run.disclosure.is_some() && run.expected().is_some());
     assert!(ended.out.contains(&verdict.sentence), "{}", ended.out);
     let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
-    assert!(html.contains(&escaped(&verdict.sentence)));
+    for words in crate::report::as_shown(&verdict.sentence) {
+        assert!(html.contains(&escaped(words)), "{words}");
+    }
     // Addresses of what was deployed are told; nothing is loaded from anywhere.
     assert!(!html.contains("=\"http") && !html.contains("url(http") && !html.contains("@import"));
 }
