@@ -14,14 +14,14 @@ pub type Announced = Result<SocketAddr, BadReadyLine>;
 /// Puts pieces together to lines.
 pub struct Lines {
     on_line: OnLine,
-    announce: Option<Box<dyn FnOnce(Announced) + Send>>,
+    announce: Option<Box<dyn FnOnce(Announced) + Send + Sync>>,
     begun: Vec<u8>,
 }
 
 impl Lines {
     /// Every line goes to `on_line`, and what the first ready line says to `announce`.
     #[must_use]
-    pub fn new(on_line: OnLine, announce: impl FnOnce(Announced) + Send + 'static) -> Self {
+    pub fn new(on_line: OnLine, announce: impl FnOnce(Announced) + Send + Sync + 'static) -> Self {
         Lines { on_line, announce: Some(Box::new(announce)), begun: Vec::new() }
     }
 
