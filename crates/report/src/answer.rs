@@ -127,7 +127,7 @@ fn unwrapped(text: &str) -> String {
     close.map_or_else(|| text.to_owned(), |(at, _)| format!("{}{}", &text[..at], &text[at + 1..]))
 }
 
-fn capitalised(text: &str) -> String {
+pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -4,7 +4,7 @@
 use barograph_record::{IntervalRow, KeptPart, KeptResult, KeptWindow, ProbeRow, Run, Trial};
 use barograph_stats::headroom::Use;
 
-use crate::answer::{mean, mean_cores, samples};
+use crate::answer::{capitalised, mean, mean_cores, samples};
 use crate::words;
 
 /// So many resources are named; those further away hardly matter to anybody.
@@ -52,7 +52,7 @@ pub(crate) fn headroom(run: &Run) -> Option<Headroom> {
     points.extend(verdict.capacity.filter(|_| !at_least).map(|capacity| ended_by(run, capacity, first)));
     points.extend(found.iter().take(MOST_NAMED).map(|resource| {
         let at = about(run, resource.used_up_at);
-        format!("{}: {}, used up at {at}", capital(&resource.name), resource.amount)
+        format!("{}: {}, used up at {at}", capitalised(&resource.name), resource.amount)
     }));
     let rest = found.len().saturating_sub(MOST_NAMED);
     if rest > 0 {
@@ -250,11 +250,6 @@ fn decided(run: &Run, key: &str) -> Option<f64> {
 fn three_digits(level: f64) -> u32 {
     let step = 10f64.powf((level.max(1.0).log10().floor() - 2.0).max(0.0));
     ((level / step).round() * step) as u32
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]
