@@ -13,7 +13,7 @@ use barograph_platform_container::{
     ContainerPlatform, EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments,
 };
 use barograph_platform_vm::{VmPlatform, VmSite};
-use futures::future::try_join_all;
+use futures::future::{join_all, try_join_all};
 
 use crate::ENGINE_PORT;
 use crate::unit::Contained;
@@ -70,15 +70,12 @@ impl NestedSite {
 
     async fn close_all(self) -> Result<(), Fault> {
         let NestedSite { containers, engines, vm } = self;
-        let mut first = Ok(());
-        for site in containers.into_values() {
-            first = first.and(site.close().await);
-        }
-        for engine in engines.into_values() {
-            first = first.and(engine.stop(ENGINE_GRACE).await.map(drop));
-        }
-        let closed = Box::new(vm).close().await;
-        first.and(closed)
+        // Each guest has its own, and an emulated engine takes seconds to end.
+        let closed = join_all(containers.into_values().map(|site| site.close())).await;
+        let stop = async |engine: Box<dyn Running>| engine.stop(ENGINE_GRACE).await.map(drop);
+        let stopped = join_all(engines.into_values().map(stop)).await;
+        let off = Box::new(vm).close().await;
+        closed.into_iter().chain(stopped).chain([off]).collect()
     }
 }
 
