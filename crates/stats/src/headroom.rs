@@ -16,12 +16,6 @@ pub struct Use {
 }
 
 impl Use {
-    /// Used part of the resource, 0 to 1.
-    #[must_use]
-    pub fn share(&self) -> f64 {
-        self.used / self.limit
-    }
-
     /// The level at which nothing is left of it, when so much was used at `level`. `None` where the load used nothing of it,
     /// or where a figure makes no sense.
     #[must_use]
@@ -45,7 +39,6 @@ mod tests {
         // 100 of 900 that are left for the load: nine times as much fits.
         assert_eq!(of(100.0, 200.0, 1_000.0), Some(9_000.0));
         assert_eq!(of(0.0, 4.0, 4.0), Some(1_000.0));
-        assert_eq!(Use { idle: 0.0, used: 3.0, limit: 4.0 }.share(), 0.75);
     }
 
     #[test]

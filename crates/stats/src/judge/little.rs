@@ -2,8 +2,9 @@
 //!
 //! Its sides come from different counters of the engine: a running number of operations in progress, and the end of each
 //! operation. A short window has operations that straddle its edges, which the law knows nothing of; a third counter says how
-//! old those are. With it the law holds to the last digit, so operations that are counted once too often or not at all, or
-//! timed wrongly, part the sides however few they are.
+//! old those are. With it the law holds to the last digit, so operations that end twice, are timed wrongly or are lost from one
+//! of the counters part the sides however few they are. An operation that never ends is in progress for all of them: pacing,
+//! the users present and its timeout tell of that, not this law.
 
 use barograph_model::Check;
 
