@@ -39,10 +39,21 @@ impl Tally {
     }
 }
 
+/// How many tests of a program run at once, for a user who does not say it in the environment: half as many again as there
+/// are cores, because the longest of them wait for other programs most of their time.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+#[expect(clippy::disallowed_methods, reason = "the setting is that of the test programs")]
+fn threads() -> Option<String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::env::var_os(THREADS).is_none().then(|| (cores + cores.div_ceil(2)).to_string())
+}
+
 /// Runs all tests of the workspace, shows their output, and returns the numbers and whether cargo was content.
 pub(crate) fn run(root: &Path) -> anyhow::Result<(Tally, bool)> {
     let mut child = building::cargo(root)
         .args(["test", "--workspace", "--no-fail-fast"])
+        .envs(threads().map(|threads| (THREADS, threads)))
         .stdout(Stdio::piped())
         .spawn()
         .context("start cargo test")?;

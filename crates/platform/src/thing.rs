@@ -73,8 +73,10 @@ pub enum Thing {
     },
     /// A container engine of our own with everything that it runs.
     Engine {
-        /// The folder of its files. Every process of the engine names it in its arguments.
+        /// The folder of its sockets and settings. Every process of the engine names it in its arguments.
         folder: PathBuf,
+        /// The folder of its images and containers.
+        data: PathBuf,
         /// The name of the control group above its containers.
         group: String,
     },

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 /// What an engine of our own is told.
 #[derive(Clone, Debug)]
 pub struct EngineWishes {
-    /// A folder for all its files. Every process of the engine names it in its arguments.
+    /// A folder for its sockets, its settings and the state of its processes, which all name it in their arguments.
+    /// Short: the paths of sockets below it have up to 50 characters more, and 104 at the most.
     pub folder: PathBuf,
+    /// A folder for its images and containers, on a disk; the engine makes it.
+    pub data: PathBuf,
     /// The control group above its containers.
     pub group: String,
     /// Where it answers over TCP too. Whoever can connect is root: for networks that nobody else is on.
@@ -34,7 +37,7 @@ pub fn engine_arguments(wishes: &EngineWishes) -> Vec<String> {
     let inside = |name: &str| wishes.folder.join(name).display().to_string();
     let mut words = vec![
         "--data-root".to_owned(),
-        inside("data"),
+        wishes.data.display().to_string(),
         "--exec-root".to_owned(),
         inside("exec"),
         "--pidfile".to_owned(),
@@ -70,10 +73,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_in_its_folder() {
-        let wishes = EngineWishes { folder: "/run/x".into(), group: "g".to_owned(), tcp: None };
+    fn every_file_is_in_its_folders() {
+        let wishes =
+            EngineWishes { folder: "/run/x".into(), data: "/disk/x".into(), group: "g".to_owned(), tcp: None };
         let words = engine_arguments(&wishes).join(" ");
-        assert!(words.starts_with("--data-root /run/x/data --exec-root /run/x/exec"), "{words}");
+        assert!(words.starts_with("--data-root /disk/x --exec-root /run/x/exec"), "{words}");
         assert!(words.contains("--host unix:///run/x/engine.sock") && !words.contains("tcp"), "{words}");
         let tcp = EngineWishes { tcp: Some("10.0.0.2:2375".parse().unwrap()), ..wishes };
         assert!(engine_arguments(&tcp).join(" ").ends_with("--host tcp://10.0.0.2:2375 --tls=false"));

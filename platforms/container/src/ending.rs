@@ -27,9 +27,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const PROGRAMS: [&str; 7] =
     ["dockerd", "containerd", "containerd-shim", "containerd-shim-runc-v2", "runc", "docker-init", "nsenter"];
 
-/// Ends the engine of `folder` and everything that it runs, in order if it still listens. Says whether anything was
-/// there. What is left of its files may then be removed.
-pub(crate) async fn end_engine(folder: &Path, group: &str) -> Result<bool, String> {
+/// Ends the engine of `folder` and everything that it runs, in order if it still listens, and unmounts what is below that
+/// and below `data`. Says whether anything was there. What is left of its files may then be removed.
+pub(crate) async fn end_engine(folder: &Path, data: &Path, group: &str) -> Result<bool, String> {
     let there = !processes(folder).is_empty() || groups::folders(group).iter().any(|path| path.is_dir());
     let daemons: Vec<u32> =
         processes(folder).into_iter().filter(|pid| program(*pid).as_deref() == Some("dockerd")).collect();
@@ -39,7 +39,7 @@ pub(crate) async fn end_engine(folder: &Path, group: &str) -> Result<bool, Strin
     }
     kill_rest(folder).await?;
     end_group(group).await?;
-    let mounts = mounted_below(folder);
+    let mounts = [mounted_below(folder), mounted_below(data)].concat();
     let there = there || !mounts.is_empty();
     for mount in mounts {
         unmount(&mount, UnmountFlags::DETACH)

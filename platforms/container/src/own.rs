@@ -35,15 +35,15 @@ const TCP_PORT: u16 = 2375;
 /// Folders of programs that an engine and its helpers come from.
 const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The path of a socket has no more bytes than this.
-const LONGEST_SOCKET: usize = 107;
+/// Where sockets are: a path of one may have about a hundred bytes, which a folder of runs inside of a study exceeds.
+const SOCKETS: &str = "/run";
 
 /// What is wanted of an engine of our own.
 #[derive(Clone, Debug)]
 pub struct OwnWishes {
     /// Tells it from others: the name of a switch, 24 characters at the most.
     pub id: String,
-    /// An absent folder for its files. It is made, and removed with the engine.
+    /// An absent folder for its images, its containers and its log, on a disk. It is made, and removed with the engine.
     pub folder: PathBuf,
     /// Whether it answers over TCP too. Whoever can reach its address is root then.
     pub tcp: bool,
@@ -52,7 +52,7 @@ pub struct OwnWishes {
 /// An engine that was started here. Dropping it ends it, with everything that it runs, on a task of its own.
 #[derive(Debug)]
 pub struct OwnEngine {
-    folder: PathBuf,
+    places: Places,
     group: String,
     tcp: bool,
     own: IpAddr,
@@ -61,12 +61,31 @@ pub struct OwnEngine {
     left: Option<Left>,
 }
 
+/// Where its files are.
+#[derive(Clone, Debug)]
+struct Places {
+    /// Its sockets and settings, in a short path.
+    sockets: PathBuf,
+    /// The rest, where the run has its files.
+    files: PathBuf,
+}
+
+impl Places {
+    fn data(&self) -> PathBuf {
+        self.files.join("data")
+    }
+
+    fn address(&self) -> String {
+        format!("unix://{}", socket(&self.sockets).display())
+    }
+}
+
 /// What must be removed.
 #[derive(Debug)]
 struct Left {
     ledger: Ledger,
     engine: Entry,
-    folder: Option<Entry>,
+    folders: Vec<Entry>,
     child: Option<Child>,
     switch: Switch,
 }
@@ -97,23 +116,23 @@ impl OwnEngine {
         let act = "start a container engine";
         let dockerd =
             program("dockerd").ok_or_else(|| failed(act)("there is no `dockerd` on this machine"))?;
-        let folder = std::path::absolute(&wishes.folder).map_err(failed(act))?;
-        let length = socket(&folder).as_os_str().len();
-        if length > LONGEST_SOCKET {
-            let text =
-                format!("its socket would have a path of {length} bytes, and {LONGEST_SOCKET} is the most");
-            return Err(failed(act)(text));
-        }
+        let places = Places {
+            sockets: Path::new(SOCKETS).join(format!("barograph-{}", wishes.id)),
+            files: std::path::absolute(&wishes.folder).map_err(failed(act))?,
+        };
         let switch = Switch::open(&wishes.id, relay, ledger).await?;
         let host = switch.host(HOST, &LinkSpec::default()).await?;
         let (leg, subnet) = (switch.leg(), subnet_beside(switch.leg()).map_err(failed(act))?);
         let group = groups::name(&wishes.id);
-        let made = ledger.make_directory(&folder).map_err(failed(act))?;
-        let thing = Thing::Engine { folder: folder.clone(), group: group.clone() };
+        let thing =
+            Thing::Engine { folder: places.sockets.clone(), data: places.data(), group: group.clone() };
+        // Each is noted before the next is made: whatever fails, a sweep removes the rest.
+        let make = |folder: &Path| ledger.make_directory(folder).map_err(failed(act));
+        let folders = vec![make(&places.files)?, make(&places.sockets)?];
         let entry = ledger.will(thing.clone()).map_err(failed(act))?;
-        let left = Left { ledger: ledger.clone(), engine: entry, folder: Some(made), child: None, switch };
+        let left = Left { ledger: ledger.clone(), engine: entry, folders, child: None, switch };
         let mut engine =
-            OwnEngine { folder, group, tcp: wishes.tcp, own: host.address, leg, subnet, left: Some(left) };
+            OwnEngine { places, group, tcp: wishes.tcp, own: host.address, leg, subnet, left: Some(left) };
         // From here on dropping it removes everything.
         let started = engine.bring_up(&dockerd, &host.namespace, thing).await;
         match started {
@@ -129,7 +148,7 @@ impl OwnEngine {
     async fn bring_up(&mut self, dockerd: &Path, namespace: &str, thing: Thing) -> Result<(), Fault> {
         let act = "start a container engine";
         route(&self.subnet, self.own).await?;
-        let log = self.folder.join("engine.log");
+        let log = self.places.files.join("engine.log");
         let mut child = self.spawn(dockerd, namespace, &log).map_err(failed(act))?;
         let deadline = Deadline::after(START_WAIT);
         let answered = loop {
@@ -159,12 +178,13 @@ impl OwnEngine {
 
     fn spawn(&self, dockerd: &Path, namespace: &str, log: &Path) -> std::io::Result<Child> {
         let wishes = EngineWishes {
-            folder: self.folder.clone(),
+            folder: self.places.sockets.clone(),
+            data: self.places.data(),
             group: self.group.clone(),
             tcp: self.tcp.then(|| SocketAddr::new(self.own, TCP_PORT)),
         };
         let log: File = OpenOptions::new().append(true).create(true).open(log)?;
-        std::fs::write(self.folder.join(SETTINGS), NO_SETTINGS)?;
+        std::fs::write(self.places.sockets.join(SETTINGS), NO_SETTINGS)?;
         let mut words = enter(namespace);
         words.push(dockerd.display().to_string());
         words.extend(engine_arguments(&wishes));
@@ -182,7 +202,7 @@ impl OwnEngine {
     /// Where it answers on this machine.
     #[must_use]
     pub fn address(&self) -> String {
-        format!("unix://{}", socket(&self.folder).display())
+        self.places.address()
     }
 
     /// Where it answers over TCP, if it does.
@@ -212,27 +232,26 @@ impl OwnEngine {
     /// Ends it, with everything that it runs, and removes its files, its namespace and its switch.
     pub async fn close(mut self) -> Result<(), Fault> {
         match self.left.take() {
-            Some(left) => left.remove(&self.folder, &self.group).await,
+            Some(left) => left.remove(&self.places, &self.group).await,
             None => Ok(()),
         }
     }
 }
 
 impl Left {
-    async fn remove(mut self, folder: &Path, group: &str) -> Result<(), Fault> {
+    async fn remove(mut self, places: &Places, group: &str) -> Result<(), Fault> {
         let act = "end the container engine";
-        let ended = end_engine(folder, group).await.map_err(failed(act));
+        let ended = end_engine(&places.sockets, &places.data(), group).await.map_err(failed(act));
         if let Some(mut child) = self.child.take() {
             // It has ended, or the failure above says that it has not.
             let _ = child.try_wait();
         }
         ended?;
         // Nothing that it made outlives it, also what was just being made.
-        let address = format!("unix://{}", socket(folder).display());
-        gone_with(&self.ledger, &address).map_err(failed(act))?;
+        gone_with(&self.ledger, &places.address()).map_err(failed(act))?;
         self.ledger.removed(self.engine).map_err(failed(act))?;
-        if let Some(entry) = self.folder.take() {
-            self.ledger.remove_directory(entry).map_err(failed(act))?;
+        for folder in self.folders {
+            self.ledger.remove_directory(folder).map_err(failed(act))?;
         }
         self.switch.close().await?;
         Ok(())
@@ -242,10 +261,10 @@ impl Left {
 impl Drop for OwnEngine {
     fn drop(&mut self) {
         let (Some(left), Ok(runtime)) = (self.left.take(), Handle::try_current()) else { return };
-        let (folder, group) = (self.folder.clone(), self.group.clone());
+        let (places, group) = (self.places.clone(), self.group.clone());
         runtime.spawn(async move {
             // What cannot be removed stays in the ledger.
-            let _ = left.remove(&folder, &group).await;
+            let _ = left.remove(&places, &group).await;
         });
     }
 }

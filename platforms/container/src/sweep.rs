@@ -30,7 +30,7 @@ pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
         |address: &str| own.iter().any(|folder| address == format!("unix://{}", socket(folder).display()));
     for Left { entry, thing } in left {
         let fate = match &thing {
-            Thing::Engine { folder, group } => match end_engine(folder, group).await {
+            Thing::Engine { folder, data, group } => match end_engine(folder, data, group).await {
                 Ok(true) => Fate::Removed,
                 Ok(false) => Fate::AlreadyGone,
                 Err(why) => Fate::Failed(why),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_platform::{
@@ -103,10 +103,13 @@ async fn try_engine(
     attempt: u32,
 ) -> Result<Box<dyn Running>, Fault> {
     let address = SocketAddr::new(address_of(guests, &host.name)?, ENGINE_PORT);
-    let folder = spec.folder.join(&host.name).join(format!("engine-{attempt}"));
+    // Its sockets' paths must be short, and a guest has one engine.
+    let folder = PathBuf::from(format!("/run/engine-{attempt}"));
+    let data = spec.folder.join(&host.name).join(format!("engine-{attempt}"));
     let ask = Ask::Http { path: "/_ping".to_owned() };
     let ready = Readiness::Answers { ask, address, timeout: ENGINE_WAIT };
-    let wishes = EngineWishes { folder: folder.clone(), group: "containers".to_owned(), tcp: Some(address) };
+    let wishes =
+        EngineWishes { folder: folder.clone(), data, group: "containers".to_owned(), tcp: Some(address) };
     let unit = Unit {
         host: host.name.clone(),
         args: engine_arguments(&wishes),

@@ -68,6 +68,8 @@ fn traces() -> BTreeSet<String> {
         names.map(|e| format!("{folder}/{}", e.file_name().to_string_lossy())).collect::<Vec<_>>()
     };
     let mut all: BTreeSet<String> = list("/run/netns").into_iter().collect();
+    // Sockets of container engines.
+    all.extend(list("/run"));
     all.extend(list("/sys/class/net"));
     let trees = list("/sys/fs/cgroup").into_iter().chain(["/sys/fs/cgroup".to_owned()]);
     all.extend(trees.collect::<Vec<_>>().iter().flat_map(|tree| list(tree)));
