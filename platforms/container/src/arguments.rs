@@ -74,8 +74,12 @@ mod tests {
 
     #[test]
     fn every_file_is_in_its_folders() {
-        let wishes =
-            EngineWishes { folder: "/run/x".into(), data: "/disk/x".into(), group: "g".to_owned(), tcp: None };
+        let wishes = EngineWishes {
+            folder: "/run/x".into(),
+            data: "/disk/x".into(),
+            group: "g".to_owned(),
+            tcp: None,
+        };
         let words = engine_arguments(&wishes).join(" ");
         assert!(words.starts_with("--data-root /disk/x --exec-root /run/x/exec"), "{words}");
         assert!(words.contains("--host unix:///run/x/engine.sock") && !words.contains("tcp"), "{words}");
