@@ -37,8 +37,7 @@ pub(crate) fn answers(conclusions: &Conclusions) -> Vec<String> {
 fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     let KeptRow { configuration, baseline, pairs, .. } = row;
     let label = &metric.label;
-    let interval = format!("95 % interval {} to {}", change(row.low), change(row.high));
-    let by = change(row.ratio);
+    let (by, interval) = estimate(row.ratio, (row.low, row.high));
     let pairs_word = if *pairs == 1 { "pair" } else { "pairs" };
     if *pairs == 0 {
         return format!(
@@ -72,12 +71,22 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     }
 }
 
-/// A ratio as a change: `+3.2 %`, `−10 %`, `3.4 times`.
-fn change(ratio: f64) -> String {
+/// A ratio and its interval as changes, all three in the same form: `+3.2 %` and `95 % interval −10 % to +12 %`, or
+/// `3.40 times` and `95 % interval 2.10 times to 5.00 times`.
+fn estimate(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
+    let as_times = [ratio, low, high].iter().any(|ratio| *ratio >= AS_TIMES);
+    let change = |ratio| change(ratio, as_times);
+    (change(ratio), format!("95 % interval {} to {}", change(low), change(high)))
+}
+
+/// From this ratio on people think in factors.
+const AS_TIMES: f64 = 3.0;
+
+fn change(ratio: f64, as_times: bool) -> String {
     if !ratio.is_finite() {
         return "unknown".to_owned();
     }
-    if ratio >= 3.0 {
+    if as_times {
         return format!("{ratio:.2} times");
     }
     let percent = (ratio - 1.0) * 100.0;
@@ -210,14 +219,14 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         all.push(format!("There is no valid run of {}.", listed(&without)));
     }
     match control_differs(conclusions) {
-        Some((metric, row)) => all.push(format!(
-            "The control differs from itself in {}: {}, 95 % interval {} to {}. Something besides the factors changes with \
-             the order of runs, so no finding is safe.",
-            metric.label,
-            change(row.ratio),
-            change(row.low),
-            change(row.high)
-        )),
+        Some((metric, row)) => {
+            let (by, interval) = estimate(row.ratio, (row.low, row.high));
+            all.push(format!(
+                "The control differs from itself in {}: {by}, {interval}. Something besides the factors changes with the \
+                 order of runs, so no finding is safe.",
+                metric.label
+            ));
+        }
         None if !conclusions.configurations.iter().any(|c| c.control) => {
             all.push("There was no control, so the noise floor is not known.".to_owned());
         }
@@ -270,6 +279,13 @@ mod tests {
             points: vec![point(1.0, 100.0), point(16.0, 800.0)],
             ..KeptScaling::default()
         }
+    }
+
+    #[test]
+    fn an_estimate_and_its_interval_are_told_in_one_form() {
+        let of = |by: &str, interval: &str| (by.to_owned(), format!("95 % interval {interval}"));
+        assert_eq!(estimate(1.032, (0.98, 1.08)), of("+3.2 %", "−2.0 % to +8.0 %"));
+        assert_eq!(estimate(2.5, (1.2, 3.4)), of("2.50 times", "1.20 times to 3.40 times"));
     }
 
     #[test]

@@ -15,6 +15,9 @@ const BAR: f64 = 14.0;
 /// Letters of a name that fit beside a bar.
 const LONGEST_NAME: usize = 34;
 
+/// From such a ratio on, or its inverse, the axis is logarithmic: on an even one, small bars beside the large would be lost.
+const WIDE: f64 = 5.0;
+
 /// The figure of a metric.
 pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
     let height = TOP + ROW * metric.rows.len() as f64 + 40.0;
@@ -22,11 +25,8 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
     let title = format!("{} over the baseline", metric.label);
     let about =
         "A bar for each configuration, its 95 % interval as a whisker; the line at 1 is the baseline.";
+    let (x, begin) = axis(metric);
     let mut svg = Svg::new(id, (WIDTH, height), &title, about);
-    let ends = metric.rows.iter().flat_map(|row| [row.ratio, row.low, row.high]);
-    let known: Vec<f64> = ends.filter(|end| end.is_finite()).collect();
-    let high = known.iter().copied().fold(1.0 + metric.margin, f64::max);
-    let x = Scale::linear((0.0, high * 1.06), (LEFT, RIGHT));
     for tick in x.ticks(6) {
         let Some(at) = x.at(tick) else { continue };
         svg.line("grid", (at, TOP), (at, bottom));
@@ -38,16 +38,30 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
         svg.end_group();
     }
     for (at, row) in metric.rows.iter().enumerate() {
-        bar(&mut svg, &x, row, TOP + ROW * (at as f64 + 0.5));
+        bar(&mut svg, (&x, begin), row, TOP + ROW * (at as f64 + 0.5));
     }
     if let Some(one) = x.at(1.0) {
         svg.line("axis", (one, TOP - 6.0), (one, bottom));
     }
     let better = if metric.more_is_better { "better →" } else { "← better" };
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), TOP - 14.0), Anchor::Middle, better);
-    let axis = format!("{} over its baseline", metric.label);
+    let how = if begin > 0.0 { ", logarithmic" } else { "" };
+    let axis = format!("{} over its baseline{how}", metric.label);
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), height - 6.0), Anchor::Middle, &axis);
     svg.finish()
+}
+
+/// The axis, and the ratio at which bars begin: at nothing, and on a logarithmic axis, which has no such place, at the
+/// baseline.
+fn axis(metric: &KeptMetric) -> (Scale, f64) {
+    let ends = metric.rows.iter().flat_map(|row| [row.ratio, row.low, row.high]);
+    let known: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
+    let high = known.iter().copied().fold(1.0 + metric.margin, f64::max);
+    let low = known.iter().copied().fold(1.0 / (1.0 + metric.margin), f64::min);
+    if high < WIDE && low > 1.0 / WIDE {
+        return (Scale::linear((0.0, high * 1.06), (LEFT, RIGHT)), 0.0);
+    }
+    (Scale::log((low / 1.2, high * 1.2), (LEFT, RIGHT)), 1.0)
 }
 
 /// How a bar looks, besides the mark and the word at its end.
@@ -61,13 +75,13 @@ fn class(finding: KeptFinding) -> &'static str {
     }
 }
 
-fn bar(svg: &mut Svg, x: &Scale, row: &KeptRow, middle: f64) {
+fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &KeptRow, middle: f64) {
     let is_baseline = row.finding == KeptFinding::Baseline;
     let rests_on = if is_baseline { format!("{} runs", row.runs) } else { format!("{} pairs", row.pairs) };
     svg.text("bar-name", (LEFT - 10.0, middle + 4.0), Anchor::End, &shortened(&row.configuration));
     svg.begin_group(&format!("{}: {} against {}", row.configuration, row.finding.name(), row.baseline));
-    if let Some(to) = x.at(row.ratio) {
-        svg.rect(class(row.finding), (LEFT, middle - BAR / 2.0), (to - LEFT, BAR));
+    if let (Some(from), Some(to)) = (x.at(begin), x.at(row.ratio)) {
+        svg.rect(class(row.finding), (from.min(to), middle - BAR / 2.0), ((to - from).abs(), BAR));
     }
     if let (false, Some(from), Some(to)) = (is_baseline, x.at(row.low), x.at(row.high)) {
         svg.line("whisker", (from, middle), (to, middle));

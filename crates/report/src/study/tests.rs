@@ -178,6 +178,15 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
 }
 
 #[test]
+fn ratios_far_apart_are_drawn_by_their_logarithm() {
+    let mut study = conclusions();
+    assert!(!page(&study).unwrap().contains("over its baseline, logarithmic"));
+    let row = study.metrics[0].rows.last_mut().unwrap();
+    (row.ratio, row.low, row.high) = (9.9, 7.7, 12.6);
+    assert!(page(&study).unwrap().contains("capacity over its baseline, logarithmic"));
+}
+
+#[test]
 fn nothing_known_is_still_a_page_and_a_text() {
     let mut study = conclusions();
     for row in &mut study.metrics[0].rows {

@@ -68,7 +68,7 @@ fn into(seconds: f64) -> f64 {
     (seconds - f64::from(WARM_UP)) / f64::from(SPAN)
 }
 
-pub(super) static ALL: [Fault; 16] = [
+pub(super) static ALL: [Fault; 17] = [
     Fault {
         what: "{} of the operations in progress are lost by the counting",
         check: "Little's law",
@@ -228,6 +228,19 @@ pub(super) static ALL: [Fault; 16] = [
         sizes: &[1.03, 1.1, 1.25],
         unit: Unit::Times,
         window: |seed, size| one(seed, Load::Closed, Plant { slower_pace: |size| size, size, ..CLEAN }),
+    },
+    Fault {
+        what: "{} of the operations that begin in the first tenth of the window never end",
+        check: "pacing",
+        sizes: &[0.005, 0.02, 0.08],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            let script = |now: f64, _: OpId, rng: &mut Stream, size: f64| {
+                let hangs = (0.0..0.1).contains(&into(now)) && rng.random::<f64>() < size;
+                (if hangs { f64::INFINITY } else { 1.0 }, Outcome::Good)
+            };
+            one(seed, Load::Closed, Plant { script, size, ..CLEAN })
+        },
     },
     Fault {
         what: "arrivals begin {} too rare and end as much too frequent",

@@ -32,7 +32,8 @@ const SERVERS: usize = 32;
 /// Service times swing together by this part from one second to the next, as caches and collectors make them.
 const SWING: f64 = 0.15;
 
-/// How operation `op` that starts at an instant goes: by which factor it is slower, and how it ends.
+/// How operation `op` that starts at an instant goes: by which factor it is slower, and how it ends. One that is slower
+/// without bound never ends, and holds no server.
 pub(super) type Script = fn(seconds: f64, op: OpId, rng: &mut Stream, size: f64) -> (f64, Outcome);
 
 /// What is planted, and how much of it.
@@ -104,6 +105,9 @@ impl User for Customer {
         turn.sent();
         let now = self.timer.now().as_secs_f64();
         let (factor, outcome) = (self.plant.script)(now, op, &mut turn.rng, self.plant.size);
+        if factor.is_infinite() {
+            return std::future::pending().await;
+        }
         let done = self.service.borrow_mut().done_at(now, factor);
         self.timer.until(Nanos::from_secs_f64(done)).await;
         outcome
