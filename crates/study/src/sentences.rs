@@ -71,6 +71,9 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     }
 }
 
+/// From this ratio on people think in factors.
+const AS_TIMES: f64 = 3.0;
+
 /// A ratio and its interval as changes, all three in the same form: `+3.2 %` and `95 % interval −10 % to +12 %`, or
 /// `3.40 times` and `95 % interval 2.10 times to 5.00 times`.
 fn estimate(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
@@ -79,9 +82,7 @@ fn estimate(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
     (change(ratio), format!("95 % interval {} to {}", change(low), change(high)))
 }
 
-/// From this ratio on people think in factors.
-const AS_TIMES: f64 = 3.0;
-
+/// One ratio as a change, in percent or as a factor.
 fn change(ratio: f64, as_times: bool) -> String {
     if !ratio.is_finite() {
         return "unknown".to_owned();
