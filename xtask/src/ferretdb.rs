@@ -8,8 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 
+use crate::go::go;
 use crate::packages::present;
 use crate::say::say;
 
@@ -27,9 +28,6 @@ const MENDED: [&str; 3] = [
     r#"IDColumn = DefaultColumn + "->'$._id'""#,
     r#"IDColumn = DefaultColumn + `->"_id"`"#,
 ];
-
-/// A build takes a minute; one that takes so many seconds waits for a network that is not there.
-const LIMIT_S: &str = "400";
 
 /// Builds `target/tools/ferretdb` when it is missing. Returns how many tools are still missing, which was said.
 pub(crate) fn build_missing(root: &Path) -> u32 {
@@ -94,21 +92,4 @@ fn mend(sources: &Path) -> anyhow::Result<()> {
     let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
     ensure!(text.contains(before), "{file} does not hold the line that is to be changed");
     fs::write(&path, text.replacen(before, after, 1)).with_context(|| format!("write {}", path.display()))
-}
-
-/// Runs Go in a module, and returns what it wrote.
-fn go(module: &Path, arguments: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new("timeout")
-        .args([LIMIT_S, "go"])
-        .args(arguments)
-        .current_dir(module)
-        // Neither settings of somebody's workspace nor another Go than the one that is installed.
-        .envs([("GOFLAGS", "-mod=mod -buildvcs=false"), ("GOWORK", "off"), ("GOTOOLCHAIN", "local")])
-        .output()
-        .context("start go")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("go {}: {}", arguments.join(" "), said.lines().last().unwrap_or("it ended without a word"));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -4,6 +4,7 @@ mod bench;
 mod building;
 mod ferretdb;
 mod fuzz_api;
+mod go;
 mod kill_matrix;
 mod packages;
 mod say;
@@ -11,6 +12,7 @@ mod simulate;
 mod steps;
 mod tests_run;
 mod tidy;
+mod victoria;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +22,7 @@ use say::say;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   test           format, clippy, tidy, tests and documentation; ends with one line `N passed, N failed, N skipped`
-  tools          what tests need and is missing: Debian packages as root, FerretDB where Go is installed
+  tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
     let root = root();
     let done = match arguments.as_slice() {
         ["test"] => steps::test(&root),
-        ["tools"] => Ok(packages::install_missing() + ferretdb::build_missing(&root) == 0),
+        ["tools"] => Ok(steps::install_tools(&root) == 0),
         ["tidy"] => tidy_alone(&root),
         ["bench", "driver", "--help"] => {
             say(bench::USAGE);

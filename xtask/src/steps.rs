@@ -10,6 +10,7 @@ use crate::ferretdb;
 use crate::packages;
 use crate::say::say;
 use crate::tests_run::{self, Tally};
+use crate::victoria;
 
 /// A cargo command that must succeed.
 struct Step {
@@ -63,11 +64,16 @@ impl Report {
     }
 }
 
+/// Installs and builds what tests need and is missing. Returns how much is missing still, each of which was said.
+pub(crate) fn install_tools(root: &Path) -> u32 {
+    packages::install_missing() + ferretdb::build_missing(root) + victoria::build_missing(root)
+}
+
 /// Runs everything; true when all of it succeeded.
 pub(crate) fn test(root: &Path) -> anyhow::Result<bool> {
     let mut report = Report { good: true, ..Report::default() };
     building::look_at_disk(root)?;
-    report.tally.skipped += packages::install_missing() + ferretdb::build_missing(root);
+    report.tally.skipped += install_tools(root);
     report.step(FORMAT.name, |_| cargo(root, &FORMAT))?;
     report.step(CLIPPY.name, |_| cargo(root, &CLIPPY))?;
     report.step("tidy", |_| crate::tidy_alone(root))?;

@@ -1,5 +1,5 @@
-//! OpenTelemetry over HTTP: what is sent is decoded with the official messages. Debian's Prometheus is older than its
-//! receiver of them.
+//! OpenTelemetry over HTTP: what is sent is decoded with the official messages. What a
+//! receiver of others makes of it is looked at beside Prometheus.
 
 use std::sync::Arc;
 

@@ -1,24 +1,27 @@
-//! Prometheus itself takes what is sent, and is asked for it.
+//! Receivers of others take what is sent, and are asked for it: Prometheus, and for OpenTelemetry VictoriaMetrics.
 
 use std::sync::Arc;
 
 use barograph_export::Sender;
-use barograph_record::Run;
+use barograph_record::{Entry, Follower, Run};
 use barograph_testkit::services;
 use serde_json::Value;
 
-use crate::record::{BEGAN_S, LOAD_START_S, written};
+use crate::record::{BEGAN_S, LOAD_START_S, NAMES, beginning, sample, second, written};
 
-/// The value of a query at the end of the load; one series must answer.
-async fn ask(base: &str, query: &str) -> f64 {
-    let time = (BEGAN_S + LOAD_START_S + 3).to_string();
-    let url =
-        url::Url::parse_with_params(&format!("{base}/api/v1/query"), [("query", query), ("time", &time)]);
+async fn get(url: &str) -> String {
     let provider = tokio_rustls::rustls::crypto::ring::default_provider();
     // Another test of this process may have named it.
     let _ = provider.install_default();
-    let answer =
-        reqwest::Client::new().get(url.unwrap().as_str()).send().await.unwrap().text().await.unwrap();
+    reqwest::Client::new().get(url).send().await.unwrap().text().await.unwrap()
+}
+
+/// The value of a query at the end of the load of a run that began at this second; one series must answer.
+async fn ask(base: &str, began_s: u64, query: &str) -> f64 {
+    let time = (began_s + LOAD_START_S + 3).to_string();
+    let url =
+        url::Url::parse_with_params(&format!("{base}/api/v1/query"), [("query", query), ("time", &time)]);
+    let answer = get(url.unwrap().as_str()).await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let found = answer["data"]["result"].as_array().unwrap_or_else(|| panic!("{query}: {answer}"));
     assert_eq!(found.len(), 1, "{query}: {answer}");
@@ -52,9 +55,59 @@ async fn prometheus_takes_the_figures_of_a_run() {
         ("barograph_trial_level{L}", 1000.0),
         ("barograph_capacity{L}", 1000.0),
     ] {
-        let found = ask(server.url(), &query.replace("{L", &format!("{{{labels}"))).await;
+        let found = ask(server.url(), BEGAN_S, &query.replace("{L", &format!("{{{labels}"))).await;
         assert_eq!(found, expected, "{query}");
     }
-    let sum = ask(server.url(), &format!("barograph_response_seconds_sum{{{labels}}}")).await;
+    let sum = ask(server.url(), BEGAN_S, &format!("barograph_response_seconds_sum{{{labels}}}")).await;
     assert!((sum / 25.15 - 1.0).abs() < 1e-3, "{sum}");
+}
+
+/// The made-up run, ten years earlier: VictoriaMetrics takes nothing that lies further ahead than two days.
+const EARLIER: (&str, u64) = ("2020-03-17T17:46:40Z", 1_584_467_200);
+
+#[tokio::test]
+async fn victoria_metrics_takes_the_figures_of_a_run_over_opentelemetry() {
+    let Some(server) = services::or_skip(services::victoria_metrics()) else { return };
+    let receiver = format!("otlp={}/opentelemetry/v1/metrics", server.url());
+    let sender = Sender::start(receiver.parse().unwrap()).unwrap();
+    let (started_at, began_s) = EARLIER;
+    for mut entry in beginning() {
+        if let Entry::Header(header) = &mut entry {
+            started_at.clone_into(&mut header.started_at);
+        }
+        sender.entry(&entry);
+    }
+    for n in 0..3 {
+        sender.interval(&second(n, n * 100), &NAMES);
+        sender.probe(&sample((LOAD_START_S + n + 1) as f64));
+    }
+    let notes = sender.leave();
+    assert!(notes.len() == 1 && notes[0].ends_with(" figures arrived"), "{notes:?}\n{}", server.log());
+    // What arrived may be asked for.
+    get(&format!("{}/internal/force_flush", server.url())).await;
+    for (query, expected) in [
+        ("sum({__name__=\"barograph.operations\"})", 300.0),
+        ("{__name__=\"barograph.operations\",outcome=\"refused\",operation=\"Login\"}", 30.0),
+        ("{__name__=\"barograph.requests\"}", 600.0),
+        ("{__name__=\"barograph.response_count\"}", 300.0),
+        // It has each bucket by itself, and names it by its ends.
+        ("sum({__name__=\"barograph.response_bucket\"})", 300.0),
+        ("{__name__=\"barograph.starts\"}", 300.0),
+        ("{__name__=\"barograph.late\"}", 9.0),
+        ("{__name__=\"barograph.users\",service\\.instance\\.id=\"20300317-174640-04f2\"}", 7.0),
+        ("{__name__=\"barograph.busiest_worker\"}", 0.125),
+        ("{__name__=\"barograph.phase\",phase=\"hold\"}", 1.0),
+        ("{__name__=\"barograph.probe.cpu_user_cores\",subject=\"application-1\"}", 1.25),
+    ] {
+        let found = ask(server.url(), began_s, query).await;
+        assert_eq!(found, expected, "{query}");
+    }
+    // Its own reading of the buckets: 1 to 100 ms once more than 101 to 200 ms; buckets are 4.4 % wide.
+    for (share, expected) in [(0.5, 0.075), (200.0 / 300.0, 0.1), (1.0, 0.2)] {
+        let query = format!(
+            "histogram_quantile({share}, sum({{__name__=\"barograph.response_bucket\"}}) by (vmrange))"
+        );
+        let found = ask(server.url(), began_s, &query).await;
+        assert!((found / expected - 1.0).abs() < 0.05, "{share}: {found}");
+    }
 }

@@ -1,5 +1,5 @@
-//! Real services for tests and measurements: PostgreSQL, MariaDB, RabbitMQ, NATS, FerretDB, Prometheus, nginx, HAProxy
-//! and browsers as processes of their own, that can be killed and started again.
+//! Real services for tests and measurements: PostgreSQL, MariaDB, RabbitMQ, NATS, FerretDB, Prometheus, VictoriaMetrics, nginx,
+//! HAProxy and browsers as processes of their own, that can be killed and started again.
 //!
 //! Not for running an application: a service here lives as long as the test that started it. Each has a temporary
 //! folder with its data, configuration and log, and ports of its own; nothing is read from or written to `/etc` and
@@ -25,7 +25,7 @@ mod template;
 
 pub use browsers::{BROWSER_FLAGS, browsers};
 pub use databases::{ferretdb, mariadb, mariadb_with, postgres, postgres_with};
-pub use monitoring::prometheus;
+pub use monitoring::{prometheus, victoria_metrics};
 pub use programs::Missing;
 pub use proxies::{haproxy, nginx};
 pub use queues::{nats, rabbitmq, rabbitmq_shared};

@@ -71,6 +71,16 @@ pub(super) fn of_ferretdb() -> Result<PathBuf, Missing> {
     }
 }
 
+/// VictoriaMetrics, whose package is older than what it is used for: `cargo xtask test` builds it.
+pub(super) fn of_victoria() -> Result<PathBuf, Missing> {
+    let built = target().join("tools/victoria-metrics");
+    let missing = || Missing {
+        what: format!("no {} on this machine", built.display()),
+        remedy: "cargo xtask test builds it when `go` is installed",
+    };
+    if built.is_file() { Ok(built) } else { Err(missing()) }
+}
+
 /// Tells whether services can be started here at all: `unshare` is needed, and the right to use it.
 pub(super) fn namespaces() -> Result<PathBuf, Missing> {
     static FOUND: OnceLock<Result<PathBuf, Missing>> = OnceLock::new();
