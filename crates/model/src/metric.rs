@@ -96,6 +96,31 @@ impl Metric {
         }
     }
 
+    /// What a sentence calls it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Throughput => "throughput",
+            Goodput => "goodput",
+            Requests => "requests",
+            Capacity => "capacity",
+            ResponseJudged => "judged response time",
+            ResponseP50 => "median response time",
+            ResponseP90 => "p90 response time",
+            ResponseP99 => "p99 response time",
+            ResponseP999 => "p99.9 response time",
+            ServiceP50 => "median service time",
+            ServiceP99 => "p99 service time",
+            ApplicationCores => "CPU use of the application",
+            CpuPerOperation => "application CPU per operation",
+            HostCpuPerOperation => "host CPU per operation",
+            UsersPerApplicationCore => "users per application core",
+            DriverCpuPerRequest => "driver CPU per request",
+            ApplicationMemory => "memory of the application",
+            ReadyTime => "time until ready",
+        }
+    }
+
     /// The metric of this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {

@@ -71,6 +71,45 @@ pub fn listed(names: &[&str]) -> String {
     }
 }
 
+/// From this ratio on people think in factors.
+const AS_TIMES: f64 = 3.0;
+
+/// A ratio and its interval as changes, all in the same form: `+3.2 %` and `−10.0 % to +12.0 %`, or `3.40 times` and
+/// `2.10 times to 5.00 times`. An end that is zero below or infinite above is open: `+10.0 % or more`. What is not a
+/// number is `–`.
+#[must_use]
+pub fn changes(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
+    let as_times = [ratio, low, high].iter().any(|ratio| ratio.is_finite() && *ratio >= AS_TIMES);
+    let change = |ratio| change(ratio, as_times);
+    let interval = match (low > 0.0, high < f64::INFINITY) {
+        _ if low.is_nan() || high.is_nan() => change(f64::NAN),
+        (true, true) => format!("{} to {}", change(low), change(high)),
+        (true, false) => format!("{} or more", change(low)),
+        (false, true) => format!("{} or less", change(high)),
+        (false, false) => "anything".to_owned(),
+    };
+    (change(ratio), interval)
+}
+
+/// One ratio as a change, in percent or as a factor.
+fn change(ratio: f64, as_times: bool) -> String {
+    if !ratio.is_finite() {
+        return "–".to_owned();
+    }
+    if as_times {
+        return format!("{ratio:.2} times");
+    }
+    let percent = (ratio - 1.0) * 100.0;
+    let digits = usize::from(percent.abs() < 99.95);
+    let text = format!("{:.digits$}", percent.abs());
+    let sign = match text.bytes().all(|b| matches!(b, b'0' | b'.')) {
+        true => "±",
+        false if percent < 0.0 => "−",
+        false => "+",
+    };
+    format!("{sign}{text} %")
+}
+
 /// An error with all its causes, in one line.
 #[must_use]
 pub fn in_one_line(error: &dyn Error) -> String {
@@ -103,6 +142,22 @@ mod tests {
         let load = |unit, level| offered(Offered { unit, level });
         assert_eq!(load(LoadUnit::Users, 1), "1 user");
         assert_eq!(load(LoadUnit::PerSecond, 12_300), "12,300 starts/s");
+    }
+
+    #[test]
+    fn a_change_and_its_interval_are_told_in_one_form() {
+        for (ratio, (low, high), by, interval) in [
+            (1.032, (0.98, 1.08), "+3.2 %", "−2.0 % to +8.0 %"),
+            (2.5, (1.2, 3.4), "2.50 times", "1.20 times to 3.40 times"),
+            (0.99999, (0.8, 2.5), "±0.0 %", "−20.0 % to +150 %"),
+            (1.2, (1.1, f64::INFINITY), "+20.0 %", "+10.0 % or more"),
+            (0.8, (0.0, 0.9), "−20.0 %", "−10.0 % or less"),
+            (1.0, (0.0, f64::INFINITY), "±0.0 %", "anything"),
+            (4.25, (f64::NAN, 1.0), "4.25 times", "–"),
+            (f64::NAN, (f64::NAN, f64::NAN), "–", "–"),
+        ] {
+            assert_eq!(changes(ratio, (low, high)), (by.to_owned(), interval.to_owned()));
+        }
     }
 
     #[test]

@@ -29,6 +29,17 @@ impl Run {
         value.filter(|value| value.is_finite() && *value > 0.0)
     }
 
+    /// The part of the host's CPU time that a hypervisor took away in the window that the answer rests on, 0 to 1. `None`
+    /// where nobody looked.
+    #[must_use]
+    pub fn stolen(&self) -> Option<f64> {
+        let (window, start) = (&self.deciding_trial()?.window, self.load_start_s()?);
+        let within = start + window.from_s..=start + window.to_s;
+        let host = self.probes.iter().filter(|row| row.subject == "host" && within.contains(&row.at_s));
+        let shares: Vec<f64> = host.filter_map(|row| row.steal_share).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+
     /// The capacity with its 95 % interval, open above where it may be higher than anything that could be tried. `None` where
     /// nothing was searched, no level passed, or the search does not say how sure it is.
     #[must_use]

@@ -110,6 +110,9 @@ pub struct RunEnded {
     /// The capacity is only a bound: what kept the search from looking higher, in words.
     #[serde(default)]
     pub at_least: Option<String>,
+    /// CPU time that a hypervisor took away in the window the figures are from, relative; older entries do not say.
+    #[serde(default)]
+    pub stolen: Option<f64>,
 }
 
 impl RunEnded {

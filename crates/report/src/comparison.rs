@@ -20,6 +20,7 @@ pub use markdown::markdown;
 pub use runs::{CompareRuns, NotComparable};
 pub use text::text;
 
+use barograph_model::words::changes;
 use barograph_stats::compare::{Believed, Comparison, Direction, Finding};
 
 use crate::words;
@@ -175,28 +176,9 @@ fn finding(comparison: &Comparison) -> String {
     format!("{mark} {}{needed}", comparison.finding.word())
 }
 
-/// A ratio as people read a change: `−3.2 %`, `+0.4 %`, and as a factor where that says more.
-fn change(ratio: f64) -> String {
-    match ratio {
-        _ if !ratio.is_finite() => words::NONE.to_owned(),
-        _ if ratio >= 3.0 => format!("×{}", words::figure(ratio)),
-        _ => {
-            let text = words::fixed((ratio - 1.0) * 100.0, 1);
-            let sign = if text.starts_with('−') || text == "0.0" { "" } else { "+" };
-            format!("{sign}{text} %")
-        }
-    }
-}
-
-/// An interval of ratios as changes. One end or both may be open.
-fn interval(low: f64, high: f64) -> String {
-    match (low > 0.0, high < f64::INFINITY) {
-        _ if low.is_nan() || high.is_nan() => words::NONE.to_owned(),
-        (true, true) => format!("{} to {}", change(low), change(high)),
-        (true, false) => format!("{} or more", change(low)),
-        (false, true) => format!("{} or less", change(high)),
-        (false, false) => "anything".to_owned(),
-    }
+/// How much a metric changed, and its 95 % interval.
+fn changed(found: &Comparison) -> (String, String) {
+    changes(found.ratio, (found.low, found.high))
 }
 
 /// A p-value: four decimals, and nothing smaller.
@@ -218,28 +200,5 @@ mod tests {
         );
         assert!(single().is_single() && single().sentence().starts_with("Undecided: one run each."));
         assert!(Compared::default().sentence().contains("nothing to compare"));
-    }
-
-    #[test]
-    fn changes_as_people_say_them() {
-        for (ratio, said) in [
-            (1.0, "0.0 %"),
-            (1.034, "+3.4 %"),
-            (0.8, "−20.0 %"),
-            (4.25, "×4.25"),
-            (f64::NAN, "–"),
-            (0.99999, "0.0 %"),
-        ] {
-            assert_eq!(change(ratio), said);
-        }
-        for (low, high, said) in [
-            (0.9, 1.1, "−10.0 % to +10.0 %"),
-            (1.1, f64::INFINITY, "+10.0 % or more"),
-            (0.0, 0.9, "−10.0 % or less"),
-            (0.0, f64::INFINITY, "anything"),
-            (f64::NAN, 1.0, "–"),
-        ] {
-            assert_eq!(interval(low, high), said);
-        }
     }
 }

@@ -115,6 +115,17 @@ pub struct MetricPlan {
     pub scaling: bool,
 }
 
+impl MetricPlan {
+    /// What a sentence calls it: `p99 response time of PlaceBid`.
+    #[must_use]
+    pub fn called(&self) -> String {
+        match &self.operation {
+            Some(operation) => format!("{} of {operation}", self.metric.words()),
+            None => self.metric.words().to_owned(),
+        }
+    }
+}
+
 /// "How many at limit L": at which number of a factor a metric reaches a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {

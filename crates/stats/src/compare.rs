@@ -128,6 +128,9 @@ pub struct Comparison {
     pub p_holm: f64,
     /// Ratios from 1 / (1 + margin) to 1 + margin count as no practical difference.
     pub margin: f64,
+    /// Ratios within this, as a share, may be the place's noise and so are neither better nor worse; zero where it is not
+    /// known. It takes nothing to be equivalent: a noisy place does not make things alike. Counts from [`judge`] on.
+    pub floor: f64,
     /// What was found.
     pub finding: Finding,
     /// Standard deviation of the logarithms of the ratios; not a number below two pairs.
@@ -161,6 +164,7 @@ pub fn compare(pairs: &[Pair], direction: Direction, margin: f64) -> Comparison 
         p,
         p_holm: p,
         margin: if margin > 0.0 { margin } else { 0.0 },
+        floor: 0.0,
         finding: Finding::Undecided,
         scatter: deviation(&logs),
         pairs_needed: None,
@@ -197,18 +201,23 @@ pub fn judge(family: &mut [(Direction, Comparison)]) {
     }
 }
 
-/// How finely this place can tell anything: half of the 95 % interval of the ratio of a thing to itself, as a share.
-/// The margin of a comparison is the larger of this and [`SMALLEST_MARGIN`]. Not a number below [`FEWEST_PAIRS`].
+/// How far from one the ratio of a thing to itself may be here: the further end of its 95 % interval, as a share. Nothing
+/// below that is told from noise. Not a number below [`FEWEST_PAIRS`].
 #[must_use]
 pub fn noise_floor(aa: &[Pair]) -> f64 {
     let control = compare(aa, Direction::Higher, 0.0);
-    ((control.high.ln() - control.low.ln()) / 2.0).exp() - 1.0
+    match (-control.low.ln(), control.high.ln()) {
+        (below, above) if below.is_nan() || above.is_nan() => f64::NAN,
+        (below, above) => below.max(above).exp_m1(),
+    }
 }
 
-/// Finds by intervals, margin and corrected p-value. Comparisons with not-a-number are false, so that too few pairs
-/// are undecided by themselves.
+/// Finds by intervals, margin, noise floor and corrected p-value. Comparisons with not-a-number are false, so that too
+/// few pairs are undecided by themselves.
 fn conclude(compared: &mut Comparison, direction: Direction) {
-    let (least, most) = (1.0 / (1.0 + compared.margin), 1.0 + compared.margin);
+    let within = |share: f64| (1.0 / (1.0 + share), 1.0 + share);
+    let (least, most) = within(compared.margin.max(compared.floor));
+    let (same_from, same_to) = within(compared.margin);
     let sure = compared.p_holm < SIGNIFICANCE;
     let (more, less) = match direction {
         Direction::Higher => (Finding::Better, Finding::Worse),
@@ -218,7 +227,7 @@ fn conclude(compared: &mut Comparison, direction: Direction) {
         more
     } else if sure && compared.high < least {
         less
-    } else if compared.low_90 > least && compared.high_90 < most {
+    } else if compared.low_90 > same_from && compared.high_90 < same_to {
         Finding::Equivalent
     } else {
         Finding::Undecided
@@ -234,7 +243,7 @@ fn deviation(logs: &[f64]) -> f64 {
 /// How many pairs would place the ratio on one side of the margin four times in five, if ratio and scatter of the logarithms
 /// stay as they are: from the distance of the ratio to the margin, or the margin itself where that is larger. A ratio within
 /// the margin is on its way to "equivalent", which is not corrected for the number of `metrics`; one beyond it to "better"
-/// or "worse", which is.
+/// or "worse", which is, and which the noise floor has to make room for: interval and floor shrink with the root of the pairs.
 fn needed(compared: &Comparison, metrics: usize) -> Option<u32> {
     if compared.finding != Finding::Undecided {
         return None;
@@ -245,12 +254,16 @@ fn needed(compared: &Comparison, metrics: usize) -> Option<u32> {
     if compared.pairs < FEWEST_TO_PLAN || !compared.scatter.is_finite() || distance == 0.0 {
         return None;
     }
-    let metrics = if beyond > 0.0 { metrics.max(1) } else { 1 };
-    let certain = normal::exceeded(SIGNIFICANCE / 2.0 / metrics as f64);
-    let wanted = ((certain + POWER).powi(2) * (compared.scatter / distance).powi(2)).ceil();
+    let is_apart = beyond > 0.0;
+    let certain = normal::exceeded(SIGNIFICANCE / 2.0 / if is_apart { metrics.max(1) as f64 } else { 1.0 });
+    let mut wanted = (certain + POWER).powi(2) * (compared.scatter / distance).powi(2);
+    if is_apart && compared.floor > compared.margin && compared.low > 0.0 {
+        let reach = (compared.high / compared.low).ln() / 2.0 + compared.floor.ln_1p();
+        wanted = wanted.max(compared.pairs as f64 * (reach / compared.ratio.ln()).powi(2));
+    }
     // As many as there are did not decide, whatever their scatter says.
     let least = (compared.pairs + 1).max(fewest_to_decide(metrics));
-    Some((wanted as u32).max(u32::try_from(least).unwrap_or(u32::MAX)))
+    Some((wanted.ceil() as u32).max(u32::try_from(least).unwrap_or(u32::MAX)))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
         excluded: excluded(runs),
         repeat: about.repeat.to_owned(),
     };
-    conclusions.sentences = sentences::answers(&conclusions);
+    sentences::answer(&mut conclusions);
     conclusions.warnings = sentences::warnings(&conclusions, runs.len());
     conclusions.warnings.extend(bounds::warnings(study, runs));
     conclusions
@@ -66,7 +66,7 @@ pub fn believable(conclusions: &Conclusions) -> bool {
 /// Width of the widest 95 % interval of the first metric's ratios, relative; `None` while one of them is not known.
 pub(crate) fn widest(study: &Study, runs: &[RunEnded]) -> Option<f64> {
     let metric = study.metrics.first()?;
-    let compared = compared(study, runs, metric, metric.margin);
+    let compared = compared(study, runs, metric);
     let widths = compared.iter().filter(|(place, _)| *place < study.configurations.len());
     let widths: Vec<f64> = widths.map(|(_, comparison)| comparison.high / comparison.low - 1.0).collect();
     let known = !widths.is_empty() && widths.iter().all(|width| width.is_finite());
@@ -83,13 +83,13 @@ fn baseline_of(study: &Study, place: usize) -> &str {
 }
 
 /// Every place that is held against another, compared; the control too.
-fn compared(study: &Study, runs: &[RunEnded], metric: &MetricPlan, margin: f64) -> Vec<(usize, Comparison)> {
+fn compared(study: &Study, runs: &[RunEnded], metric: &MetricPlan) -> Vec<(usize, Comparison)> {
     let names = places(study);
     let candidates = names.iter().enumerate().filter(|(at, name)| baseline_of(study, *at) != name.as_str());
     candidates
         .map(|(at, name)| {
             let pairs = pairs(runs, baseline_of(study, at), name, &metric.label);
-            (at, compare(&pairs, direction(metric), margin))
+            (at, compare(&pairs, direction(metric), metric.margin))
         })
         .collect()
 }
@@ -103,9 +103,10 @@ fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
     let floors: Vec<Option<f64>> = study.metrics.iter().map(|metric| floor(study, runs, metric)).collect();
     let (mut family, mut control) = (Vec::new(), Vec::new());
     for (at, metric) in study.metrics.iter().enumerate() {
-        let margin = metric.margin.max(floors[at].unwrap_or(0.0));
-        for (place, comparison) in compared(study, runs, metric, margin) {
+        for (place, mut comparison) in compared(study, runs, metric) {
             let is_control = place == study.configurations.len();
+            // The control is what the floor is from.
+            comparison.floor = if is_control { 0.0 } else { floors[at].unwrap_or(0.0) };
             let of = if is_control { &mut control } else { &mut family };
             of.push(((at, place), (direction(metric), comparison)));
         }
@@ -125,10 +126,12 @@ fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
     let all = study.metrics.iter().enumerate();
     all.map(|(at, metric)| KeptMetric {
         label: metric.label.clone(),
+        name: metric.called(),
         unit: metric.metric.unit().to_owned(),
         more_is_better: metric.more_is_better,
         noise_floor: floors[at],
-        margin: metric.margin.max(floors[at].unwrap_or(0.0)),
+        margin: metric.margin,
+        sentences: Vec::new(),
         rows: names
             .iter()
             .enumerate()
@@ -190,10 +193,17 @@ fn configurations(study: &Study, runs: &[RunEnded]) -> Vec<KeptConfiguration> {
             valid: count(|run| run.valid),
             missed: count(|run| run.valid && !run.passed),
             dropped: count(|run| !run.valid),
+            stolen: stolen(&of_it),
             name,
         }
     };
     places(study).into_iter().enumerate().map(kept).collect()
+}
+
+/// CPU time taken away from the valid ones: the median run, and the one that lost most.
+fn stolen(runs: &[&RunEnded]) -> Option<(f64, f64)> {
+    let shares: Vec<f64> = runs.iter().filter(|run| run.valid).filter_map(|run| run.stolen).collect();
+    (!shares.is_empty()).then(|| (median(&shares), shares.iter().copied().fold(0.0, f64::max)))
 }
 
 fn excluded(runs: &[RunEnded]) -> Vec<Excluded> {

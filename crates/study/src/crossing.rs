@@ -100,7 +100,7 @@ fn crossing(
     KeptCrossing {
         factor: study.factors[asked.factor].name.clone(),
         among,
-        metric: metric.label.clone(),
+        metric: metric.called(),
         unit: metric.metric.unit().to_owned(),
         limit: asked.limit,
         at: at(&all),

@@ -46,7 +46,7 @@ fn scaling(
     (points.len() > 1).then(|| KeptScaling {
         factor: study.factors[factor].name.clone(),
         among,
-        metric: metric.label.clone(),
+        metric: metric.called(),
         unit: metric.metric.unit().to_owned(),
         points,
         ..law_of(&sizes)

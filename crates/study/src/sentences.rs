@@ -1,6 +1,6 @@
 //! The conclusions in words: what is shown, what is not, and what weakens it.
 
-use barograph_model::words::listed;
+use barograph_model::words::{changes, listed};
 use barograph_record::{
     Conclusions, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling,
 };
@@ -16,27 +16,24 @@ const SIGNIFICANT: f64 = 0.05;
 /// Share of dropped runs from which on the rest may be a selection.
 const MANY_DROPPED: f64 = 0.2;
 
-/// One sentence per comparison, crossing and scaling.
-pub(crate) fn answers(conclusions: &Conclusions) -> Vec<String> {
-    let compared = conclusions.metrics.iter().flat_map(|metric| {
-        let rows = metric.rows.iter().filter(|row| row.finding != KeptFinding::Baseline && !row.control);
-        rows.map(move |row| comparison(metric, row))
-    });
-    let control_alone = conclusions
-        .metrics
-        .iter()
-        .filter(|metric| metric.rows.iter().all(|row| row.control || row.finding == KeptFinding::Baseline));
-    let control_alone = control_alone
-        .flat_map(|metric| metric.rows.iter().filter(|row| row.control).map(move |row| (metric, row)))
-        .map(|(metric, row)| comparison(metric, row));
+/// One sentence per comparison, to its metric and with all others; one per crossing and scaling.
+pub(crate) fn answer(conclusions: &mut Conclusions) {
+    for metric in &mut conclusions.metrics {
+        let compared = |row: &&KeptRow| row.finding != KeptFinding::Baseline;
+        // The control is told of where there is nothing else.
+        let is_alone = metric.rows.iter().filter(compared).all(|row| row.control);
+        let rows = metric.rows.iter().filter(compared).filter(|row| is_alone || !row.control);
+        metric.sentences = rows.map(|row| comparison(metric, row)).collect();
+    }
+    let compared = conclusions.metrics.iter().flat_map(|metric| metric.sentences.iter().cloned());
     let crossed = conclusions.crossings.iter().map(crossing);
     let scaled = conclusions.scaling.iter().map(scaling);
-    compared.chain(control_alone).chain(crossed).chain(scaled).collect()
+    conclusions.sentences = compared.chain(crossed).chain(scaled).collect();
 }
 
 fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     let KeptRow { configuration, baseline, pairs, .. } = row;
-    let label = &metric.label;
+    let label = metric.called();
     let (by, interval) = estimate(row.ratio, (row.low, row.high));
     let pairs_word = if *pairs == 1 { "pair" } else { "pairs" };
     if *pairs == 0 {
@@ -71,34 +68,10 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
     }
 }
 
-/// From this ratio on people think in factors.
-const AS_TIMES: f64 = 3.0;
-
-/// A ratio and its interval as changes, all three in the same form: `+3.2 %` and `95 % interval −10 % to +12 %`, or
-/// `3.40 times` and `95 % interval 2.10 times to 5.00 times`.
-fn estimate(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
-    let as_times = [ratio, low, high].iter().any(|ratio| *ratio >= AS_TIMES);
-    let change = |ratio| change(ratio, as_times);
-    (change(ratio), format!("95 % interval {} to {}", change(low), change(high)))
-}
-
-/// One ratio as a change, in percent or as a factor.
-fn change(ratio: f64, as_times: bool) -> String {
-    if !ratio.is_finite() {
-        return "unknown".to_owned();
-    }
-    if as_times {
-        return format!("{ratio:.2} times");
-    }
-    let percent = (ratio - 1.0) * 100.0;
-    let digits = usize::from(percent.abs() < 99.95);
-    let text = format!("{:.digits$}", percent.abs());
-    let sign = match text.bytes().all(|b| matches!(b, b'0' | b'.')) {
-        true => "±",
-        false if percent < 0.0 => "−",
-        false => "+",
-    };
-    format!("{sign}{text} %")
+/// A ratio and its interval as changes: `+3.2 %` and `95 % interval −10.0 % to +12.0 %`.
+fn estimate(ratio: f64, ends: (f64, f64)) -> (String, String) {
+    let (by, interval) = changes(ratio, ends);
+    (by, format!("95 % interval {interval}"))
 }
 
 fn among(among: &str) -> String {
@@ -196,7 +169,7 @@ fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
     let shown =
         |metric: &&KeptMetric| metric.rows.iter().all(|r| !r.control || r.finding == KeptFinding::Equivalent);
     let not_shown = conclusions.metrics.iter().filter(|metric| !shown(metric));
-    let not_shown: Vec<&str> = not_shown.map(|metric| metric.label.as_str()).collect();
+    let not_shown: Vec<&str> = not_shown.map(KeptMetric::called).collect();
     (!not_shown.is_empty()).then(|| {
         format!(
             "The control is not shown to be the same as itself in {}: differences of that size may be the machine's.",
@@ -225,7 +198,7 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
             all.push(format!(
                 "The control differs from itself in {}: {by}, {interval}. Something besides the factors changes with the \
                  order of runs, so no finding is safe.",
-                metric.label
+                metric.called()
             ));
         }
         None if !conclusions.configurations.iter().any(|c| c.control) => {
@@ -280,13 +253,6 @@ mod tests {
             points: vec![point(1.0, 100.0), point(16.0, 800.0)],
             ..KeptScaling::default()
         }
-    }
-
-    #[test]
-    fn an_estimate_and_its_interval_are_told_in_one_form() {
-        let of = |by: &str, interval: &str| (by.to_owned(), format!("95 % interval {interval}"));
-        assert_eq!(estimate(1.032, (0.98, 1.08)), of("+3.2 %", "−2.0 % to +8.0 %"));
-        assert_eq!(estimate(2.5, (1.2, 3.4)), of("2.50 times", "1.20 times to 3.40 times"));
     }
 
     #[test]

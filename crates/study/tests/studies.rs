@@ -94,6 +94,7 @@ impl Runner for MadeUp {
                 Figure::new("response_p99 of Get", 10.0 * size * own),
             ],
             at_least: None,
+            stolen: Some(0.001 * f64::from(wanted.block)),
         })))
     }
 }

@@ -71,15 +71,15 @@ fn share(machine: Simulated, pairs: usize, rounds: u64, holds: impl Fn(&Comparis
     found.count() as f64 / rounds as f64
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn row(text: &mut String, cells: &[String]) {
+pub(super) fn row(text: &mut String, cells: &[String]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
-fn head(text: &mut String, cells: &[String]) {
+pub(super) fn head(text: &mut String, cells: &[String]) {
     row(text, cells);
     let _ = writeln!(text, "|{}", "---|".repeat(cells.len()));
 }
@@ -200,7 +200,7 @@ fn equivalence(text: &mut String) {
     let _ = write!(
         text,
         "## Equivalence\n\nHow often a thing is found equivalent to itself within the margin: {POWER_ROUNDS} comparisons per cell, independent noise.\n\
-         Below that, it is undecided; where the scatter is large, a margin of {} is out of reach and the noise floor of the study is the margin instead.\n\n",
+         Below that, it is undecided; where the scatter is large, a margin of {} is out of reach: a wider one has to be stated before, or more pairs made.\n\n",
         percent(MARGIN)
     );
     let mut cells = vec!["scatter of pairs".to_owned()];

@@ -48,7 +48,7 @@ pub struct Conclusions {
 }
 
 /// One configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptConfiguration {
     /// Its name.
     pub name: String,
@@ -64,23 +64,42 @@ pub struct KeptConfiguration {
     pub missed: u32,
     /// Runs that were dropped.
     pub dropped: u32,
+    /// CPU time that a hypervisor took away in the window of a valid run, relative: the median run and the one that lost
+    /// most. `None` where nobody looked.
+    #[serde(default)]
+    pub stolen: Option<(f64, f64)>,
 }
 
 /// One metric over all configurations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptMetric {
-    /// What it is called.
+    /// Its key, as in the study's file.
     pub label: String,
+    /// What sentences call it; empty in older files.
+    #[serde(default)]
+    pub name: String,
     /// The unit of its figures.
     pub unit: String,
     /// Is more of it better?
     pub more_is_better: bool,
-    /// What the control differs by from itself, relative; unknown without enough pairs of it.
+    /// How far the control may be from itself, relative: differences within it are not told from noise. Unknown without
+    /// enough pairs of it.
     pub noise_floor: Option<f64>,
     /// Difference that counts as none, relative.
     pub margin: f64,
+    /// What the answers of the study say of it.
+    #[serde(default)]
+    pub sentences: Vec<String>,
     /// One row per configuration.
     pub rows: Vec<KeptRow>,
+}
+
+impl KeptMetric {
+    /// What people read: its name, or its key where it has none.
+    #[must_use]
+    pub fn called(&self) -> &str {
+        if self.name.is_empty() { &self.label } else { &self.name }
+    }
 }
 
 /// What was found.

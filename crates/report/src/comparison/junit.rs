@@ -2,7 +2,7 @@
 
 use barograph_stats::compare::Finding;
 
-use super::{Compared, change, interval, p_value, plural};
+use super::{Compared, changed, p_value, plural};
 use crate::escape::xml;
 
 /// The comparison as JUnit XML. A metric that is worse has failed; one that is undecided was skipped, which it says.
@@ -22,14 +22,13 @@ pub fn junit(compared: &Compared) -> String {
     );
     for metric in &compared.metrics {
         let found = &metric.comparison;
+        let (by, interval) = changed(found);
         let says = xml(&format!(
-            "{} {} against {} {}: {} (95 % interval {}, p {}{})",
+            "{} {} against {} {}: {by} (95 % interval {interval}, p {}{})",
             metric.candidate_words(),
             metric.unit,
             metric.baseline_words(),
             metric.unit,
-            change(found.ratio),
-            interval(found.low, found.high),
             p_value(found.p_holm),
             match metric.believed {
                 Some(_) => " by what two searches believe".to_owned(),

@@ -1,6 +1,8 @@
 //! A comparison for a pull request.
 
-use super::{Compared, MEANING_OF_P, change, finding, interval, p_value};
+use barograph_model::words::changes;
+
+use super::{Compared, MEANING_OF_P, changed, finding, p_value};
 use crate::{escape, words};
 
 /// The comparison as Markdown: a sentence, a table, what to take note of.
@@ -20,19 +22,17 @@ pub fn markdown(compared: &Compared) -> String {
     ));
     for metric in &compared.metrics {
         let found = &metric.comparison;
-        let between = match (single, compared.within(&metric.name)) {
-            (true, Some(within)) => interval(within.low, within.high),
-            (true, None) => words::NONE.to_owned(),
-            (false, _) => interval(found.low, found.high),
+        let (by, between) = match compared.within(&metric.name).filter(|_| single) {
+            Some(within) => changes(found.ratio, (within.low, within.high)),
+            None => changed(found),
         };
         let p = if single { words::NONE.to_owned() } else { p_value(found.p_holm) };
         text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {between} | {p} | {} | {} |\n",
+            "| {} | {} | {} | {} | {by} | {between} | {p} | {} | {} |\n",
             escape::markdown(&metric.name),
             escape::markdown(&metric.unit),
             metric.baseline_words(),
             metric.candidate_words(),
-            change(found.ratio),
             found.pairs,
             finding(found),
         ));

@@ -3,7 +3,7 @@
 use barograph_record::{KeptEstimate, Run};
 use barograph_stats::compare::{Believed, Comparison, Direction, Finding, compare_believed};
 
-use super::{ComparedMetric, change, interval};
+use super::{ComparedMetric, changed};
 use crate::words;
 
 /// One search a side: the ratio with what the trials of both leave open, and never a finding. How one start of a target
@@ -21,8 +21,8 @@ pub(super) fn of_one_each(
 pub(super) fn sentence(metric: &ComparedMetric) -> String {
     let found = &metric.comparison;
     let apart = found.low > 1.0 + found.margin || found.high < 1.0 / (1.0 + found.margin);
-    let says =
-        format!("{} {}, 95 % interval {}", metric.name, change(found.ratio), interval(found.low, found.high));
+    let (by, interval) = changed(found);
+    let says = format!("{} {by}, 95 % interval {interval}", metric.name);
     let says = match apart {
         true => format!("the two searches differ by more than their trials leave open ({says})"),
         false => format!("{says} by the trials of the two searches"),
@@ -97,13 +97,12 @@ pub(super) fn notes_on_pairs(pairs: &[(&Run, &Run)], margin: f64) -> Vec<String>
     let of = |(n, (one, other)): (usize, &(&Run, &Run))| {
         let (baseline, candidate) = (one.believed_capacity()?, other.believed_capacity()?);
         let found = compare_believed(baseline, candidate, Direction::Higher, margin);
+        let (by, interval) = changed(&found);
         Some(format!(
-            "Pair {} by itself: {} against {}, capacity {}, 95 % interval {}.",
+            "Pair {} by itself: {} against {}, capacity {by}, 95 % interval {interval}.",
             n + 1,
             super::with_interval(&candidate),
             super::with_interval(&baseline),
-            change(found.ratio),
-            interval(found.low, found.high)
         ))
     };
     pairs.iter().enumerate().filter_map(of).collect()

@@ -1,10 +1,10 @@
 //! A comparison in a terminal.
 
+use barograph_model::words::changes;
 use comfy_table::{CellAlignment, Table};
 
-use super::{Compared, MEANING_OF_P, change, finding, interval, p_value};
+use super::{Compared, MEANING_OF_P, changed, finding, p_value};
 use crate::table::LINES;
-use crate::words;
 
 /// The comparison as text that stands on its own.
 #[must_use]
@@ -40,18 +40,20 @@ fn table(compared: &Compared) -> String {
     table.set_header(head);
     for metric in &compared.metrics {
         let found = &metric.comparison;
+        let within = compared.within(&metric.name).filter(|_| single);
+        let (by, interval) = match within {
+            Some(within) => changes(found.ratio, (within.low, within.high)),
+            None => changed(found),
+        };
         let mut row = vec![
             metric.name.clone(),
             metric.unit.clone(),
             metric.baseline_words(),
             metric.candidate_words(),
-            change(found.ratio),
+            by,
+            interval,
         ];
-        if single {
-            let within = compared.within(&metric.name);
-            row.push(within.map_or_else(|| words::NONE.to_owned(), |w| interval(w.low, w.high)));
-        } else {
-            row.push(interval(found.low, found.high));
+        if !single {
             row.push(p_value(found.p_holm));
         }
         row.push(finding(found));

@@ -22,7 +22,7 @@ const WIDE: f64 = 5.0;
 pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
     let height = TOP + ROW * metric.rows.len() as f64 + 40.0;
     let bottom = height - 40.0;
-    let title = format!("{} over the baseline", metric.label);
+    let title = format!("{} over the baseline", metric.called());
     let about =
         "A bar for each configuration, its 95 % interval as a whisker; the line at 1 is the baseline.";
     let (x, begin) = axis(metric);
@@ -32,11 +32,15 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
         svg.line("grid", (at, TOP), (at, bottom));
         svg.text("tick", (at, bottom + 17.0), Anchor::Middle, &words::figure(tick));
     }
-    if let (Some(from), Some(to)) = (x.at(1.0 / (1.0 + metric.margin)), x.at(1.0 + metric.margin)) {
-        svg.begin_group("so little counts as the same");
-        svg.rect("same", (from, TOP), (to - from, bottom - TOP));
-        svg.end_group();
-    }
+    let mut band = |class: &str, share: f64, meaning: &str| {
+        if let (Some(from), Some(to)) = (x.at(1.0 / (1.0 + share)), x.at(1.0 + share)) {
+            svg.begin_group(meaning);
+            svg.rect(class, (from, TOP), (to - from, bottom - TOP));
+            svg.end_group();
+        }
+    };
+    band("noise", widest(metric), "so little may be noise");
+    band("same", metric.margin, "so little counts as the same");
     for (at, row) in metric.rows.iter().enumerate() {
         bar(&mut svg, (&x, begin), row, TOP + ROW * (at as f64 + 0.5));
     }
@@ -46,9 +50,14 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
     let better = if metric.more_is_better { "better →" } else { "← better" };
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), TOP - 14.0), Anchor::Middle, better);
     let how = if begin > 0.0 { ", logarithmic" } else { "" };
-    let axis = format!("{} over its baseline{how}", metric.label);
+    let axis = format!("{} over its baseline{how}", metric.called());
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), height - 6.0), Anchor::Middle, &axis);
     svg.finish()
+}
+
+/// The larger of margin and noise floor: beyond it a difference counts.
+fn widest(metric: &KeptMetric) -> f64 {
+    metric.noise_floor.map_or(metric.margin, |floor| floor.max(metric.margin))
 }
 
 /// The axis, and the ratio at which bars begin: at nothing, and on a logarithmic axis, which has no such place, at the
@@ -56,8 +65,8 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
 fn axis(metric: &KeptMetric) -> (Scale, f64) {
     let ends = metric.rows.iter().flat_map(|row| [row.ratio, row.low, row.high]);
     let known: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
-    let high = known.iter().copied().fold(1.0 + metric.margin, f64::max);
-    let low = known.iter().copied().fold(1.0 / (1.0 + metric.margin), f64::min);
+    let high = known.iter().copied().fold(1.0 + widest(metric), f64::max);
+    let low = known.iter().copied().fold(1.0 / (1.0 + widest(metric)), f64::min);
     if high < WIDE && low > 1.0 / WIDE {
         return (Scale::linear((0.0, high * 1.06), (LEFT, RIGHT)), 0.0);
     }

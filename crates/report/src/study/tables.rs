@@ -12,12 +12,12 @@ pub(super) const METRIC_WORDS: &[&str] =
 /// What a metric is, in a line.
 pub(super) fn about(metric: &KeptMetric) -> String {
     let better = if metric.more_is_better { "more is better" } else { "less is better" };
+    let margin = words::percent(metric.margin);
     let floor = match metric.noise_floor {
-        Some(floor) => format!("noise floor ±{}", words::percent(floor)),
+        Some(floor) => format!("below ±{} it may be noise", words::percent(floor)),
         None => "noise floor unknown".to_owned(),
     };
-    let margin = words::percent(metric.margin);
-    format!("{}, {} ({better}; {floor}; within ±{margin} counts as the same)", metric.label, metric.unit)
+    format!("{}, {} ({better}; within ±{margin} counts as the same; {floor})", metric.called(), metric.unit)
 }
 
 /// One row per configuration.
@@ -72,11 +72,16 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
             c.valid.to_string(),
             c.missed.to_string(),
             c.dropped.to_string(),
+            c.stolen.map_or_else(|| words::NONE.to_owned(), |(usual, most)| range_of_shares(usual, most)),
             against.to_owned(),
         ]
     });
-    let head = ["configuration", "valid runs", "of them broke a rule", "dropped", "compared with"];
+    let head = ["configuration", "valid runs", "of them broke a rule", "dropped", "CPU stolen, median – most", "compared with"];
     Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
+}
+
+fn range_of_shares(from: f64, to: f64) -> String {
+    format!("{} – {}", words::percent(from), words::percent(to))
 }
 
 /// What was dropped, and why.

@@ -85,10 +85,12 @@ fn conclusions() -> Conclusions {
         configurations: ["nodes 1", "nodes 2", "nodes 4"].map(configuration).to_vec(),
         metrics: vec![KeptMetric {
             label: "capacity".to_owned(),
+            name: String::new(),
+            sentences: Vec::new(),
             unit: "of load".to_owned(),
             more_is_better: true,
             noise_floor: Some(0.023),
-            margin: 0.023,
+            margin: 0.01,
             rows: vec![
                 row("nodes 1", 1.0, KeptFinding::Baseline),
                 row("nodes 2", 1.8, KeptFinding::Better),
@@ -126,7 +128,7 @@ fn a_text_stands_on_its_own_and_fits_a_terminal() {
     let text = text(&conclusions());
     for words in [
         "Do more nodes & <b>buses</b> help?",
-        "noise floor ±2.30 %",
+        "within ±1.00 % counts as the same; below ±2.30 % it may be noise",
         "1.746 – 1.854",
         "▲ better",
         "▼ worse",

@@ -65,6 +65,7 @@ pub fn compare_believed(
         p,
         p_holm: p,
         margin: if margin > 0.0 { margin } else { 0.0 },
+        floor: 0.0,
         finding: Finding::Undecided,
         scatter: f64::NAN,
         pairs_needed: None,

@@ -140,14 +140,34 @@ fn pairs_that_would_decide() {
 }
 
 #[test]
-fn the_noise_floor_is_half_an_interval() {
-    let control = scattered(10, 1.02, 0.1);
-    let found = compare(&control, Direction::Higher, 0.0);
-    let floor = noise_floor(&control);
-    assert!(((1.0 + floor).powi(2) - found.high / found.low).abs() < 1e-9, "{floor} {found:?}");
-    assert!(noise_floor(&control[..5]).is_nan());
-    // The larger of the two is the margin; without a control it is the smallest one.
-    assert_eq!(SMALLEST_MARGIN.max(noise_floor(&[])), SMALLEST_MARGIN);
+fn the_noise_floor_is_the_further_end_of_the_controls_interval() {
+    for ratio in [1.02, 1.0 / 1.02] {
+        let control = scattered(10, ratio, 0.1);
+        let found = compare(&control, Direction::Higher, 0.0);
+        let further = found.high.max(1.0 / found.low);
+        assert!((1.0 + noise_floor(&control) - further).abs() < 1e-9, "{found:?}");
+        assert!(noise_floor(&control[..5]).is_nan());
+    }
+}
+
+/// Of ten pairs a ratio of 1.10, 1.08 to 1.12: a floor of 20 % hides it, and no floor makes anything equivalent.
+#[test]
+fn noise_hides_differences_and_makes_nothing_alike() {
+    let found = |ratio: f64, part: f64, floor: f64| {
+        let one = compare(&scattered(10, ratio, part), Direction::Higher, 0.01);
+        let mut family = [(Direction::Higher, Comparison { floor, ..one })];
+        judge(&mut family);
+        family[0].1
+    };
+    assert_eq!(found(1.10, 0.03, 0.0).finding, Finding::Better);
+    let hidden = found(1.10, 0.03, 0.2);
+    assert_eq!(hidden.finding, Finding::Undecided);
+    // Interval and floor are to shrink to the ratio: ten times ((ln 1.2 + half an interval) / ln 1.1) squared.
+    let reach = 1.2f64.ln() + (hidden.high / hidden.low).ln() / 2.0;
+    let expected = (10.0 * (reach / 1.1f64.ln()).powi(2)).ceil() as u32;
+    assert_eq!(hidden.pairs_needed, Some(expected));
+    assert_eq!(found(1.0, 0.005, 0.2).finding, Finding::Equivalent);
+    assert_eq!(found(1.0, 0.1, 0.2).finding, Finding::Undecided, "well within the floor, and not shown to be the same");
 }
 
 fn any_pairs() -> impl Strategy<Value = Vec<Pair>> {

@@ -100,7 +100,7 @@ fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
         let better = if metric.more_is_better { "more" } else { "less" };
         let margin = metric.margin * 100.0;
         let about = format!(
-            "{} ({}), {better} is better; within ±{margin:.1} %, or the noise floor, counts as the same",
+            "{} ({}), {better} is better; within ±{margin:.1} % counts as the same, within the noise floor as noise",
             metric.label,
             prepared.unit(metric.metric)
         );

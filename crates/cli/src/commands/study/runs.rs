@@ -118,6 +118,7 @@ impl Runs<'_> {
             reasons: Vec::new(),
             figures: Vec::new(),
             at_least: None,
+            stolen: None,
         };
         if let Some(why) = &finished.error {
             ended.reasons.push(in_one_line(why));
@@ -153,6 +154,7 @@ impl Runs<'_> {
             Some(Figure::new(&metric.label, value))
         });
         ended.figures = figures.collect();
+        ended.stolen = run.stolen();
         terminal::say(&told(&ended));
         ended
     }
