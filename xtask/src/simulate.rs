@@ -2,6 +2,7 @@
 
 mod compare;
 mod gates;
+mod noise;
 mod search;
 
 use std::path::Path;
@@ -12,12 +13,14 @@ const USAGE: &str = "usage: cargo xtask simulate WHAT
 
   compare   false verdicts, coverage and power of comparisons; writes docs/reference/comparison.md
   gates     validity checks on clean windows and on planted faults; writes docs/reference/gates.md
+  noise     the same of a measured study of nothing against itself, in FOLDER; writes docs/reference/noise.md
   search    what the search for the capacity makes of luck; writes docs/reference/search.md (see search --help)";
 
 /// Runs one simulation.
 pub(crate) fn simulate(root: &Path, words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["compare"] => compare::compare(root),
+        ["noise", folder] => noise::noise(root, folder),
         ["gates"] => gates::gates(root),
         ["search", "--help"] => {
             say(search::USAGE);

@@ -1,0 +1,223 @@
+//! What comparisons are worth on a real machine: a measured study of nothing against itself, cut into smaller ones, and the
+//! same with a slow-down multiplied into the figures of one side.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use barograph_model::Metric;
+use barograph_record::{RunEnded, StudyEntry, read_study};
+use barograph_stats::compare::{Comparison, Direction, Finding, Pair, compare, judge};
+use rand::SeedableRng;
+use rand::seq::index::sample;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::compare::{head, percent, row};
+use crate::say::say;
+
+const PAGE: &str = "docs/reference/noise.md";
+/// Fewest pairs that the page is worth writing of.
+const FEWEST: usize = 100;
+/// Pairs of the smaller studies that it is cut into.
+const CUTS: [usize; 4] = [6, 10, 20, 50];
+/// Pairs of the power curve.
+const POWER_PAIRS: [usize; 5] = [6, 10, 20, 40, 80];
+/// Slow-downs planted.
+const SLOWER: [f64; 3] = [0.02, 0.05, 0.10];
+/// Studies drawn for a cell of the power curve.
+const DRAWS: u64 = 2_000;
+const MARGIN: f64 = 0.01;
+/// Largest share of the metrics of small studies that may come out better or worse.
+const MOST_FALSE: f64 = 0.05;
+
+/// The pairs of one metric, in the order they were measured.
+struct Measured {
+    label: String,
+    direction: Direction,
+    pairs: Vec<Pair>,
+}
+
+impl Measured {
+    /// The pairs as they would be, had the candidate been slower by this share: its throughput divided, its times multiplied.
+    fn slower(&self, by: f64) -> Vec<Pair> {
+        let factor = match self.direction {
+            Direction::Higher => 1.0 / (1.0 + by),
+            Direction::Lower => 1.0 + by,
+        };
+        self.pairs.iter().map(|pair| Pair::new(pair.baseline, pair.candidate * factor)).collect()
+    }
+}
+
+/// Writes the page from the study in `folder`; true when no more verdicts are false than may be.
+pub(super) fn noise(root: &Path, folder: &str) -> anyhow::Result<bool> {
+    let read = read_study(&root.join(folder))?;
+    let study = read.entries.iter().find_map(|entry| match entry {
+        StudyEntry::Header(header) => Some(header),
+        _ => None,
+    });
+    let study = study.context("the study has no header")?;
+    let runs: Vec<&RunEnded> = read
+        .entries
+        .iter()
+        .filter_map(|entry| match entry {
+            StudyEntry::RunEnded(run) if !run.interrupted => Some(&**run),
+            _ => None,
+        })
+        .collect();
+    let all = measured(&runs)?;
+    let fewest = all.iter().map(|metric| metric.pairs.len()).min().unwrap_or(0);
+    ensure!(fewest >= FEWEST, "`{folder}` has {fewest} pairs; it takes {FEWEST}");
+    let (page, is_good) = page(&all, runs.iter().filter(|run| !run.valid).count(), &study.id);
+    fs::write(root.join(PAGE), &page).with_context(|| format!("write {PAGE}"))?;
+    say(&page);
+    say(&format!("written to {PAGE}"));
+    Ok(is_good)
+}
+
+/// The metrics of a study that holds one thing against itself.
+fn measured(runs: &[&RunEnded]) -> anyhow::Result<Vec<Measured>> {
+    let first = runs.iter().find(|run| run.valid).context("no run of the study is valid")?;
+    let labels = first.figures.iter().map(|figure| figure.name.as_str());
+    labels
+        .map(|label| {
+            let mut blocks: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
+            for run in runs.iter().filter(|run| run.valid) {
+                let side = usize::from(run.started.configuration == barograph_study::CONTROL);
+                blocks.entry(run.started.block).or_insert([f64::NAN; 2])[side] =
+                    run.figure(label).unwrap_or(f64::NAN);
+            }
+            let whole = blocks.into_values().filter(|pair| pair.iter().all(|figure| figure.is_finite()));
+            let key = label.split(' ').next().unwrap_or(label);
+            let metric = Metric::of_name(key).with_context(|| format!("`{key}` is no metric"))?;
+            Ok(Measured {
+                label: label.to_owned(),
+                direction: if metric.more_is_better() { Direction::Higher } else { Direction::Lower },
+                pairs: whole.map(|[one, other]| Pair::new(one, other)).collect(),
+            })
+        })
+        .collect()
+}
+
+fn page(all: &[Measured], dropped: usize, id: &str) -> (String, bool) {
+    let pairs = all[0].pairs.len();
+    let mut text = format!(
+        "# What a comparison is worth on a real machine\n\n\
+         This page is written by `cargo xtask simulate noise docs/reference/studies/aa`; do not edit it.\n\
+         The study `{id}` (`studies/aa.toml`) ran one thing {pairs} times against itself, in randomised pairs; {dropped} runs \
+         were dropped by the gates. Whatever it finds is the machine's noise.\n\
+         The margin is {} everywhere, and no noise floor helps: a floor from the same pairs could only hide false verdicts.\n\n",
+        percent(MARGIN)
+    );
+    whole(&mut text, all);
+    let is_good = cut(&mut text, all);
+    power(&mut text, all);
+    (text, is_good)
+}
+
+fn judged(all: &[Measured], of: impl Fn(&Measured) -> Vec<Pair>) -> Vec<Comparison> {
+    let mut family: Vec<(Direction, Comparison)> =
+        all.iter().map(|metric| (metric.direction, compare(&of(metric), metric.direction, MARGIN))).collect();
+    judge(&mut family);
+    family.into_iter().map(|(_, found)| found).collect()
+}
+
+fn is_verdict(found: &Comparison) -> bool {
+    matches!(found.finding, Finding::Better | Finding::Worse)
+}
+
+fn whole(text: &mut String, all: &[Measured]) {
+    text.push_str("## All pairs in one comparison\n\n");
+    head(text, &["metric", "pairs", "scatter of pairs", "ratio", "95 % interval", "p", "finding"].map(str::to_owned));
+    for (metric, found) in all.iter().zip(judged(all, |metric| metric.pairs.clone())) {
+        row(
+            text,
+            &[
+                format!("`{}`", metric.label),
+                found.pairs.to_string(),
+                percent(found.scatter),
+                format!("{:.4}", found.ratio),
+                format!("{:.4} to {:.4}", found.low, found.high),
+                format!("{:.3}", found.p),
+                found.finding.word().to_owned(),
+            ],
+        );
+    }
+    text.push('\n');
+}
+
+/// Smaller studies, one after the other in the order of time; true when few of their verdicts are false.
+fn cut(text: &mut String, all: &[Measured]) -> bool {
+    text.push_str(
+        "## Cut into smaller studies\n\n\
+         The pairs in the order of time, so many to a study, its metrics judged together. Every verdict is false.\n\n",
+    );
+    head(
+        text,
+        &["pairs a study", "studies", "comparisons", "p below 0.05", "better or worse", "intervals that hold 1"]
+            .map(str::to_owned),
+    );
+    let (mut verdicts, mut comparisons) = (0usize, 0usize);
+    for size in CUTS {
+        let studies = all[0].pairs.len() / size;
+        let part = |metric: &Measured, at: usize| metric.pairs[at * size..(at + 1) * size].to_vec();
+        let found: Vec<Comparison> =
+            (0..studies).flat_map(|at| judged(all, |metric| part(metric, at))).collect();
+        let count = |holds: fn(&Comparison) -> bool| {
+            let n = found.iter().filter(|one| holds(one)).count();
+            format!("{n} ({})", percent(n as f64 / found.len() as f64))
+        };
+        verdicts += found.iter().filter(|one| is_verdict(one)).count();
+        comparisons += found.len();
+        row(
+            text,
+            &[
+                size.to_string(),
+                studies.to_string(),
+                found.len().to_string(),
+                count(|one| one.p < 0.05),
+                count(is_verdict),
+                count(|one| one.low <= 1.0 && 1.0 <= one.high),
+            ],
+        );
+    }
+    let share = verdicts as f64 / comparisons as f64;
+    let _ = write!(
+        text,
+        "\nOf {comparisons} comparisons {verdicts} ended with a false verdict: {}, of at most {} that may.\n\n",
+        percent(share),
+        percent(MOST_FALSE)
+    );
+    share <= MOST_FALSE
+}
+
+fn power(text: &mut String, all: &[Measured]) {
+    let _ = write!(
+        text,
+        "## Power\n\n\
+         How often a slow-down that was multiplied into the candidate's figures is found to be worse: {DRAWS} studies a cell, \
+         each of so many of the pairs, drawn without putting back. The larger a share of all pairs a study has, the more \
+         alike the drawn ones are.\n\n"
+    );
+    let mut cells = vec!["metric".to_owned(), "slow-down".to_owned()];
+    cells.extend(POWER_PAIRS.iter().map(|n| format!("{n} pairs")));
+    head(text, &cells);
+    for metric in all {
+        for by in SLOWER {
+            let pairs = metric.slower(by);
+            let mut cells = vec![format!("`{}`", metric.label), percent(by)];
+            cells.extend(POWER_PAIRS.iter().map(|n| percent(found_worse(&pairs, *n, metric.direction))));
+            row(text, &cells);
+        }
+    }
+}
+
+fn found_worse(pairs: &[Pair], size: usize, direction: Direction) -> f64 {
+    let worse = (0..DRAWS).filter(|seed| {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(*seed);
+        let drawn: Vec<Pair> = sample(&mut random, pairs.len(), size).into_iter().map(|at| pairs[at]).collect();
+        compare(&drawn, direction, MARGIN).finding == Finding::Worse
+    });
+    worse.count() as f64 / DRAWS as f64
+}
