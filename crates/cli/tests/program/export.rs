@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::going::{Going, PATIENCE};
 use crate::http::{http, site};
-use crate::place::Place;
+use crate::place::{Place, fixed};
 
 /// Asks a server of this machine; what it answers is left to be read.
 fn ask(base: &str, path: &str) -> BufReader<TcpStream> {
@@ -20,6 +20,12 @@ fn ask(base: &str, path: &str) -> BufReader<TcpStream> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
     BufReader::new(stream)
+}
+
+/// What the live page at `base` shows, one state after the other until the program ends.
+fn states(base: &str) -> impl Iterator<Item = Value> {
+    let lines = ask(base, "/events").lines().map(Result::unwrap);
+    lines.filter_map(|line| Some(serde_json::from_str(line.strip_prefix("data: ")?).unwrap()))
 }
 
 /// The value of a metric at this moment, all series together.
@@ -62,17 +68,12 @@ fn a_run_is_seen_while_it_goes_on() {
     ]));
     let line = going.says("live      http://127.0.0.1:");
     let base = line.trim_start_matches("live").trim().to_owned();
-    let mut events = ask(&base, "/events");
     let (mut counts, mut last) = (Vec::new(), Value::Null);
-    let mut line = String::new();
-    while events.read_line(&mut line).unwrap() > 0 {
-        if let Some(json) = line.strip_prefix("data: ") {
-            last = serde_json::from_str(json).unwrap();
-            if last["phase"] == "hold" && last["ops"][0]["count"].as_u64() > counts.last().copied() {
-                counts.extend(last["ops"][0]["count"].as_u64());
-            }
+    for state in states(&base) {
+        if state["phase"] == "hold" && state["ops"][0]["count"].as_u64() > counts.last().copied() {
+            counts.extend(state["ops"][0]["count"].as_u64());
         }
-        line.clear();
+        last = state;
     }
     let ended = going.end();
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
@@ -111,6 +112,46 @@ fn figures_of_a_run_arrive_at_prometheus() {
         value(prometheus.url(), "barograph_requests_total"),
         ended_ops().map(|op| op.requests).sum::<u64>() as f64
     );
+}
+
+/// A whole run of the auction, with its phases, parts and all operations: on the page as it goes, at Prometheus as the record
+/// has it.
+#[test]
+fn a_run_of_the_auction_is_seen_and_sent() {
+    let Some(prometheus) = services::or_skip(services::prometheus()) else { return };
+    let (place, receiver) = (Place::new(), format!("prometheus={}", prometheus.url()));
+    let mut command = place.run(None, &fixed(20, 3));
+    command.args(["--live", "--export-to", &receiver]);
+    let going = Going::start(command);
+    let line = going.says("live      http://127.0.0.1:");
+    let (mut phases, mut held, mut last) = (Vec::new(), Value::Null, Value::Null);
+    for state in states(line.trim_start_matches("live").trim()) {
+        let phase = state["phase"].as_str().unwrap_or_default().to_owned();
+        if phases.last() != Some(&phase) {
+            phases.push(phase);
+        }
+        if state["phase"] == "hold" {
+            held = state.clone();
+        }
+        last = state;
+    }
+    let ended = going.end();
+    assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
+    // Whoever comes late or reads slowly may miss short phases, and sees those left in their order.
+    let at = |phase: &str| phases.iter().position(|seen| seen == phase);
+    assert!(at("hold").is_some() && at("hold") < at("remove").or(Some(usize::MAX)), "{phases:?}");
+    assert!(last["parts"].to_string().contains("application"), "{last}");
+    let run = place.record();
+    let window = &run.trials().last().unwrap().window;
+    let is_judged = |name: &str| window.ops.iter().any(|op| op.op == name);
+    let shown = held["ops"].as_array().unwrap();
+    assert!(shown.len() > 5 && shown.iter().all(|op| is_judged(op["name"].as_str().unwrap())), "{held}");
+    let requests: u64 =
+        run.intervals().flat_map(|interval| interval.ops.clone()).map(|op| op.requests).sum();
+    assert!(requests > 0);
+    assert_eq!(value(prometheus.url(), "barograph_requests_total"), requests as f64);
+    assert!(run.notes().any(|(_, note)| note.starts_with("export to prometheus=") && note.ends_with("arrived")));
+    place.assert_nothing_left();
 }
 
 #[test]
