@@ -12,8 +12,8 @@ use crate::say::say;
 const USAGE: &str = "usage: cargo xtask simulate WHAT
 
   compare   false verdicts, coverage and power of comparisons; writes docs/reference/comparison.md
-  gates     validity checks on clean windows and on planted faults; writes docs/reference/gates.md
   noise     the same of a measured study of nothing against itself, in FOLDER; writes docs/reference/noise.md
+  gates     validity checks on clean windows and on planted faults; writes docs/reference/gates.md
   search    what the search for the capacity makes of luck; writes docs/reference/search.md (see search --help)";
 
 /// Runs one simulation.

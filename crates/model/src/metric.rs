@@ -32,6 +32,9 @@ pub enum Metric {
     CpuPerOperation,
     /// CPU time of the whole host, driver and stores included, per operation that ended well.
     HostCpuPerOperation,
+    /// CPU time of the whole host for each second of the driver's. A driver that does the same work in all configurations
+    /// shows how fast the cores were in that run, so this is free of it.
+    HostCpuPerDriverCpu,
     /// Users per core that the application's nodes used.
     UsersPerApplicationCore,
     /// CPU time of the driver per request.
@@ -44,13 +47,13 @@ pub enum Metric {
 
 use Metric::{
     ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpuPerRequest, Goodput,
-    HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseP50, ResponseP90, ResponseP99,
-    ResponseP999, ServiceP50, ServiceP99, Throughput, UsersPerApplicationCore,
+    HostCpuPerDriverCpu, HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseP50, ResponseP90,
+    ResponseP99, ResponseP999, ServiceP50, ServiceP99, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Metric; 18] = [
+    pub const ALL: [Metric; 19] = [
         Throughput,
         Goodput,
         Requests,
@@ -65,6 +68,7 @@ impl Metric {
         ApplicationCores,
         CpuPerOperation,
         HostCpuPerOperation,
+        HostCpuPerDriverCpu,
         UsersPerApplicationCore,
         DriverCpuPerRequest,
         ApplicationMemory,
@@ -89,6 +93,7 @@ impl Metric {
             ApplicationCores => "application_cores",
             CpuPerOperation => "cpu_per_operation",
             HostCpuPerOperation => "host_cpu_per_operation",
+            HostCpuPerDriverCpu => "host_cpu_per_driver_cpu",
             UsersPerApplicationCore => "users_per_application_core",
             DriverCpuPerRequest => "driver_cpu_per_request",
             ApplicationMemory => "application_memory",
@@ -114,6 +119,7 @@ impl Metric {
             ApplicationCores => "CPU use of the application",
             CpuPerOperation => "application CPU per operation",
             HostCpuPerOperation => "host CPU per operation",
+            HostCpuPerDriverCpu => "host CPU per driver CPU",
             UsersPerApplicationCore => "users per application core",
             DriverCpuPerRequest => "driver CPU per request",
             ApplicationMemory => "memory of the application",
@@ -138,6 +144,7 @@ impl Metric {
             | ServiceP99 => "ms",
             ApplicationCores => "cores",
             CpuPerOperation | HostCpuPerOperation | DriverCpuPerRequest => "µs",
+            HostCpuPerDriverCpu => "s/s",
             UsersPerApplicationCore => "users/core",
             ApplicationMemory => "MiB",
             ReadyTime => "s",

@@ -46,9 +46,9 @@ pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
 pub use statistic::StatisticRow;
 pub use study::{
-    CONCLUSIONS_VERSION, Conclusions, Excluded, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding,
-    KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling, RunEnded, RunStarted,
-    STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, append_to_study,
+    CONCLUSIONS_VERSION, CONTROL, Conclusions, Excluded, KeptBand, KeptConfiguration, KeptCrossing,
+    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling, RunEnded,
+    RunStarted, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, append_to_study,
     list_studies, read_study,
 };
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};

@@ -3,7 +3,7 @@
 use barograph_model::Metric;
 use barograph_stats::compare::Believed;
 
-use crate::{KeptOp, Run, Trial};
+use crate::{KeptOp, Resources, Run, Trial};
 
 const MIB: f64 = (1u64 << 20) as f64;
 
@@ -81,9 +81,28 @@ fn of_resources(metric: Metric, trial: &Trial) -> Option<f64> {
         Metric::ApplicationCores => used.app_cores,
         Metric::CpuPerOperation => used.app_cores.map(per_operation),
         Metric::HostCpuPerOperation => used.host_busy_cores.map(per_operation),
+        Metric::HostCpuPerDriverCpu => host_per_driver(used),
         Metric::UsersPerApplicationCore => used.users_per_app_core,
         Metric::DriverCpuPerRequest => used.driver_cpu_us_per_request,
         Metric::ApplicationMemory => used.app_rss_bytes.map(|bytes| bytes as f64 / MIB),
         _ => None,
+    }
+}
+
+/// CPU time of the whole host, the driver included, for each second of the driver's.
+fn host_per_driver(used: &Resources) -> Option<f64> {
+    Some(used.host_busy_cores? / used.driver_cores?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_held_against_its_driver_where_both_were_looked_at() {
+        let used =
+            Resources { host_busy_cores: Some(0.75), driver_cores: Some(0.125), ..Resources::default() };
+        assert_eq!(host_per_driver(&used), Some(6.0));
+        assert_eq!(host_per_driver(&Resources { driver_cores: None, ..used }), None);
     }
 }

@@ -123,6 +123,9 @@ impl RunEnded {
     }
 }
 
+/// What the control is called.
+pub const CONTROL: &str = "control (A/A)";
+
 /// Opens the entries of the study in `folder` for appending.
 pub fn append_to_study(folder: &Path) -> Result<Appender<fs::File>, RecordError> {
     let path = folder.join(STUDY_FILE);

@@ -42,7 +42,7 @@ pub struct Study {
     pub again: u32,
     /// Start of the order of runs, and of every resampling.
     pub seed: u64,
-    /// Difference that is of no practical interest, relative. The noise floor counts where it is larger.
+    /// Difference that is of no practical interest, relative. It alone decides what is equivalent.
     pub margin: f64,
     /// What is compared; the first decides about the width.
     pub metrics: Vec<MetricPlan>,

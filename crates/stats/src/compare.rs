@@ -243,7 +243,8 @@ fn deviation(logs: &[f64]) -> f64 {
 /// How many pairs would place the ratio on one side of the margin four times in five, if ratio and scatter of the logarithms
 /// stay as they are: from the distance of the ratio to the margin, or the margin itself where that is larger. A ratio within
 /// the margin is on its way to "equivalent", which is not corrected for the number of `metrics`; one beyond it to "better"
-/// or "worse", which is, and which the noise floor has to make room for: interval and floor shrink with the root of the pairs.
+/// or "worse", which is, and which the noise floor has to make room for: interval and floor shrink with the root of the pairs,
+/// which is reckoned without a reserve.
 fn needed(compared: &Comparison, metrics: usize) -> Option<u32> {
     if compared.finding != Finding::Undecided {
         return None;

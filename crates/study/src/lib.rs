@@ -18,14 +18,12 @@ mod scaling;
 pub mod schedule;
 mod sentences;
 
+pub use barograph_record::CONTROL;
 pub use carry::{Made, Runner, Wanted, carry_out};
 pub use conclude::{About, conclude};
 pub use enough::too_few_blocks;
 pub use progress::{Next, Progress};
 pub use schedule::Schedule;
-
-/// What the control is called.
-pub const CONTROL: &str = "control (A/A)";
 
 /// The names of everything that is run in a block: the configurations, and the control last.
 #[must_use]

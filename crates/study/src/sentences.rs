@@ -47,6 +47,13 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
              {FEWEST_PAIRS} for an interval."
         );
     }
+    if let Some(floor) = hidden(metric, row) {
+        return format!(
+            "{configuration}: the difference in {label} from {baseline} is not told from noise, which reaches to \
+             ±{:.1} %: {by}, {interval}, {pairs} {pairs_word}.",
+            floor * 100.0
+        );
+    }
     let margin = metric.margin * 100.0;
     match row.finding {
         KeptFinding::Better | KeptFinding::Worse => format!(
@@ -66,6 +73,16 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
             )
         }
     }
+}
+
+/// The noise floor, where nothing else keeps this from being found: it is beyond the margin, and not by chance.
+fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
+    if row.finding != KeptFinding::Undecided {
+        return None;
+    }
+    let beyond = |share: f64| row.low > 1.0 + share || row.high < 1.0 / (1.0 + share);
+    let floor = metric.noise_floor.filter(|floor| !row.control && !beyond(*floor))?;
+    (row.p_holm < SIGNIFICANT && beyond(metric.margin)).then_some(floor)
 }
 
 /// A ratio and its interval as changes: `+3.2 %` and `95 % interval −10.0 % to +12.0 %`.
@@ -172,7 +189,8 @@ fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
     let not_shown: Vec<&str> = not_shown.map(KeptMetric::called).collect();
     (!not_shown.is_empty()).then(|| {
         format!(
-            "The control is not shown to be the same as itself in {}: differences of that size may be the machine's.",
+            "The control is not shown to be the same as itself in {}: the pairs are too few, or the machine too noisy, to show \
+             that nothing differs by the margin.",
             listed(&not_shown)
         )
     })
@@ -253,6 +271,41 @@ mod tests {
             points: vec![point(1.0, 100.0), point(16.0, 800.0)],
             ..KeptScaling::default()
         }
+    }
+
+    #[test]
+    fn a_difference_that_noise_alone_hides_is_told_so() {
+        let metric = KeptMetric {
+            label: "throughput".to_owned(),
+            noise_floor: Some(0.2),
+            margin: 0.01,
+            ..KeptMetric::default()
+        };
+        let row = |ratio: f64, p: f64| KeptRow {
+            configuration: "size 2".to_owned(),
+            baseline: "size 1".to_owned(),
+            control: false,
+            runs: 10,
+            median: 110.0,
+            lowest: 100.0,
+            highest: 120.0,
+            pairs: 10,
+            ratio,
+            low: ratio * 0.98,
+            high: ratio * 1.02,
+            p,
+            p_holm: p,
+            finding: KeptFinding::Undecided,
+            pairs_needed: None,
+        };
+        assert_eq!(
+            comparison(&metric, &row(1.1, 0.01)),
+            "size 2: the difference in throughput from size 1 is not told from noise, which reaches to ±20.0 %: +10.0 %, \
+             95 % interval +7.8 % to +12.2 %, 10 pairs."
+        );
+        let shown = |ratio, p| comparison(&metric, &row(ratio, p)).contains("no difference shown");
+        assert!(shown(1.1, 0.06) && shown(1.01, 0.01), "by chance; not beyond the margin");
+        assert!(shown(1.5, 0.01), "beyond the floor too: something else kept it from being found");
     }
 
     #[test]

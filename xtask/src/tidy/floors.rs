@@ -145,7 +145,16 @@ const CRATES: &[Crate] = &[
         name: "xtask",
         floor: 6,
         // To simulate what the methods are worth.
-        may_use: &["model", "stats", "engine", "http", "auction-api", "auction-live", "workload-auction"],
+        may_use: &[
+            "model",
+            "stats",
+            "engine",
+            "http",
+            "record",
+            "auction-api",
+            "auction-live",
+            "workload-auction",
+        ],
     },
 ];
 

@@ -25,7 +25,7 @@ pub(crate) struct CompareArgs {
     /// Keys of the plan in which the two may differ; one stands for all below it: --allow deploy,load.users
     #[arg(long, value_name = "KEY,..", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
-    /// A difference that does not count, as a share; the noise floor of a study is a good one
+    /// A difference that does not count, as a share; stated before the runs are made
     #[arg(long, default_value = "1%", value_parser = share, value_name = "SHARE")]
     pub(crate) margin: Share,
     /// What is printed

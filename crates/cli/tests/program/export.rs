@@ -120,7 +120,7 @@ fn figures_of_a_run_arrive_at_prometheus() {
 fn a_run_of_the_auction_is_seen_and_sent() {
     let Some(prometheus) = services::or_skip(services::prometheus()) else { return };
     let (place, receiver) = (Place::new(), format!("prometheus={}", prometheus.url()));
-    let mut command = place.run(None, &fixed(20, 3));
+    let mut command = place.run(None, &fixed(40, 6));
     command.args(["--live", "--export-to", &receiver]);
     let going = Going::start(command);
     let line = going.says("live      http://127.0.0.1:");
@@ -136,21 +136,22 @@ fn a_run_of_the_auction_is_seen_and_sent() {
         last = state;
     }
     let ended = going.end();
-    assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
+    assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
     // Whoever comes late or reads slowly may miss short phases, and sees those left in their order.
     let at = |phase: &str| phases.iter().position(|seen| seen == phase);
     assert!(at("hold").is_some() && at("hold") < at("remove").or(Some(usize::MAX)), "{phases:?}");
     assert!(last["parts"].to_string().contains("application"), "{last}");
     let run = place.record();
     let window = &run.trials().last().unwrap().window;
-    let is_judged = |name: &str| window.ops.iter().any(|op| op.op == name);
+    let has_ended = |name: &str| window.ops.iter().any(|op| op.op == name && op.count > 0);
     let shown = held["ops"].as_array().unwrap();
-    assert!(shown.len() > 5 && shown.iter().all(|op| is_judged(op["name"].as_str().unwrap())), "{held}");
-    let requests: u64 =
-        run.intervals().flat_map(|interval| interval.ops.clone()).map(|op| op.requests).sum();
+    assert!(shown.len() > 2 && shown.iter().all(|op| has_ended(op["name"].as_str().unwrap())), "{held}");
+    let requests: u64 = run.intervals().flat_map(|interval| interval.ops.clone()).map(|op| op.requests).sum();
     assert!(requests > 0);
     assert_eq!(value(prometheus.url(), "barograph_requests_total"), requests as f64);
-    assert!(run.notes().any(|(_, note)| note.starts_with("export to prometheus=") && note.ends_with("arrived")));
+    assert!(
+        run.notes().any(|(_, note)| note.starts_with("export to prometheus=") && note.ends_with("arrived"))
+    );
     place.assert_nothing_left();
 }
 

@@ -39,7 +39,9 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
             svg.end_group();
         }
     };
-    band("noise", widest(metric), "so little may be noise");
+    if let Some(floor) = metric.noise_floor.filter(|floor| *floor > metric.margin) {
+        band("noise", floor, "so little may be noise");
+    }
     band("same", metric.margin, "so little counts as the same");
     for (at, row) in metric.rows.iter().enumerate() {
         bar(&mut svg, (&x, begin), row, TOP + ROW * (at as f64 + 0.5));

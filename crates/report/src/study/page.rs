@@ -3,19 +3,21 @@
 use askama::Template;
 use barograph_record::Conclusions;
 
-use super::tables::{self, about, crossings, excluded, growths, runs};
+use super::tables::{self, bounds, crossings, excluded, growths, runs};
 use super::{bars, growth};
 use crate::ReportError;
 use crate::html::Grid;
 
 /// A figure with its table.
-struct Shown<'a> {
+struct Shown {
     id: String,
     title: String,
     svg: String,
     table: Grid,
+    /// What counts; empty where there is nothing of that kind.
+    lede: String,
     /// What the answers say of it, where that is not at the top of the page.
-    sentences: &'a [String],
+    sentences: Vec<String>,
 }
 
 #[derive(Template)]
@@ -23,9 +25,10 @@ struct Shown<'a> {
 struct Page<'a> {
     study: &'a Conclusions,
     /// What is said at the top: of the first metric, which the study is about, and of limits and growth.
-    headline: Vec<&'a String>,
-    metrics: Vec<Shown<'a>>,
-    growths: Vec<Shown<'a>>,
+    headline: Vec<String>,
+    warnings: Vec<String>,
+    metrics: Vec<Shown>,
+    growths: Vec<Shown>,
     crossings: Option<Grid>,
     runs: Grid,
     excluded: Option<Grid>,
@@ -36,17 +39,26 @@ pub fn page(study: &Conclusions) -> Result<String, ReportError> {
     let metrics = study.metrics.iter().enumerate().map(|(at, metric)| {
         let id = format!("m{at}");
         let svg = bars::draw(&id, metric);
-        let sentences = if at == 0 { &[][..] } else { &metric.sentences[..] };
-        Shown { svg, id, title: about(metric), table: tables::metric(metric), sentences }
+        let sentences = if at == 0 { Vec::new() } else { unbroken(&metric.sentences) };
+        let (title, lede) = (tables::title(metric), together(&bounds(metric)));
+        Shown { svg, id, title, table: tables::metric(metric), lede, sentences }
     });
     let drawn = study.scaling.iter().zip(growths(study)).enumerate();
     let drawn = drawn.map(|(at, (scaling, (title, table)))| {
         let id = format!("g{at}");
-        Shown { svg: growth::draw(&id, scaling), id, title, table, sentences: &[] }
+        Shown {
+            svg: growth::draw(&id, scaling),
+            id,
+            title,
+            table,
+            lede: String::new(),
+            sentences: Vec::new(),
+        }
     });
     let others: Vec<&String> = study.metrics.iter().skip(1).flat_map(|metric| &metric.sentences).collect();
     let page = Page {
-        headline: study.sentences.iter().filter(|sentence| !others.contains(sentence)).collect(),
+        headline: unbroken(study.sentences.iter().filter(|sentence| !others.contains(sentence))),
+        warnings: unbroken(&study.warnings),
         metrics: metrics.collect(),
         growths: drawn.collect(),
         crossings: crossings(study),
@@ -55,4 +67,13 @@ pub fn page(study: &Conclusions) -> Result<String, ReportError> {
         study,
     };
     page.render().map_err(|why| ReportError::Render { run: study.id.clone(), why })
+}
+
+/// Sentences in which no line ends between a number and its percent sign.
+fn unbroken<'a>(sentences: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    sentences.into_iter().map(|sentence| together(sentence)).collect()
+}
+
+fn together(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }

@@ -11,13 +11,23 @@ pub(super) const METRIC_WORDS: &[&str] =
 
 /// What a metric is, in a line.
 pub(super) fn about(metric: &KeptMetric) -> String {
+    format!("{} ({})", title(metric), bounds(metric))
+}
+
+/// A metric and its unit.
+pub(super) fn title(metric: &KeptMetric) -> String {
+    format!("{}, {}", metric.called(), metric.unit)
+}
+
+/// What is good, what counts as the same, and what may be noise.
+pub(super) fn bounds(metric: &KeptMetric) -> String {
     let better = if metric.more_is_better { "more is better" } else { "less is better" };
     let margin = words::percent(metric.margin);
     let floor = match metric.noise_floor {
         Some(floor) => format!("below ±{} it may be noise", words::percent(floor)),
         None => "noise floor unknown".to_owned(),
     };
-    format!("{}, {} ({better}; within ±{margin} counts as the same; {floor})", metric.called(), metric.unit)
+    format!("{better}; within ±{margin} counts as the same; {floor}")
 }
 
 /// One row per configuration.
@@ -76,7 +86,14 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
             against.to_owned(),
         ]
     });
-    let head = ["configuration", "valid runs", "of them broke a rule", "dropped", "CPU stolen, median – most", "compared with"];
+    let head = [
+        "configuration",
+        "valid runs",
+        "of them broke a rule",
+        "dropped",
+        "CPU stolen, median – most",
+        "compared with",
+    ];
     Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
 }
 

@@ -180,6 +180,22 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
 }
 
 #[test]
+fn the_page_begins_with_the_first_metric_and_says_the_rest_beside_its_figure() {
+    let mut study = conclusions();
+    let said = "nodes 4: p99 response time of Get is worse.".to_owned();
+    study.sentences.push(said.clone());
+    let (label, name) = ("response_p99 of Get".to_owned(), "p99 response time of Get".to_owned());
+    let other = KeptMetric { label, name, sentences: vec![said.clone()], ..study.metrics[0].clone() };
+    study.metrics.push(other);
+    let html = page(&study).unwrap();
+    let place = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words}"));
+    assert!(place("capacity is better") < place("id=\"m0-h\"") && place("id=\"m1-h\"") < place(&said));
+    assert_eq!(html.matches(&said).count(), 1);
+    assert!(html.contains("class=\"noise\"") && html.contains("class=\"same\""));
+    assert!(html.contains("within ±1.00\u{a0}% counts as the same"));
+}
+
+#[test]
 fn ratios_far_apart_are_drawn_by_their_logarithm() {
     let mut study = conclusions();
     assert!(!page(&study).unwrap().contains("over its baseline, logarithmic"));

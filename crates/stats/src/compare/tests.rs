@@ -167,7 +167,11 @@ fn noise_hides_differences_and_makes_nothing_alike() {
     let expected = (10.0 * (reach / 1.1f64.ln()).powi(2)).ceil() as u32;
     assert_eq!(hidden.pairs_needed, Some(expected));
     assert_eq!(found(1.0, 0.005, 0.2).finding, Finding::Equivalent);
-    assert_eq!(found(1.0, 0.1, 0.2).finding, Finding::Undecided, "well within the floor, and not shown to be the same");
+    assert_eq!(
+        found(1.0, 0.1, 0.2).finding,
+        Finding::Undecided,
+        "well within the floor, and not shown to be the same"
+    );
 }
 
 fn any_pairs() -> impl Strategy<Value = Vec<Pair>> {
