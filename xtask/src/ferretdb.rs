@@ -10,9 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-use crate::go::go;
+use crate::go::{self, Program};
 use crate::packages::present;
-use crate::say::say;
 
 const MODULE: &str = "github.com/FerretDB/FerretDB";
 
@@ -29,60 +28,36 @@ const MENDED: [&str; 3] = [
     r#"IDColumn = DefaultColumn + `->"_id"`"#,
 ];
 
-/// Builds `target/tools/ferretdb` when it is missing. Returns how many tools are still missing, which was said.
+const FERRETDB: Program = Program {
+    file: "ferretdb",
+    name: "FerretDB v1.24.0",
+    tests: "the tests of stores against FerretDB",
+    go: "1.22",
+    make,
+};
+
+/// Builds it when it is neither built nor installed. Returns how many tools are still missing, which was said.
 pub(crate) fn build_missing(root: &Path) -> u32 {
-    let built = root.join("target/tools/ferretdb");
-    if built.is_file() || present("ferretdb") {
-        return 0;
-    }
-    say(&format!("building FerretDB {VERSION} for the tests of stores, once"));
-    match build(&built) {
-        Ok(()) => 0,
-        Err(error) => {
-            say(&format!(
-                "skipped: the tests of stores against FerretDB need {} ({error:#}); \
-                 with Go 1.22 or newer on the path, `cargo xtask tools` builds it",
-                built.display()
-            ));
-            1
-        }
-    }
+    if present("ferretdb") { 0 } else { go::build_missing(root, &FERRETDB) }
 }
 
-/// Builds the program at `to`, which appears when it is whole.
-fn build(to: &Path) -> anyhow::Result<()> {
-    let tools = to.parent().context("find the folder of tools")?;
-    fs::create_dir_all(tools)?;
-    let folder = tempfile::Builder::new().prefix(".building-").tempdir_in(tools)?;
-    let module = folder.path().join("build");
-    fs::create_dir(&module)?;
-    let go = |arguments: &[&str]| go(&module, arguments);
-    go(&["mod", "init", "build"])?;
+fn make(module: &Path, made: &Path) -> anyhow::Result<()> {
+    let go = |arguments: &[&str]| go::go(module, arguments);
+    let package = format!("{MODULE}/cmd/ferretdb");
     // Not `go install`: that asks for a list of all versions, which not every proxy gives.
-    go(&["get", &format!("{MODULE}/cmd/ferretdb@{VERSION}")])?;
+    go(&["get", &format!("{package}@{VERSION}")])?;
     let sources = go(&["list", "-m", "-f", "{{.Dir}}", MODULE])?;
     // A copy that can be written: the program stops at its start when its sources did not tell their version.
-    let copy = folder.path().join("sources");
+    let copy = module.join("../sources");
     let copied = Command::new("cp").args(["-r", "--no-preserve=mode", sources.trim()]).arg(&copy).status()?;
     ensure!(copied.success(), "failed to copy {}", sources.trim());
     fs::write(copy.join("build/version/version.txt"), CALLED)?;
     mend(&copy)?;
     go(&["mod", "edit", "-replace", &format!("{MODULE}=../sources")])?;
-    let made = folder.path().join("ferretdb");
+    let (flags, tags) = ("-s -w", "ferretdb_no_postgresql");
     let out = made.to_string_lossy();
-    let package = format!("{MODULE}/cmd/ferretdb");
-    go(&[
-        "build",
-        "-trimpath",
-        "-ldflags",
-        "-s -w",
-        "-tags",
-        "ferretdb_no_postgresql",
-        "-o",
-        &out,
-        &package,
-    ])?;
-    fs::rename(&made, to).context("move the program to its place")
+    go(&["build", "-trimpath", "-ldflags", flags, "-tags", tags, "-o", &out, &package])?;
+    Ok(())
 }
 
 /// Changes the one line.

@@ -1,9 +1,12 @@
 //! Go, with which programs are built that are in no package.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
+
+use crate::say::say;
 
 /// A build takes minutes; one that takes so many seconds waits for a network that is not there.
 const LIMIT_S: &str = "600";
@@ -23,4 +26,51 @@ pub(crate) fn go(module: &Path, arguments: &[&str]) -> anyhow::Result<String> {
         bail!("go {}: {}", arguments.join(" "), said.lines().last().unwrap_or("it ended without a word"));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A program that tests want and that is built from its Go module.
+pub(crate) struct Program {
+    /// Its file in `target/tools`.
+    pub(crate) file: &'static str,
+    /// Its name with the version.
+    pub(crate) name: &'static str,
+    /// Which tests need it.
+    pub(crate) tests: &'static str,
+    /// The oldest Go that builds it.
+    pub(crate) go: &'static str,
+    /// Makes it, in the folder of an empty module, as this file.
+    pub(crate) make: fn(module: &Path, made: &Path) -> anyhow::Result<()>,
+}
+
+/// Builds a program in `target/tools` when it is missing. Returns how many are still missing, which was said.
+pub(crate) fn build_missing(root: &Path, program: &Program) -> u32 {
+    let Program { file, name, tests, go, .. } = program;
+    let built = root.join("target/tools").join(file);
+    if built.is_file() {
+        return 0;
+    }
+    say(&format!("building {name} for {tests}, once"));
+    match build(&built, program) {
+        Ok(()) => 0,
+        Err(error) => {
+            say(&format!(
+                "skipped: {tests} need {} ({error:#}); with Go {go} or newer on the path, `cargo xtask tools` builds it",
+                built.display()
+            ));
+            1
+        }
+    }
+}
+
+/// Builds the program at `to`, which appears when it is whole.
+fn build(to: &Path, program: &Program) -> anyhow::Result<()> {
+    let tools = to.parent().context("find the folder of tools")?;
+    fs::create_dir_all(tools)?;
+    let folder = tempfile::Builder::new().prefix(".building-").tempdir_in(tools)?;
+    let module = folder.path().join("build");
+    fs::create_dir(&module)?;
+    go(&module, &["mod", "init", "build"])?;
+    let made = folder.path().join(program.file);
+    (program.make)(&module, &made)?;
+    fs::rename(&made, to).context("move the program to its place")
 }

@@ -7,10 +7,11 @@ use anyhow::Context;
 
 use crate::building;
 use crate::ferretdb;
+use crate::go;
 use crate::packages;
 use crate::say::say;
 use crate::tests_run::{self, Tally};
-use crate::victoria;
+use crate::victoria::VICTORIA_METRICS;
 
 /// A cargo command that must succeed.
 struct Step {
@@ -66,7 +67,7 @@ impl Report {
 
 /// Installs and builds what tests need and is missing. Returns how much is missing still, each of which was said.
 pub(crate) fn install_tools(root: &Path) -> u32 {
-    packages::install_missing() + ferretdb::build_missing(root) + victoria::build_missing(root)
+    packages::install_missing() + ferretdb::build_missing(root) + go::build_missing(root, &VICTORIA_METRICS)
 }
 
 /// Runs everything; true when all of it succeeded.

@@ -136,6 +136,14 @@ impl Compared {
         format!("The candidate: {counted} (of {metrics} {metric}, {pairs} {pair}{margin}).")
     }
 
+    /// How much a metric changed, and between what: its 95 % interval, of one run a side the noise within the runs.
+    fn changed(&self, metric: &ComparedMetric) -> (String, String) {
+        match self.within(&metric.name).filter(|_| self.is_single()) {
+            Some(within) => changes(metric.comparison.ratio, (within.low, within.high)),
+            None => changed(&metric.comparison),
+        }
+    }
+
     fn within(&self, name: &str) -> Option<&WithinRun> {
         self.within_run.iter().find(|within| within.metric == name)
     }

@@ -22,8 +22,6 @@ use crate::rank::{self, Confidence};
 
 /// Fewest pairs that can give a 95 % interval.
 pub const FEWEST_PAIRS: usize = 6;
-/// The smallest margin that is worth stating, as a share: differences below it do not matter to anybody.
-pub const SMALLEST_MARGIN: f64 = 0.01;
 /// Largest p-value, after Holm, that goes with "better" or "worse".
 const SIGNIFICANCE: f64 = 0.05;
 /// From so many pairs on their scatter says something about how many are needed.
@@ -212,12 +210,23 @@ pub fn noise_floor(aa: &[Pair]) -> f64 {
     }
 }
 
+/// Does an interval of ratios lie wholly on one side of all that differ from one by at most `share`?
+#[must_use]
+pub fn is_beyond((low, high): (f64, f64), share: f64) -> bool {
+    let (least, most) = around_one(share);
+    low > most || high < least
+}
+
+/// The ratios that differ from one by exactly this share.
+fn around_one(share: f64) -> (f64, f64) {
+    (1.0 / (1.0 + share), 1.0 + share)
+}
+
 /// Finds by intervals, margin, noise floor and corrected p-value. Comparisons with not-a-number are false, so that too
 /// few pairs are undecided by themselves.
 fn conclude(compared: &mut Comparison, direction: Direction) {
-    let within = |share: f64| (1.0 / (1.0 + share), 1.0 + share);
-    let (least, most) = within(compared.margin.max(compared.floor));
-    let (same_from, same_to) = within(compared.margin);
+    let (least, most) = around_one(compared.margin.max(compared.floor));
+    let (same_from, same_to) = around_one(compared.margin);
     let sure = compared.p_holm < SIGNIFICANCE;
     let (more, less) = match direction {
         Direction::Higher => (Finding::Better, Finding::Worse),

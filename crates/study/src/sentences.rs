@@ -4,6 +4,7 @@ use barograph_model::words::{changes, listed};
 use barograph_record::{
     Conclusions, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling,
 };
+use barograph_stats::compare::is_beyond;
 
 use crate::enough::too_few_pairs;
 
@@ -80,7 +81,7 @@ fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
     if row.finding != KeptFinding::Undecided {
         return None;
     }
-    let beyond = |share: f64| row.low > 1.0 + share || row.high < 1.0 / (1.0 + share);
+    let beyond = |share| is_beyond((row.low, row.high), share);
     let floor = metric.noise_floor.filter(|floor| !row.control && !beyond(*floor))?;
     (row.p_holm < SIGNIFICANT && beyond(metric.margin)).then_some(floor)
 }

@@ -204,6 +204,11 @@ fn a_planted_effect_is_found_with_its_size_and_the_control_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
     let said = concluded(&study, &progress);
+    // A thousandth in the first block to twelve in the last.
+    for configuration in &said.configurations {
+        let (usual, most) = configuration.stolen.unwrap();
+        assert!((usual - 0.0065).abs() < 1e-12 && most == 0.012, "{configuration:?}");
+    }
     let throughput = &said.metrics[0];
     assert!(throughput.noise_floor.is_some_and(|floor| floor < 0.02), "{throughput:?}");
     for (name, truth) in [("size 2", 2f64.powf(0.8)), ("size 4", 4f64.powf(0.8))] {

@@ -26,11 +26,11 @@ const POWER_PAIRS: [usize; 6] = [6, 8, 10, 20, 40, 80];
 /// Scatter of pairs in the power curve.
 const PAIR_DEVIATIONS: [f64; 4] = [0.01, 0.02, 0.05, 0.10];
 /// Slow-downs planted.
-const SLOWER: [f64; 3] = [0.02, 0.05, 0.10];
-const MARGIN: f64 = 0.01;
+pub(super) const SLOWER: [f64; 3] = [0.02, 0.05, 0.10];
+pub(super) const MARGIN: f64 = 0.01;
 
 /// Aims, held to in randomised pairs, which is what studies make: share of false verdicts at the most …
-const MOST_FALSE: f64 = 0.05;
+pub(super) const MOST_FALSE: f64 = 0.05;
 /// … and so many standard errors more, since chance alone makes some cells miss it; …
 const ERRORS: f64 = 2.0;
 /// … share of 95 % intervals that hold the truth, at the least.

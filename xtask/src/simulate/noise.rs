@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand::seq::index::sample;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::compare::{head, percent, row};
+use super::compare::{MARGIN, MOST_FALSE, SLOWER, head, percent, row};
 use crate::say::say;
 
 const PAGE: &str = "docs/reference/noise.md";
@@ -24,13 +24,8 @@ const FEWEST: usize = 90;
 const CUTS: [usize; 4] = [8, 10, 20, 45];
 /// Pairs of the power curve.
 const POWER_PAIRS: [usize; 4] = [8, 10, 20, 40];
-/// Slow-downs planted.
-const SLOWER: [f64; 3] = [0.02, 0.05, 0.10];
 /// Studies drawn for a cell of the power curve.
 const DRAWS: u64 = 2_000;
-const MARGIN: f64 = 0.01;
-/// Largest share of the comparisons of small studies that may come out better or worse.
-const MOST_FALSE: f64 = 0.05;
 
 /// The pairs of one metric, in the order they were measured.
 struct Measured {
@@ -241,4 +236,74 @@ fn found_worse(pairs: &[Pair], size: usize, direction: Direction) -> f64 {
         compare(&drawn, direction, MARGIN).finding == Finding::Worse
     });
     worse.count() as f64 / DRAWS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_record::{Figure, RunStarted};
+
+    use super::*;
+
+    fn run(block: u32, configuration: &str, throughput: f64, p99: f64) -> RunEnded {
+        RunEnded {
+            started: RunStarted {
+                block,
+                configuration: configuration.to_owned(),
+                attempt: 1,
+                run: format!("{configuration} {block}"),
+            },
+            seconds: 1.0,
+            valid: true,
+            passed: true,
+            interrupted: false,
+            reasons: Vec::new(),
+            figures: vec![Figure::new("throughput", throughput), Figure::new("response_p99 of Get", p99)],
+            at_least: None,
+            stolen: None,
+        }
+    }
+
+    #[test]
+    fn pairs_are_of_blocks_that_have_both_and_slower_is_worse_either_way() {
+        let mut spoilt = run(2, CONTROL, 1.0, 1.0);
+        spoilt.valid = false;
+        let runs = [
+            run(1, "as planned", 100.0, 10.0),
+            run(1, CONTROL, 110.0, 12.0),
+            run(2, "as planned", 1.0, 1.0),
+            spoilt,
+        ];
+        let all = measured(&runs.iter().collect::<Vec<_>>()).unwrap();
+        let pairs: Vec<(&str, &[Pair])> = all.iter().map(|m| (m.label.as_str(), &m.pairs[..])).collect();
+        let expected =
+            [("throughput", [Pair::new(100.0, 110.0)]), ("response_p99 of Get", [Pair::new(10.0, 12.0)])];
+        assert_eq!(pairs, expected.each_ref().map(|(label, pairs)| (*label, &pairs[..])));
+        assert_eq!(all[0].slower(0.1), [Pair::new(100.0, 110.0 * (1.0 / 1.1))]);
+        assert_eq!(all[1].slower(0.5), [Pair::new(10.0, 18.0)]);
+    }
+
+    #[test]
+    fn a_study_of_several_things_is_refused() {
+        let runs = [run(1, "nodes 1", 1.0, 1.0), run(1, "nodes 2", 1.0, 1.0)];
+        let why = measured(&runs.iter().collect::<Vec<_>>()).err().unwrap().to_string();
+        assert_eq!(why, "block 1 has more than one thing besides the control");
+    }
+
+    /// Pairs that all say 10 % slower are no noise: every small study finds it, and the page says so.
+    #[test]
+    fn false_verdicts_are_counted() {
+        let scattered =
+            |centre: f64| (0..100).map(move |at| Pair::new(1.0, centre + f64::from(at * 37 % 100) * 1e-4));
+        let all = |centre| {
+            [Measured {
+                label: "throughput".to_owned(),
+                direction: Direction::Higher,
+                pairs: scattered(centre).collect(),
+            }]
+        };
+        let mut text = String::new();
+        assert!(!cut(&mut text, &all(0.9)));
+        assert!(text.contains("Of 29 comparisons 29 ended with a false verdict"), "{text}");
+        assert!(cut(&mut text, &all(0.995)));
+    }
 }

@@ -1,8 +1,6 @@
 //! A comparison for a pull request.
 
-use barograph_model::words::changes;
-
-use super::{Compared, MEANING_OF_P, changed, finding, p_value};
+use super::{Compared, MEANING_OF_P, finding, p_value};
 use crate::{escape, words};
 
 /// The comparison as Markdown: a sentence, a table, what to take note of.
@@ -22,10 +20,7 @@ pub fn markdown(compared: &Compared) -> String {
     ));
     for metric in &compared.metrics {
         let found = &metric.comparison;
-        let (by, between) = match compared.within(&metric.name).filter(|_| single) {
-            Some(within) => changes(found.ratio, (within.low, within.high)),
-            None => changed(found),
-        };
+        let (by, between) = compared.changed(metric);
         let p = if single { words::NONE.to_owned() } else { p_value(found.p_holm) };
         text.push_str(&format!(
             "| {} | {} | {} | {} | {by} | {between} | {p} | {} | {} |\n",

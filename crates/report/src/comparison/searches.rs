@@ -1,7 +1,7 @@
 //! Searches, compared: their capacities by what each of them believes, and what makes that weaker than it looks.
 
 use barograph_record::{KeptEstimate, Run};
-use barograph_stats::compare::{Believed, Comparison, Direction, Finding, compare_believed};
+use barograph_stats::compare::{Believed, Comparison, Direction, Finding, compare_believed, is_beyond};
 
 use super::{ComparedMetric, changed};
 use crate::words;
@@ -20,7 +20,7 @@ pub(super) fn of_one_each(
 /// The result of one search a side in one sentence.
 pub(super) fn sentence(metric: &ComparedMetric) -> String {
     let found = &metric.comparison;
-    let apart = found.low > 1.0 + found.margin || found.high < 1.0 / (1.0 + found.margin);
+    let apart = is_beyond((found.low, found.high), found.margin);
     let (by, interval) = changed(found);
     let says = format!("{} {by}, 95 % interval {interval}", metric.name);
     let says = match apart {

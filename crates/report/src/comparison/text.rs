@@ -1,9 +1,8 @@
 //! A comparison in a terminal.
 
-use barograph_model::words::changes;
 use comfy_table::{CellAlignment, Table};
 
-use super::{Compared, MEANING_OF_P, changed, finding, p_value};
+use super::{Compared, MEANING_OF_P, finding, p_value};
 use crate::table::LINES;
 
 /// The comparison as text that stands on its own.
@@ -40,11 +39,7 @@ fn table(compared: &Compared) -> String {
     table.set_header(head);
     for metric in &compared.metrics {
         let found = &metric.comparison;
-        let within = compared.within(&metric.name).filter(|_| single);
-        let (by, interval) = match within {
-            Some(within) => changes(found.ratio, (within.low, within.high)),
-            None => changed(found),
-        };
+        let (by, interval) = compared.changed(metric);
         let mut row = vec![
             metric.name.clone(),
             metric.unit.clone(),

@@ -12,13 +12,20 @@ use crate::html::Grid;
 struct Shown {
     id: String,
     title: String,
+    /// The class of its place on the page.
+    class: &'static str,
     svg: String,
     table: Grid,
-    /// What counts; empty where there is nothing of that kind.
+    /// What counts, or how it is read.
     lede: String,
     /// What the answers say of it, where that is not at the top of the page.
     sentences: Vec<String>,
 }
+
+/// How a figure of growth is read.
+const GROWTH: &str = "Points are medians over blocks, with 95 % intervals by drawing whole blocks again. The dotted line is \
+                      linear growth from the smallest size, the dashed one, where there is one, the universal scalability law \
+                      fitted to the points.";
 
 #[derive(Template)]
 #[template(path = "study.html")]
@@ -27,8 +34,7 @@ struct Page<'a> {
     /// What is said at the top: of the first metric, which the study is about, and of limits and growth.
     headline: Vec<String>,
     warnings: Vec<String>,
-    metrics: Vec<Shown>,
-    growths: Vec<Shown>,
+    figures: Vec<Shown>,
     crossings: Option<Grid>,
     runs: Grid,
     excluded: Option<Grid>,
@@ -41,26 +47,19 @@ pub fn page(study: &Conclusions) -> Result<String, ReportError> {
         let svg = bars::draw(&id, metric);
         let sentences = if at == 0 { Vec::new() } else { unbroken(&metric.sentences) };
         let (title, lede) = (tables::title(metric), together(&bounds(metric)));
-        Shown { svg, id, title, table: tables::metric(metric), lede, sentences }
+        Shown { class: "bars", svg, id, title, table: tables::metric(metric), lede, sentences }
     });
     let drawn = study.scaling.iter().zip(growths(study)).enumerate();
     let drawn = drawn.map(|(at, (scaling, (title, table)))| {
         let id = format!("g{at}");
-        Shown {
-            svg: growth::draw(&id, scaling),
-            id,
-            title,
-            table,
-            lede: String::new(),
-            sentences: Vec::new(),
-        }
+        let (svg, lede) = (growth::draw(&id, scaling), together(GROWTH));
+        Shown { class: "growth", svg, id, title, table, lede, sentences: Vec::new() }
     });
     let others: Vec<&String> = study.metrics.iter().skip(1).flat_map(|metric| &metric.sentences).collect();
     let page = Page {
         headline: unbroken(study.sentences.iter().filter(|sentence| !others.contains(sentence))),
         warnings: unbroken(&study.warnings),
-        metrics: metrics.collect(),
-        growths: drawn.collect(),
+        figures: drawn.chain(metrics).collect(),
         crossings: crossings(study),
         runs: runs(study),
         excluded: excluded(study),

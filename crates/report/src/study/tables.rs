@@ -82,7 +82,10 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
             c.valid.to_string(),
             c.missed.to_string(),
             c.dropped.to_string(),
-            c.stolen.map_or_else(|| words::NONE.to_owned(), |(usual, most)| range_of_shares(usual, most)),
+            c.stolen.map_or_else(
+                || words::NONE.to_owned(),
+                |(usual, most)| interval(usual, most, words::percent),
+            ),
             against.to_owned(),
         ]
     });
@@ -95,10 +98,6 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
         "compared with",
     ];
     Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
-}
-
-fn range_of_shares(from: f64, to: f64) -> String {
-    format!("{} – {}", words::percent(from), words::percent(to))
 }
 
 /// What was dropped, and why.

@@ -61,23 +61,23 @@ pub(super) fn of_postgres(name: &str) -> Result<PathBuf, Missing> {
     }
 }
 
+/// How programs come about that are built from their Go modules.
+const BUILT: &str = "cargo xtask test builds it when `go` is installed";
+
 /// FerretDB, which is in no package: `cargo xtask test` builds it.
 pub(super) fn of_ferretdb() -> Result<PathBuf, Missing> {
     let built = target().join("tools/ferretdb");
     let told = setting("BAROGRAPH_FERRETDB").map(PathBuf::from);
     match told.into_iter().chain([built]).find(|file| file.is_file()) {
         Some(file) => Ok(file),
-        None => program("ferretdb", "cargo xtask test builds it when `go` is installed"),
+        None => program("ferretdb", BUILT),
     }
 }
 
 /// VictoriaMetrics, whose package is older than what it is used for: `cargo xtask test` builds it.
 pub(super) fn of_victoria() -> Result<PathBuf, Missing> {
     let built = target().join("tools/victoria-metrics");
-    let missing = || Missing {
-        what: format!("no {} on this machine", built.display()),
-        remedy: "cargo xtask test builds it when `go` is installed",
-    };
+    let missing = || Missing { what: format!("no {} on this machine", built.display()), remedy: BUILT };
     if built.is_file() { Ok(built) } else { Err(missing()) }
 }
 
