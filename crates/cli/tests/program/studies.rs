@@ -74,6 +74,7 @@ fn whole(place: &Place, ended: &Ended) -> Conclusions {
         let record = folder.join("runs").join(&run.started.run);
         assert!(record.join("report.html").is_file(), "every run is an ordinary run: {}", record.display());
         assert!(!record.join("ledger.jsonl").exists() && !record.join("site").exists());
+        assert!(!run.valid || run.stolen.is_some_and(|share| (0.0..=1.0).contains(&share)), "{run:?}");
     }
     conclusions
 }
