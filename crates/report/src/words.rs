@@ -26,6 +26,11 @@ pub(crate) fn figure(x: f64) -> String {
     fixed(x, digits)
 }
 
+/// How many there are of something: whole numbers without decimals.
+pub(crate) fn size(n: f64) -> String {
+    if n.fract() == 0.0 { fixed(n, 0) } else { figure(n) }
+}
+
 /// A round figure without digits that say nothing: `0.3`, `1`, `10,000`.
 pub(crate) fn figure_short(x: f64) -> String {
     let size = x.abs();

@@ -75,7 +75,7 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
         svg.circle("point pass", (at, up), 5.0);
         svg.end_group();
         svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
-        svg.text("tick", (at, BOTTOM + 18.0), Anchor::Middle, &words::figure(point.n));
+        svg.text("tick", (at, BOTTOM + 18.0), Anchor::Middle, &words::size(point.n));
         svg.text("point-name", (at + 9.0, up + 16.0), Anchor::Start, &words::percent(point.efficiency));
     }
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), HEIGHT - 8.0), Anchor::Middle, &scaling.factor);

@@ -133,7 +133,7 @@ pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
     let tables = study.scaling.iter().map(|scaling| {
         let rows = scaling.points.iter().map(|point| {
             vec![
-                words::figure(point.n),
+                words::size(point.n),
                 words::figure(point.x),
                 interval(point.low, point.high, words::figure),
                 words::fixed(point.speedup, 2),

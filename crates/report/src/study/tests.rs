@@ -152,6 +152,9 @@ fn a_speed_below_ten_keeps_its_digits() {
     (study.scaling[0].points[0].x, study.scaling[0].points[0].low, study.scaling[0].points[0].high) =
         (1.5, 1.25, 1.75);
     assert!(text(&study).contains("1.25 – 1.75"), "{}", text(&study));
+    let sizes: Vec<String> =
+        text(&study).lines().filter_map(|l| Some(l.split_whitespace().next()?.to_owned())).collect();
+    assert!(["1", "2", "4"].iter().all(|size| sizes.iter().any(|found| found == size)), "{sizes:?}");
 }
 
 #[test]
