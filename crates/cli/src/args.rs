@@ -50,9 +50,9 @@ pub(crate) enum Command {
     New(NewArgs),
     /// List workloads, platforms, sizes, plans, scenarios, studies, runs or the keys of a plan
     List(ListArgs),
-    /// Show a record as a table
+    /// Show the record of a run or a study as a table
     Show(RecordArgs),
-    /// Make the HTML report of a record again
+    /// Make the HTML report of a run or a study again
     Report(RecordArgs),
     /// Hold runs of a candidate against runs of a baseline
     Compare(CompareArgs),

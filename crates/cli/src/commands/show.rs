@@ -1,27 +1,39 @@
-//! `barograph show` and `barograph report`: a record as a table and as a page.
+//! `barograph show` and `barograph report`: the record of a run or a study as a table and as a page.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use barograph_record::{ExitCode, Run, write_whole};
 
-use super::{Done, Failed};
+use super::{Done, Failed, study};
 use crate::args::RecordArgs;
 use crate::terminal;
 
-/// Prints a record's verdict.
+/// Prints a record's verdict, or what follows from a study.
 pub(crate) fn show(args: &RecordArgs) -> Done {
+    if let Some(folder) = study_of(args) {
+        let conclusions = study::again(&folder)?;
+        terminal::result(barograph_report::study::text(&conclusions).trim_end());
+        return Ok(ExitCode::Fine);
+    }
     let run = open(args)?;
     terminal::result(&barograph_report::terminal_summary(&run));
     Ok(ExitCode::Fine)
 }
 
-/// Makes the report again.
+/// Makes the report of a run or a study again.
 pub(crate) fn report(args: &RecordArgs) -> Done {
-    let run = open(args)?;
-    let path = write_report(&run)?;
+    let path = match study_of(args) {
+        Some(folder) => study::write_page(&folder, &study::again(&folder)?)?,
+        None => write_report(&open(args)?)?,
+    };
     terminal::result(&format!("report  {}", path.display()));
     Ok(ExitCode::Fine)
+}
+
+/// The folder of the study that is named.
+fn study_of(args: &RecordArgs) -> Option<PathBuf> {
+    args.run.as_deref().and_then(|name| study::named(&args.runs, name))
 }
 
 /// The record that is named, or the latest.

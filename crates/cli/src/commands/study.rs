@@ -1,4 +1,4 @@
-//! `barograph study`: many runs in random order, and what follows from them.
+//! `barograph study`: many runs in random order, and what follows from them; `show` and `report` tell it again.
 
 mod dry_run;
 mod prepare;
@@ -14,9 +14,10 @@ use barograph_record::{
     Conclusions, ExitCode, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead,
     append_to_study, read_study, write_whole,
 };
+use barograph_spec::study::Study;
 use barograph_study::{About, Progress, carry_out, conclude};
 
-use self::prepare::{Asked, Prepared, prepare};
+use self::prepare::{Asked, Prepared, counted, prepare};
 use self::runs::Runs;
 use super::run::{Start, command, warn_of_debug_builds};
 use super::{Done, Failed, clean};
@@ -59,20 +60,73 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
 
 /// What was asked for when a study was begun, from its folder.
 fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Failed> {
-    let folder = match Path::new(id) {
-        path if path.join(STUDY_FILE).is_file() => path.to_owned(),
-        _ => args.runs.join(id),
-    };
+    let folder = named(&args.runs, id).unwrap_or_else(|| args.runs.join(id));
     let read = read_study(&folder)?;
-    let Some(StudyEntry::Header(header)) = read.entries.first() else {
-        return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
-    };
+    let header = header(&folder, &read)?;
     let here = std::env::current_dir().unwrap_or_default();
     if here != Path::new(&header.folder) {
         let cd = &header.folder;
         return Err(refused(anyhow!("go on with `{id}` here; it was begun in another folder: cd {cd}")));
     }
     Ok((Asked::of_header(header), Some(folder)))
+}
+
+/// The folder of the study of this name, or at this path.
+pub(super) fn named(runs: &Path, name: &str) -> Option<PathBuf> {
+    let folders = [PathBuf::from(name), runs.join(name)];
+    folders.into_iter().find(|folder| folder.join(STUDY_FILE).is_file())
+}
+
+/// How the study in this folder was begun.
+fn header<'r>(folder: &Path, read: &'r StudyRead) -> Result<&'r StudyHeader, Failed> {
+    match read.entries.first() {
+        Some(StudyEntry::Header(header)) => Ok(header),
+        _ => Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display()))),
+    }
+}
+
+/// What follows from the runs of a study so far, from its folder alone: its file, its plan and this program may have
+/// changed since.
+pub(super) fn again(folder: &Path) -> Result<Conclusions, Failed> {
+    let read = read_study(folder)?;
+    let header = header(folder, &read)?;
+    let study = barograph_spec::study::read(&header.file, &header.study);
+    let study = study.map_err(|why| {
+        refused(anyhow!("the study in `{}` is not of this version's kind\n{why}", folder.display()))
+    })?;
+    let plans = header.plans.iter().filter_map(|(name, text)| barograph_spec::read(name, text, &[]).ok());
+    let counted = counted(plans.map(|plan| plan.unit));
+    let complete = matches!(read.entries.last(), Some(StudyEntry::Finished {}));
+    Ok(concluded(&study, &Progress::new(&study, &read.entries), header, complete, counted))
+}
+
+/// The conclusions of the study with this header; `counted` is what its capacities count.
+fn concluded(
+    study: &Study,
+    progress: &Progress,
+    header: &StudyHeader,
+    complete: bool,
+    counted: &str,
+) -> Conclusions {
+    let about = About {
+        id: &header.id,
+        started_at: &header.started_at,
+        tool: &header.tool,
+        repeat: &header.command,
+        complete,
+    };
+    let mut conclusions = conclude(study, progress, &about);
+    name_the_load(&mut conclusions, counted);
+    conclusions
+}
+
+/// Writes the page of a study and its conclusions as data into its folder, whole or not at all. Returns the page's path.
+pub(super) fn write_page(folder: &Path, conclusions: &Conclusions) -> Result<PathBuf, Failed> {
+    let page = barograph_report::study::page(conclusions);
+    let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
+    write(folder, "study.html", &page)?;
+    write(folder, "study.json", &json(conclusions)?)?;
+    Ok(folder.join("study.html"))
 }
 
 fn refused(why: anyhow::Error) -> Failed {
@@ -126,11 +180,9 @@ impl Begun {
     /// One that was stopped or killed.
     fn again(folder: PathBuf, prepared: &Prepared) -> Result<Self, Failed> {
         let lock = lock(&folder)?;
-        let StudyRead { entries, broken } = read_study(&folder)?;
-        let Some(StudyEntry::Header(header)) = entries.first() else {
-            return Err(refused(anyhow!("find the beginning of the study in `{}`", folder.display())));
-        };
-        let header = (**header).clone();
+        let read = read_study(&folder)?;
+        let header = header(&folder, &read)?.clone();
+        let StudyRead { entries, broken } = read;
         if header.study != prepared.study.resolved() || header.plans != prepared.plans() {
             return Err(refused(anyhow!(
                 "go on with `{}`: its study, its plan or this program changed what is run since it was begun; `{}` begins a \
@@ -167,21 +219,10 @@ impl Begun {
         let mut runner = Runs::new(prepared, &runs_of(folder))?;
         let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| why.0)?;
 
-        let about = About {
-            id: &header.id,
-            started_at: &header.started_at,
-            tool: &header.tool,
-            repeat: &header.command,
-            complete,
-        };
-        let mut conclusions = conclude(study, &progress, &about);
-        name_the_load(&mut conclusions, prepared.unit(Metric::Capacity));
+        let conclusions = concluded(study, &progress, header, complete, prepared.unit(Metric::Capacity));
         print(&conclusions, format)?;
-        let page = barograph_report::study::page(&conclusions);
-        let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
-        write(folder, "study.html", &page)?;
-        write(folder, "study.json", &json(&conclusions)?)?;
-        terminal::say(&format!("report  {}", folder.join("study.html").display()));
+        let page = write_page(folder, &conclusions)?;
+        terminal::say(&format!("report  {}", page.display()));
         terminal::say(&format!("record  {}", folder.display()));
         if !complete {
             terminal::say(&format!("again   barograph study --resume {} goes on", header.id));

@@ -207,7 +207,25 @@ fn a_study_answers_in_every_form() {
     assert_eq!(ended_runs(&folder(&place)) as u32, made);
     let listed = Going::start(place.program(&["list", "runs"])).end();
     assert!(listed.out.ends_with(&format!("{id}  complete\n")), "{}", listed.out);
+    told_from_its_folder_alone(&place, &id, &file, &ended);
     place.assert_nothing_left();
+}
+
+/// What a study came to is told and drawn again when its file and its plan are gone.
+fn told_from_its_folder_alone(place: &Place, id: &str, file: &Path, ended: &Ended) {
+    fs::remove_file(file).unwrap();
+    fs::remove_file(place.root().join("p.toml")).unwrap();
+    let shown = Going::start(place.program(&["show", id])).end();
+    assert!(shown.code == Some(0) && shown.out == ended.out, "{shown:?}");
+    let of_study = ["study.html", "study.json"].map(|name| folder(place).join(name));
+    let before = of_study.each_ref().map(|path| fs::read_to_string(path).unwrap());
+    for path in &of_study {
+        fs::remove_file(path).unwrap();
+    }
+    let reported = Going::start(place.program(&["report", id])).end();
+    let page = format!("report  {}\n", of_study[0].display());
+    assert!(reported.code == Some(0) && page.ends_with(&reported.out["report  ".len()..]), "{reported:?}");
+    assert_eq!(of_study.each_ref().map(|path| fs::read_to_string(path).unwrap()), before);
 }
 
 /// Goes on with the study of this place, and it ends with what is not there yet.

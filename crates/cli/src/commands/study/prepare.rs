@@ -184,11 +184,10 @@ impl Prepared {
         })
     }
 
-    /// The unit beside the figures of a metric. A capacity counts what the plans count, where all count the same.
+    /// The unit beside the figures of a metric.
     pub(super) fn unit(&self, metric: Metric) -> &'static str {
-        let mut units = self.checked.iter().map(|(checked, _)| checked.plan.unit);
-        match units.next() {
-            Some(first) if metric == Metric::Capacity && units.all(|unit| unit == first) => first.name(),
+        match metric {
+            Metric::Capacity => counted(self.checked.iter().map(|(checked, _)| checked.plan.unit)),
             _ => metric.unit(),
         }
     }
@@ -215,6 +214,14 @@ impl Prepared {
         let seconds = |at: usize| barograph_spec::estimate(&self.checked[at].0.plan).as_secs_f64();
         let all = (0..self.checked.len()).map(seconds);
         all.chain(self.study.control.then(|| seconds(self.study.controlled()))).collect()
+    }
+}
+
+/// What capacities count: what the plans do, where all do the same.
+pub(super) fn counted(mut units: impl Iterator<Item = LoadUnit>) -> &'static str {
+    match units.next() {
+        Some(first) if units.all(|unit| unit == first) => first.name(),
+        _ => Metric::Capacity.unit(),
     }
 }
 
