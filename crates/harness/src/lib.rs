@@ -9,6 +9,7 @@ mod clock;
 mod connections;
 pub mod control;
 mod deploy;
+mod disk;
 mod drive;
 mod error;
 mod faults;

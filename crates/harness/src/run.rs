@@ -16,7 +16,7 @@ use crate::clock::RunClock;
 use crate::deploy::Deployed;
 use crate::kind::Job;
 use crate::{
-    DataSet, HarnessError, Screen, Stop, Verified, WorkloadKind, control, deploy, drive, fill, verdict,
+    DataSet, HarnessError, Screen, Stop, Verified, WorkloadKind, control, deploy, disk, drive, fill, verdict,
 };
 
 /// Everything a run is given from outside.
@@ -196,7 +196,7 @@ impl Run<'_> {
         notes: Vec<String>,
         app: &mut Option<Deployed>,
     ) -> Result<Verdict, HarnessError> {
-        self.check(notes)?;
+        self.check(notes).await?;
         let kind = Arc::clone(&self.world.kind);
         let url = match (self.target.clone(), kind.deployment()) {
             (Target::There { url }, _) => {
@@ -273,10 +273,15 @@ impl Run<'_> {
     }
 
     /// The plan was checked before the run began; here its answers go into the record.
-    fn check(&mut self, notes: Vec<String>) -> Result<(), HarnessError> {
+    async fn check(&mut self, notes: Vec<String>) -> Result<(), HarnessError> {
         self.phase(Phase::Check, "the plan is possible here")?;
         self.record.plan(&self.plan.resolved)?;
         self.record.disclosure(&self.world.disclosure)?;
+        if self.target == Target::Deployed {
+            let mut disclosure = self.world.disclosure.clone();
+            disclosure["disk"] = self.world.stop.or(disk::told(self.record.dir())).await?;
+            self.record.disclosure(&disclosure)?;
+        }
         self.expected()?;
         for note in notes {
             self.note(note)?;

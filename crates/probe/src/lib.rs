@@ -2,11 +2,12 @@
 //!
 //! A probe keeps its `/proc` files open and reads them again for every sample. A sample holds raw counters; two
 //! samples make rates by a pure function (`HostSample::since`, `ProcessSample::since`), so nothing here reads a
-//! clock: the caller says when a sample was taken.
+//! clock: the caller says when a sample was taken. [`Disk`] alone measures something by itself, before a run.
 
 mod cpu_clock;
 mod error;
 mod facts;
+mod flush;
 mod host;
 mod hot;
 mod net;
@@ -18,6 +19,7 @@ mod text;
 pub use cpu_clock::{process_cpu, thread_cpu};
 pub use error::ProbeError;
 pub use facts::{Facts, host_facts};
+pub use flush::Disk;
 pub use host::{HostProbe, HostSample};
 pub use net::{NetProbe, NetSample, NetSeries, network_apart};
 pub use process::{ProcessProbe, ProcessSample};
