@@ -151,10 +151,12 @@ fn of_cores(used: f64, limit: f64) -> String {
     format!("{} of {limit} cores", words::fixed(used, 2))
 }
 
-/// Memory of the host, and of parts with a limit of their own.
+/// Memory of the host, and of parts with a limit of their own. Of a virtual machine only the emulator is seen, which keeps
+/// every page that the guest ever touched: that says nothing of what the guest still has.
 fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
     let of_host = fact(run, "memory bytes").map(|limit| ("host", "the memory of the host".to_owned(), limit));
-    let of_parts = parts(run).filter_map(|part| {
+    let guests = is_on(run, &["vm", "container-in-vm"]);
+    let of_parts = parts(run).filter(|_| !guests).filter_map(|part| {
         Some((part.name.as_str(), format!("the memory of {}", part.name), part.memory_bytes? as f64))
     });
     let found = |(subject, name, limit): (&str, String, f64)| {
@@ -172,8 +174,7 @@ fn files(run: &Run, trial: &Trial) -> Vec<Found> {
     let driver = workers
         .filter(|_| alone)
         .map(|workers| ("driver", "the open files of the driver".to_owned(), limit * workers));
-    let here =
-        run.topology().is_some_and(|topology| ["process", "namespace"].contains(&topology.platform.as_str()));
+    let here = is_on(run, &["process", "namespace"]);
     let nodes = parts(run).filter(|part| here && NODES.contains(&part.tier.as_str()));
     let nodes = nodes.map(|part| (part.name.as_str(), format!("the open files of {}", part.name), limit));
     let found = |(subject, name, limit): (&str, String, f64)| {
@@ -220,6 +221,11 @@ fn rows<'r>(run: &'r Run, window: &KeptWindow) -> impl Iterator<Item = &'r Inter
     const ROUNDING_S: f64 = 0.001;
     let (from, to) = (window.from_s - ROUNDING_S, window.to_s + ROUNDING_S);
     run.intervals().filter(move |row| row.from_s >= from && row.to_s <= to)
+}
+
+/// Was it deployed on one of these platforms?
+fn is_on(run: &Run, platforms: &[&str]) -> bool {
+    run.topology().is_some_and(|topology| platforms.contains(&topology.platform.as_str()))
 }
 
 /// What was deployed, jobs left out.

@@ -142,6 +142,24 @@ fn a_limit_of_a_part_sets_what_comes_next() {
 }
 
 #[test]
+fn what_an_emulator_holds_is_not_the_memory_of_its_guest() {
+    let has_memory_of_sql = |platform: &str| {
+        let mut limited = run(&json!({}), "pass");
+        let topology = json!({
+            "kind": "topology", "platform": platform, "facts": [], "front": "sql", "open_s": 0.0, "ready_s": 1.0,
+            "parts": [{ "name": "sql", "tier": "relational", "service": "s", "version": "1", "host": "sql", "url": "x://",
+                "uses": [], "start_s": 1.0, "cpus": null, "memory_bytes": GIB }],
+        });
+        limited.entries.push(serde_json::from_value(topology).unwrap());
+        limited.probes.extend([sample(11.0, "sql", GIB / 2, 10), sample(45.0, "sql", GIB / 4 * 3, 10)]);
+        let points = headroom(&limited).unwrap().points;
+        points.contains(&"The memory of sql: 768 MiB of 1.00 GiB, used up at about 2,000 users".to_owned())
+    };
+    assert!(has_memory_of_sql("process") && has_memory_of_sql("container"));
+    assert!(!has_memory_of_sql("vm") && !has_memory_of_sql("container-in-vm"));
+}
+
+#[test]
 fn a_link_with_a_speed_counts_in_its_fuller_direction() {
     let mut linked = run(&json!({}), "pass");
     linked.plan = Some("[deploy]\nlink_mbit = 100\n".to_owned());
