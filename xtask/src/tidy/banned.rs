@@ -46,6 +46,7 @@ const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("crates/harness/src/fleet/clock.rs", "the clock of a driver, which its harness holds against its own"),
     ("crates/auction/src/clock.rs", "the application's clock"),
     ("crates/auction/src/fill/mod.rs", "states how long a fill took"),
+    ("crates/probe/src/flush.rs", "how long a flush of the disk takes"),
     ("platforms/container/src/deadline.rs", "deadlines of what a container engine was asked to do"),
     ("platforms/process/src/sweep.rs", "the deadline of a process that was told to stop"),
     ("crates/cli/src/terminal.rs", "remaining time and refresh of the screen"),

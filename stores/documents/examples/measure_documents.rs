@@ -1,7 +1,7 @@
 //! Measures the event store: loading, writes in batches of several sizes, reads, and the mixture that users of the
 //! auction make. Starts its own servers, or takes addresses as arguments (whose data it replaces).
 //!
-//! `cargo run -p barograph-store-documents --example measure -- [ADDRESS...]`
+//! `cargo run -p barograph-store-documents --example measure_documents -- [ADDRESS...]`
 #![allow(clippy::print_stdout, reason = "an example program prints its figures")]
 
 use std::sync::Arc;
