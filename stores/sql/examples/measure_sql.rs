@@ -1,7 +1,7 @@
 //! How fast the store is on servers of this machine: loading, applying changes, reading.
 //!
-//! `cargo run -p barograph-store-sql --example measure_sql [postgres|mariadb]`; servers that are not installed are left out. The servers keep
-//! what they commit. CPU is of this program and of the server together with all its processes.
+//! `cargo run -p barograph-store-sql --example measure_sql [postgres|mariadb]`; servers that are not installed are left out.
+//! The servers keep what they commit. CPU is of this program and of the server together with all its processes.
 #![expect(clippy::print_stdout, reason = "a program for maintainers that shows its figures")]
 
 use std::time::{Duration, Instant};
