@@ -22,6 +22,12 @@ const EVERY_NS: u64 = 4_000_000;
 /// After the last packet, the answers are waited for this much longer than they should take.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
+/// How long hosts may take until they know each other: a lost question for an address is asked again after a second.
+const ACQUAINTED_WITHIN_NS: u64 = 10_000_000_000;
+
+/// A number that no measured packet has.
+const GREETING: u64 = u64::MAX;
+
 /// A wait for one packet; how soon a thread notices that it may end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -147,7 +153,9 @@ async fn trips(near: &Host, far: &Host, delay: Duration) -> Result<Vec<Duration>
         let echoing = std::thread::Builder::new().name("echo".to_owned());
         let echoing_at = echo.local_addr().map_err(failed)?;
         let thread = echoing.spawn(move || return_packets(&echo, &told)).map_err(failed)?;
-        let times = asker.connect(echoing_at).and_then(|()| ask(&asker, delay)).map_err(failed);
+        let connected = asker.connect(echoing_at);
+        let times = connected.and_then(|()| greet(&asker, delay)).and_then(|()| ask(&asker, delay));
+        let times = times.map_err(failed);
         stop.store(true, Ordering::Relaxed);
         match thread.join() {
             Ok(Ok(())) => times,
@@ -183,6 +191,21 @@ fn return_packets(socket: &UdpSocket, stop: &AtomicBool) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Sends packets until one is answered, so that none that is measured waits for the address of its host.
+fn greet(socket: &UdpSocket, delay: Duration) -> io::Result<()> {
+    let end = now_ns() + ACQUAINTED_WITHIN_NS;
+    socket.set_read_timeout(Some(LOOK + 2 * delay))?;
+    while now_ns() < end {
+        socket.send(&GREETING.to_le_bytes())?;
+        match socket.recv(&mut [0; 8]) {
+            Ok(_) => return Ok(()),
+            Err(error) if none_yet(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, "no packet came back within 10 s"))
 }
 
 /// Sends packets at even distances, whether answers come or not, and takes the time of each.
@@ -224,6 +247,27 @@ fn ask(socket: &UdpSocket, delay: Duration) -> io::Result<Vec<Duration>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_are_measured_once_hosts_know_each_other() {
+        let local = || UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        let (asker, echo) = (local(), local());
+        asker.connect(echo.local_addr().unwrap()).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let echoing = std::thread::spawn(move || {
+            for _lost_while_the_host_is_looked_for in 0..5 {
+                echo.recv(&mut [0; 8])?;
+            }
+            echo.set_read_timeout(Some(LOOK))?;
+            return_packets(&echo, &told)
+        });
+        greet(&asker, Duration::ZERO).unwrap();
+        let times = ask(&asker, Duration::ZERO).unwrap();
+        stop.store(true, Ordering::Relaxed);
+        echoing.join().unwrap().unwrap();
+        assert_eq!(times.len(), PACKETS, "all that are measured are answered, greetings are none of them");
+    }
 
     #[test]
     fn a_spread_is_made_of_ranks() {
