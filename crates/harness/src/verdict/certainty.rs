@@ -13,7 +13,10 @@ pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> Strin
             let least = level(estimate.low.min(f64::from(capacity)));
             format!("The capacity is at least {least} with 97.5 % certainty")
         }
-        _ => format!("The 95 % interval is {} to {}", case.number(estimate.low), level(estimate.high)),
+        bound => {
+            let of = if bound == BoundedBy::Disbelief { " of the capacity" } else { "" };
+            format!("The 95 % interval{of} is {} to {}", case.number(estimate.low), level(estimate.high))
+        }
     };
     format!("{interval}, from {}", effort(case, answer, estimate))
 }

@@ -115,6 +115,8 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> String {
             let (subject, held) = (case.subject(), case.load(capacity));
             let claim = match answer.bounded_by {
                 BoundedBy::Maximum => format!("{subject} holds {held}"),
+                // A level that passed below one that could not be judged is no estimate of the capacity.
+                BoundedBy::Disbelief => format!("{subject} held {held}"),
                 // At its capacity half of the trials fail, so that it is held would be too much said.
                 _ => format!("The capacity of {} is {held}", case.holder),
             };

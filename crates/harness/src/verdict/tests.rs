@@ -447,6 +447,20 @@ fn what_was_not_confirmed_and_what_makes_doubt_is_said() {
 }
 
 #[test]
+fn what_passed_below_a_level_that_could_not_be_judged_is_not_called_the_capacity() {
+    let trials = [trial(11_818, 900.0, &[]), trial(12_150, 900.0, &["clock"])];
+    let verdict = by_posterior(&trials, BoundedBy::Disbelief, estimate());
+    assert!(
+        verdict.sentence.starts_with(
+            "This machine held 11,818 users of the auction application (official2). The 95 % interval of the capacity is \
+             11,512 to 12,102 users, from 30 trials (1 not valid) in 4 min 20 s; 12,150 users could not be judged, because"
+        ),
+        "{}",
+        verdict.sentence
+    );
+}
+
+#[test]
 fn at_the_maximum_the_interval_is_one_sided() {
     let most = Estimate { low: 11_900.0, beyond: 0.99, above: None, ..estimate() };
     let verdict = by_posterior(&[trial(11_818, 900.0, &[])], BoundedBy::Maximum, most);
