@@ -145,6 +145,12 @@ impl SearchMethod {
             SearchMethod::Staircase(_) => "staircase",
         }
     }
+
+    /// Does it begin with trials of its own from below, instead of a ramp that says where to begin?
+    #[must_use]
+    pub const fn climbs(&self) -> bool {
+        matches!(self, SearchMethod::FindMax { .. } | SearchMethod::Staircase(_))
+    }
 }
 
 /// The steps of a staircase, and what ends it besides a level that fails.

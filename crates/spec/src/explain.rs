@@ -21,7 +21,7 @@ pub fn estimate(plan: &Plan) -> Nanos {
             let later = u64::from(bounds.max_trials.saturating_sub(1));
             let empties = emptying(plan);
             let trial = d.step + d.settle + d.window.max(d.confirm) + empties;
-            begin + empties + d.window + Nanos(trial.0 * later) + end
+            begin + empties + d.window + Nanos(trial.0 * later) + spreading(plan).in_all + end
         }
         Strategy::Path(path) => {
             let steps = path.steps.iter().map(|step| {
@@ -30,6 +30,31 @@ pub fn estimate(plan: &Plan) -> Nanos {
             });
             Nanos(steps.sum::<u64>().saturating_mul(path.repeats.into())) + end
         }
+    }
+}
+
+/// What a search by users waits, on top of settling, until users who came with a step have spread over their sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spreading {
+    /// After a step that adds more than a few.
+    pub each: Nanos,
+    /// After all steps together. Later ones are small.
+    pub in_all: Nanos,
+}
+
+/// How long the users of a step may take to spread. They begin their sessions together, and do more of what comes early in
+/// one until then. With settling it is a third of what the plan gives all users for it, its ramp and warm-up; in all it is as
+/// much again. (`workloads/auction/tests/simulated` shows how far the mix is off before and after.)
+#[must_use]
+pub fn spreading(plan: &Plan) -> Spreading {
+    let d = &plan.durations;
+    match (plan.unit, &plan.strategy) {
+        (LoadUnit::Users, Strategy::Search(search)) if !search.method.climbs() => {
+            let in_all = d.ramp + d.warm_up;
+            // Whole seconds read better, and a part of one changes nothing.
+            Spreading { each: Nanos::from_secs(in_all.0 / 3_000_000_000) - d.settle, in_all }
+        }
+        _ => Spreading::default(),
     }
 }
 
@@ -188,15 +213,19 @@ fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
         "load      search for {unit} that pass, {from}up to {most}, at most {} trials",
         bounds.max_trials
     );
-    let change = span(d.step + d.settle);
+    let change = d.step + d.settle;
+    let change = match spreading(plan).each {
+        Nanos::ZERO => format!("{} of change and settling", span(change)),
+        more => format!(
+            "{} of change and settling, {} where many users are added",
+            span(change),
+            span(change + more)
+        ),
+    };
     let windows = if d.window == d.confirm {
-        format!("windows of {} after {change} of change and settling", span(d.window))
+        format!("windows of {} after {change}", span(d.window))
     } else {
-        format!(
-            "windows of {} after {change} of change and settling; those that confirm take {}",
-            span(d.window),
-            span(d.confirm)
-        )
+        format!("windows of {} after {change}; those that confirm take {}", span(d.window), span(d.confirm))
     };
     let begin = match bounds.method {
         SearchMethod::Posterior | SearchMethod::Bisect => format!("first ramp {}, then ", span(d.ramp)),
@@ -256,12 +285,16 @@ mod tests {
     #[test]
     fn the_estimate_adds_up() {
         let plan = crate::read("p", "", &[]).unwrap();
-        // Quick: 90 ramp + 70 warm-up + 15 window + 8 x (5 + 10 + 15) + 5 drain.
-        assert_eq!(super::estimate(&plan).as_secs_f64(), 420.0);
-        assert!(super::explain(&plan).contains("at most 7 min"), "{}", super::explain(&plan));
+        // Quick: 90 ramp + 70 warm-up + 15 window + 8 x (5 + 10 + 15) + 160 in which new users spread + 5 drain.
+        assert_eq!(super::estimate(&plan).as_secs_f64(), 580.0);
+        assert!(super::explain(&plan).contains("at most 9 min 40 s"), "{}", super::explain(&plan));
+        assert!(
+            super::explain(&plan)
+                .contains("after 15 s of change and settling, 58 s where many users are added")
+        );
         let bisect = crate::read("p", "", &["load.search=bisect".to_owned()]).unwrap();
-        // 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 5 drain.
-        assert_eq!(super::estimate(&bisect).as_secs_f64(), 435.0);
+        // 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 160 + 5 drain.
+        assert_eq!(super::estimate(&bisect).as_secs_f64(), 595.0);
     }
 
     /// A search by posterior may not take longer than the one by bisection at the same pace.
@@ -317,6 +350,6 @@ mod tests {
         sets.push("load.max_trials=5".to_owned());
         let plan = crate::read("p", "", &sets).unwrap();
         let estimate = super::estimate(&plan).as_secs_f64();
-        assert_eq!(estimate, 10.0 + 20.0 + 30.0 + 4.0 * (1.0 + 2.0 + 50.0) + 4.0);
+        assert_eq!(estimate, 10.0 + 20.0 + 30.0 + 4.0 * (1.0 + 2.0 + 50.0) + 30.0 + 4.0);
     }
 }

@@ -17,7 +17,7 @@ mod trace;
 
 pub use barograph_model::{Refusal, Refused};
 pub use deploy::{DeployPlan, Link, PLATFORMS, TIERS, TierLimits};
-pub use explain::{emptying, estimate, explain};
+pub use explain::{Spreading, emptying, estimate, explain, spreading};
 pub use faults::{FaultAct, FaultPlan};
 pub use given::{Given, Known};
 pub use plan::{

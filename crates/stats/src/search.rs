@@ -28,7 +28,7 @@ use staircase::Staircase;
 /// How the first ramp ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RampEnd {
-    /// The target gave way.
+    /// The target gave way: the level that is told with it is the most that it carried.
     GaveWay,
     /// There was no more load to add.
     Reached,
@@ -103,7 +103,7 @@ impl Trial {
 
 /// What every method can do.
 trait Method {
-    /// The first ramp ended at level `at`. Has no effect after the first trial.
+    /// The first ramp ended, and says `at` of the capacity. Has no effect after the first trial.
     fn ramp_ended(&mut self, at: u32, how: RampEnd);
     /// What to do next. Says the same until a result is told.
     fn next(&self) -> Step;
@@ -171,13 +171,7 @@ impl Search {
         }
     }
 
-    /// Does the method begin with trials of its own from below, instead of a ramp that says where to begin?
-    #[must_use]
-    pub fn climbs(&self) -> bool {
-        matches!(self.0, Looking::FindMax(_) | Looking::Staircase(_))
-    }
-
-    /// The first ramp ended at level `at`. Has no effect after the first trial.
+    /// The first ramp ended, and says `at` of the capacity. Has no effect after the first trial.
     pub fn ramp_ended(&mut self, at: u32, how: RampEnd) {
         if self.trials().is_empty() {
             self.method_mut().ramp_ended(at, how);

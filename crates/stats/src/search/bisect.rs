@@ -19,8 +19,8 @@ const STEP_DOWN: f64 = 0.15;
 const LARGEST_STEP_DOWN: f64 = 0.60;
 /// The last trial, when all that passed failed its confirmation, goes down by at least this part of the level.
 const LAST_CHANCE_DOWN: f64 = 0.15;
-/// The first trial after a ramp that failed is at this part of where it failed: the ramp does not wait for the
-/// target to settle, so it runs a little past the point where response times fail.
+/// The first trial after a ramp that failed is at this part of what it carried: the ramp does not wait for the target to
+/// settle, so for a moment it carries a little more than will pass.
 const AFTER_FAILED_RAMP: f64 = 0.90;
 /// An invalid trial is repeated only when afterwards two trials are left: one to go on and one to confirm.
 const LEFT_TO_REPEAT: u32 = 3;

@@ -41,7 +41,7 @@ const DRIFTED: f64 = 0.01;
 const KEPT: (u32, u32) = (4, 15);
 const MOST_KEPT: u32 = 8;
 
-/// A ramp fails somewhat above the edge, because it does not wait for the target to settle …
+/// A ramp carries somewhat more than will pass, because it does not wait for the target to settle …
 const RAMP_OVERSHOOTS: f64 = 0.92;
 /// … more or less: logarithm of the distance that one ramp in e is believed to exceed (half of them stay within 0.083) …
 const RAMP_DOUBT: f64 = 0.12;
@@ -451,8 +451,8 @@ impl Posterior {
 }
 
 impl Method for Posterior {
-    /// A ramp that failed makes levels around its end more likely; one that reached the highest level makes it as likely
-    /// as not that the capacity is beyond it. Neither makes any level impossible.
+    /// A ramp that failed makes levels around what it carried more likely; one that reached the highest level makes it as
+    /// likely as not that the capacity is beyond it. Neither makes any level impossible.
     fn ramp_ended(&mut self, at: u32, how: RampEnd) {
         self.doubling = None;
         let max = f64::from(self.bounds.max);

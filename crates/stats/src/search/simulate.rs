@@ -21,7 +21,7 @@ const CAPACITIES: (f64, f64) = (8_000.0, 60_000.0);
 /// Where every search begins, and how far it may look.
 const BOUNDS: (u32, u32) = (1_000, 1_000_000);
 
-/// Where a first ramp ends, as parts of the capacity: it does not wait for the target to settle.
+/// What a first ramp carries, as parts of the capacity: it does not wait for the target to settle.
 const RAMP_ENDS: (f64, f64) = (0.95, 1.2);
 
 /// An error above this is a gross one.

@@ -3,6 +3,7 @@
 mod application;
 mod feed;
 mod following;
+mod spreading;
 
 use std::sync::Arc;
 

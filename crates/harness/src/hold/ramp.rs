@@ -1,0 +1,226 @@
+//! The first ramp of a search: load comes until all of it is there or the target gives way.
+
+use std::collections::VecDeque;
+
+use barograph_model::{LoadUnit, Nanos, Phase, SearchBounds};
+use barograph_stats::search::RampEnd;
+use barograph_stats::{Interval, OpStats, Part};
+
+use super::words;
+use crate::HarnessError;
+use crate::drive::Drive;
+
+/// The ramp has failed when in so many intervals running …
+const BAD_INTERVALS: usize = 3;
+/// … more than this part of the operations were over their limit or failed, …
+const BAD_SHARE: f64 = 0.05;
+/// … or fewer than this part of the operations that should have been done came to an end. Below so many users and so few
+/// operations chance alone can do that.
+const CARRIED_SHARE: f64 = 0.5;
+const JUDGED_FROM_USERS: u32 = 100;
+const JUDGED_FROM_OPS: u64 = 100;
+
+/// A piece of a growing ramp lasts so many intervals at least.
+const LEG_INTERVALS: u64 = 2;
+
+/// Load comes until all of it is there or the target gives way. Says how much there was, and which of the two it was: where
+/// the target gave way, at most as much as it carried.
+pub(super) async fn first_ramp(
+    drive: &mut Drive<'_, '_>,
+    bounds: SearchBounds,
+) -> Result<(u32, RampEnd), HarnessError> {
+    let span = drive.run.plan.durations.ramp;
+    let about = format!("towards {}, until it gives way", words(drive, bounds.max));
+    drive.phase(Phase::Ramp, span, &about)?;
+    let (mut bad, mut reached, mut carried) = (0, 0, MostCarried::default());
+    for (level, over) in legs(drive, bounds, span) {
+        let end = drive.ramp(level, over).await?;
+        while drive.goes_on() && drive.reached < end && bad < BAD_INTERVALS {
+            let interval = drive.next().await?;
+            reached = level_of(drive, &interval).max(reached);
+            bad = if gives_way(drive, &interval) { bad + 1 } else { 0 };
+            carried.add(in_time(drive, &interval));
+        }
+        if bad >= BAD_INTERVALS {
+            break;
+        }
+    }
+    drive.run.done()?;
+    if bad < BAD_INTERVALS {
+        return Ok((bounds.max, RampEnd::Reached));
+    }
+    drive.ramp(reached, Nanos::ZERO).await?;
+    let at = words(drive, reached);
+    let why = "too many operations were late or failed, or too few came to an end";
+    let most = carried.most.map_or(reached, |most| (most as u32).min(reached));
+    let so_much = match most < reached {
+        true => format!("; what it carried in time is the load of {}", words(drive, most)),
+        false => String::new(),
+    };
+    drive.run.note(format!("the first ramp ended at {at}: {why}{so_much}"))?;
+    Ok((most, RampEnd::GaveWay))
+}
+
+/// The highest level whose operations came to an end in time, over some intervals running.
+///
+/// It is what the end of a ramp says of the capacity. How high the level itself was says little when a target gives way long
+/// before that shows in response times, and users who just came do less than they will.
+#[derive(Default)]
+struct MostCarried {
+    /// Of the last intervals, the operations in time and how many of them one user, or one arrival per second, makes.
+    last: VecDeque<(f64, f64)>,
+    most: Option<f64>,
+}
+
+impl MostCarried {
+    fn add(&mut self, (in_time, of_one): (f64, f64)) {
+        self.last.push_back((in_time, of_one));
+        if self.last.len() < BAD_INTERVALS {
+            return;
+        }
+        let (in_time, of_one) =
+            self.last.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        if of_one > 0.0 {
+            self.most = Some((in_time / of_one).max(self.most.unwrap_or(0.0)));
+        }
+        self.last.pop_front();
+    }
+}
+
+/// Operations of an interval that ended in time, and how many of them one user, or one arrival per second, makes in it: 0
+/// where that is not known.
+fn in_time(drive: &Drive<'_, '_>, interval: &Interval) -> (f64, f64) {
+    let part = Part::of(interval, &drive.profile.rules);
+    let (ended, bad) = carried(drive, interval, &part);
+    let of_one = match drive.run.plan.unit {
+        LoadUnit::Users => of_a_user(drive, &part).unwrap_or(0.0),
+        LoadUnit::PerSecond => part.seconds * ended / part.ended.max(1) as f64,
+    };
+    (ended - bad, of_one)
+}
+
+/// How many operations with a limit a user makes in an interval, where the profile says so.
+fn of_a_user(drive: &Drive<'_, '_>, part: &Part) -> Option<f64> {
+    let limited = drive.profile.rules.iter().filter(|rule| rule.limit.is_some());
+    let mix: f64 = limited.map(|rule| rule.mix.get()).sum();
+    drive.profile.derived.map(|derived| derived.ops_per_user_s * mix * part.seconds)
+}
+
+/// The first ramp in straight pieces: levels, and how long it takes to each. Where the data set the most users, one piece.
+fn legs(drive: &Drive<'_, '_>, bounds: SearchBounds, span: Nanos) -> Vec<(u32, Nanos)> {
+    if drive.run.plan.unit == LoadUnit::Users && drive.run.data.is_some() {
+        return vec![(bounds.max, span)];
+    }
+    growing(bounds, span, drive.run.plan.driver.interval)
+}
+
+/// Elsewhere the highest level is often no more than a guess far above the answer, so the level is doubled again and
+/// again in equal times: then as much time goes to every order of magnitude. A piece is long enough for some intervals;
+/// in a short ramp levels grow by more than twice.
+fn growing(bounds: SearchBounds, span: Nanos, interval: Nanos) -> Vec<(u32, Nanos)> {
+    let (min, max) = (f64::from(bounds.min.max(1)), f64::from(bounds.max.max(1)));
+    let doublings = (max / min).log2().ceil().max(0.0) as u64;
+    let room = span.0 / (interval.0.max(1) * LEG_INTERVALS);
+    let legs = (doublings + 1).min(room).max(1);
+    let over = Nanos(span.0 / legs);
+    let level = |leg: u64| match leg + 1 {
+        last if last == legs => bounds.max,
+        _ => (min * (max / min).powf(leg as f64 / (legs - 1).max(1) as f64)).round() as u32,
+    };
+    (0..legs).map(|leg| (level(leg), over)).collect()
+}
+
+/// The level in an interval of the ramp.
+fn level_of(drive: &Drive<'_, '_>, interval: &Interval) -> u32 {
+    match drive.run.plan.unit {
+        LoadUnit::Users => interval.users,
+        LoadUnit::PerSecond => (interval.starts as f64 / interval.seconds().max(1e-9)) as u32,
+    }
+}
+
+/// Does this interval of the ramp look like too much load?
+fn gives_way(drive: &Drive<'_, '_>, interval: &Interval) -> bool {
+    let part = Part::of(interval, &drive.profile.rules);
+    if interval.dropped > 0 {
+        return true;
+    }
+    if interval.users < JUDGED_FROM_USERS && part.ended.max(interval.starts) < JUDGED_FROM_OPS {
+        return false;
+    }
+    let (carried, bad) = carried(drive, interval, &part);
+    carried < expected(drive, interval, &part) * CARRIED_SHARE || bad > carried * BAD_SHARE
+}
+
+/// Operations that ended, and bad ones among them: of those with a limit, or, where there is no limit at all, failures
+/// of all that are judged.
+fn carried(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> (f64, f64) {
+    let rules = &drive.profile.rules;
+    if rules.iter().any(|rule| rule.judged && rule.limit.is_some()) {
+        return (part.timed as f64, part.timed_bad as f64);
+    }
+    let judged = || interval.ops.iter().zip(rules).filter(|(_, rule)| rule.judged).map(|(op, _)| op);
+    let ended: u64 = judged().map(OpStats::count).sum();
+    let failed: u64 = judged().map(OpStats::failed).sum();
+    (ended as f64, failed as f64)
+}
+
+/// How many operations should have come to an end in this interval, as far as anything is known of it.
+fn expected(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> f64 {
+    match drive.run.plan.unit {
+        LoadUnit::Users => f64::from(interval.users) * of_a_user(drive, part).unwrap_or(0.0),
+        // Of all that started, those that are looked at are the same part as of all that ended.
+        LoadUnit::PerSecond => {
+            let share = part.timed.max(1) as f64 / part.ended.max(1) as f64;
+            interval.starts as f64 * share.min(1.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use barograph_model::{SearchMethod, Share};
+
+    fn levels(min: u32, max: u32, span_s: u64) -> (Vec<u32>, f64) {
+        let bounds = SearchBounds {
+            min,
+            max,
+            resolution: Share::percent(5.0),
+            max_trials: 4,
+            method: SearchMethod::Posterior,
+        };
+        let legs = growing(bounds, Nanos::from_secs(span_s), Nanos::from_secs(1));
+        (legs.iter().map(|leg| leg.0).collect(), legs.iter().map(|leg| leg.1.as_secs_f64()).sum())
+    }
+
+    #[test]
+    fn a_growing_ramp_gives_every_order_of_magnitude_the_same_time() {
+        assert_eq!(levels(100, 800, 60), (vec![100, 200, 400, 800], 60.0));
+        assert_eq!(levels(10, 1_000_000, 90).0.len(), 18);
+        // Too short for so many pieces.
+        assert_eq!(levels(10, 1_000_000, 12), (vec![10, 100, 1_000, 10_000, 100_000, 1_000_000], 12.0));
+        assert_eq!(levels(10, 1_000, 1), (vec![1_000], 1.0));
+        assert_eq!(levels(5, 5, 60), (vec![5], 60.0));
+        assert_eq!(levels(0, 1, 0), (vec![1], 0.0));
+    }
+
+    /// What a ramp's intervals of a second carried, for users of two operations a second.
+    fn most(in_time: &[u32]) -> Option<f64> {
+        let mut carried = MostCarried::default();
+        in_time.iter().for_each(|ended| carried.add((f64::from(*ended), 2.0)));
+        carried.most
+    }
+
+    #[test]
+    fn what_a_ramp_carried_is_the_best_of_three_intervals_running() {
+        assert_eq!(most(&[100, 200]), None, "too short to tell");
+        assert_eq!(most(&[100, 200, 300, 330, 270, 90, 0]), Some(150.0));
+        // A target that holds up keeps what it carries, whatever load comes on top.
+        assert_eq!(most(&[100, 200, 300, 300, 300]), Some(150.0));
+        // One busy interval says little.
+        assert_eq!(most(&[90, 600, 90, 90]), Some(130.0));
+        let mut unknown = MostCarried::default();
+        (0..5).for_each(|_| unknown.add((100.0, 0.0)));
+        assert_eq!(unknown.most, None, "nothing is known of what a user does");
+    }
+}
