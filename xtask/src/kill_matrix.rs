@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::Context;
 
+use crate::building;
 use crate::say::say;
 
 /// Makes the tests try every phase.
@@ -20,11 +21,11 @@ const NONE: &str = "test result: ok. 0 passed";
 /// Runs the whole matrix, one platform after the other, and shows its lines; true when nothing was left anywhere, and at
 /// least one test was run.
 pub(crate) fn run(root: &Path) -> anyhow::Result<bool> {
-    let mut child = Command::new("cargo")
-        .args(["test", "-p", "barograph", "--test", "program", "killed_in::", "--", "--nocapture"])
+    // Of the workspace, not of the one package, so that libraries have the features that `cargo xtask test` built them with.
+    let mut child = building::cargo(root)
+        .args(["test", "--workspace", "--test", "program", "killed_in::", "--", "--nocapture"])
         .arg("--test-threads=1")
         .env(ALL, "all")
-        .current_dir(root)
         .stdout(Stdio::piped())
         .spawn()
         .context("start cargo test")?;

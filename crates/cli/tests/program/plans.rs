@@ -104,6 +104,11 @@ fn whole(run: &Run, ended: &crate::going::Ended) {
     assert!(!html.contains("=\"http") && !html.contains("url(http") && !html.contains("@import"));
 }
 
+/// What a run says of the disk that its stores are on.
+fn disk(run: &Run) -> &serde_json::Value {
+    &run.disclosure.as_ref().unwrap()["disk"]
+}
+
 /// Says what this machine lacks for a plan, if anything.
 fn lacks(place: &Place, plan: &Path) -> bool {
     let checked = Going::start(place.checks(plan)).end();
@@ -126,6 +131,8 @@ fn every_plan_runs_in_small_on_data_that_do_not_wear() {
         let ended = Going::start(place.run(Some(&plan), &sets)).end();
         let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
         whole(&run, &ended);
+        let flushes = disk(&run)["8 KiB and fdatasync, times"].as_u64();
+        assert!(flushes.is_some_and(|times| times > 0), "{}: {}", plan.display(), disk(&run));
         let mut after = BTreeMap::new();
         contents(place.data(), &mut after);
         let fill = run.fill().unwrap();
@@ -169,6 +176,7 @@ fn every_plan_of_a_scenario_runs_in_small() {
         let ended = Going::start(command).end();
         let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
         whole(&run, &ended);
+        assert!(disk(&run).is_null(), "a target that is there has stores of its own: {}", disk(&run));
         assert!(ended.out.contains("report  "), "{ended:?}");
     }
     place.assert_nothing_left();
