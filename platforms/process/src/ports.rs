@@ -86,10 +86,19 @@ fn outside(range: &RangeInclusive<u16>) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
     use super::*;
+
+    /// Ports are this process's: what one test gives back another would be as quick to take.
+    fn one_at_a_time() -> MutexGuard<'static, ()> {
+        static ONE: Mutex<()> = Mutex::new(());
+        ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn ports_differ_are_free_and_not_those_of_connections() {
+        let _alone = one_at_a_time();
         let reserved: Vec<Reserved> = (0..20).map(|_| Reserved::any().unwrap()).collect();
         let different: BTreeSet<u16> = reserved.iter().map(|reserved| reserved.port).collect();
         assert_eq!(different.len(), 20, "{reserved:?}");
@@ -101,6 +110,7 @@ mod tests {
 
     #[test]
     fn a_port_in_use_or_reserved_is_not_given_until_it_is_given_back() {
+        let _alone = one_at_a_time();
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         assert!(Reserved::take(listener.local_addr().unwrap().port()).is_err(), "somebody listens there");
         let reserved = Reserved::any().unwrap();
@@ -108,24 +118,16 @@ mod tests {
         let refused = Reserved::take(port).unwrap_err();
         assert_eq!(refused.to_string(), "another unit has it, of this run or another");
         drop(reserved);
-        // Another test may be quicker to take one that was given back.
-        let again = |_| {
-            let port = Reserved::any().unwrap().port;
-            Reserved::take(port).is_ok_and(|reserved| reserved.port == port)
-        };
-        assert!((0..100).any(again), "what is given back can be had again");
+        assert_eq!(Reserved::take(port).unwrap().port, port);
     }
 
     /// Another process sees only the name.
     #[test]
     fn a_port_that_another_process_has_reserved_is_left_to_it() {
-        // Another test may be quicker to take it.
-        let theirs = |_| {
-            let port = Reserved::any().unwrap().port;
-            let name = SocketAddr::from_abstract_name(format!("barograph-port-{port}")).unwrap();
-            Some((port, UnixDatagram::bind_addr(&name).ok()?))
-        };
-        let (port, _theirs) = (0..100).find_map(theirs).expect("a port that this test has");
+        let _alone = one_at_a_time();
+        let port = Reserved::any().unwrap().port;
+        let name = SocketAddr::from_abstract_name(format!("barograph-port-{port}")).unwrap();
+        let _theirs = UnixDatagram::bind_addr(&name).unwrap();
         TcpListener::bind(("0.0.0.0", port)).unwrap();
         assert!(Reserved::take(port).is_err());
     }

@@ -9,7 +9,7 @@ use barograph_record::{ExitCode, KeptCheck, Run};
 use barograph_testkit::services::skip;
 use rustix::process::Signal;
 
-use crate::going::{Ended, Going, until};
+use crate::going::{Ended, Going, PATIENCE_WITH_EMULATION, until};
 use crate::place::{Place, fixed};
 
 /// What a machine that does other things too can break in seconds.
@@ -104,7 +104,7 @@ pub(crate) fn nothing_left(place: &Place) {
 /// The run came to its end and was measured as it should be: of what makes a run valid nothing failed but what a busy
 /// machine and a load of seconds can do.
 fn fine(place: &Place, going: Going) -> Run {
-    let ended = going.end();
+    let ended = going.end_within(PATIENCE_WITH_EMULATION);
     let run = place.record();
     sound(&run, &ended);
     let code = run.verdict().map(|verdict| i32::from(verdict.exit_code));

@@ -8,21 +8,28 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Far above what anything takes here, also on a busy machine: a run of containers in an emulated virtual machine, which takes
-/// two minutes and a half by itself on slow cores, has taken more than three beside other tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(900);
+/// Far above what anything takes here, also on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The same for runs of containers in an emulated virtual machine: two minutes and a half by themselves on slow cores, and more
+/// than three beside other tests.
+pub(crate) const PATIENCE_WITH_EMULATION: Duration = Duration::from_secs(600);
 
 /// How often a condition is looked at that nobody announces.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Looks at `condition` until it gives something.
-pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+pub(crate) fn until<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
+    until_within(PATIENCE, what, condition)
+}
+
+fn until_within<T>(patience: Duration, what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + patience;
     loop {
         if let Some(found) = condition() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what} did not happen within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what} did not happen within {patience:?}");
         std::thread::park_timeout(LOOK_EVERY);
     }
 }
@@ -121,8 +128,13 @@ impl Going {
     }
 
     /// Waits for its end.
-    pub(crate) fn end(mut self) -> Ended {
-        let status = until("the end of the program", || self.child.try_wait().unwrap());
+    pub(crate) fn end(self) -> Ended {
+        self.end_within(PATIENCE)
+    }
+
+    /// The same for one that may take longer, or shorter, than others.
+    pub(crate) fn end_within(mut self, patience: Duration) -> Ended {
+        let status = until_within(patience, "the end of the program", || self.child.try_wait().unwrap());
         let out = self.out.take().map_or_else(String::new, |out| out.join().unwrap());
         self.reader.take().unwrap().join().unwrap();
         let err = self.err.text.lock().unwrap().clone();

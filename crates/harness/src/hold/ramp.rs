@@ -38,8 +38,9 @@ pub(super) async fn first_ramp(
         while drive.goes_on() && drive.reached < end && bad < BAD_INTERVALS {
             let interval = drive.next().await?;
             reached = level_of(drive, &interval).max(reached);
-            bad = if gives_way(drive, &interval) { bad + 1 } else { 0 };
-            carried.add(in_time(drive, &interval));
+            let part = Part::of(&interval, &drive.profile.rules);
+            bad = if gives_way(drive, &interval, &part) { bad + 1 } else { 0 };
+            carried.add(in_time(drive, &interval, &part));
         }
         if bad >= BAD_INTERVALS {
             break;
@@ -89,11 +90,10 @@ impl MostCarried {
 
 /// Operations of an interval that ended in time, and how many of them one user, or one arrival per second, makes in it: 0
 /// where that is not known.
-fn in_time(drive: &Drive<'_, '_>, interval: &Interval) -> (f64, f64) {
-    let part = Part::of(interval, &drive.profile.rules);
-    let (ended, bad) = carried(drive, interval, &part);
+fn in_time(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> (f64, f64) {
+    let (ended, bad) = carried(drive, interval, part);
     let of_one = match drive.run.plan.unit {
-        LoadUnit::Users => of_a_user(drive, &part).unwrap_or(0.0),
+        LoadUnit::Users => of_a_user(drive, part).unwrap_or(0.0),
         LoadUnit::PerSecond => part.seconds * ended / part.ended.max(1) as f64,
     };
     (ended - bad, of_one)
@@ -139,16 +139,15 @@ fn level_of(drive: &Drive<'_, '_>, interval: &Interval) -> u32 {
 }
 
 /// Does this interval of the ramp look like too much load?
-fn gives_way(drive: &Drive<'_, '_>, interval: &Interval) -> bool {
-    let part = Part::of(interval, &drive.profile.rules);
+fn gives_way(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> bool {
     if interval.dropped > 0 {
         return true;
     }
     if interval.users < JUDGED_FROM_USERS && part.ended.max(interval.starts) < JUDGED_FROM_OPS {
         return false;
     }
-    let (carried, bad) = carried(drive, interval, &part);
-    carried < expected(drive, interval, &part) * CARRIED_SHARE || bad > carried * BAD_SHARE
+    let (carried, bad) = carried(drive, interval, part);
+    carried < expected(drive, interval, part) * CARRIED_SHARE || bad > carried * BAD_SHARE
 }
 
 /// Operations that ended, and bad ones among them: of those with a limit, or, where there is no limit at all, failures

@@ -15,7 +15,7 @@ use crate::site::{can, program, say, spec};
 const STEPS: &[usize] = &[1, 2, 4, 7, 10, 14, 18, 22, 26, 30, 34, 38];
 
 /// The longest wait for a step.
-const STEP_LIMIT: Duration = Duration::from_secs(300);
+const STEP_LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_process_leaves_nothing_behind_two_sweeps() {

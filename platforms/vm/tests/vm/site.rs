@@ -10,7 +10,7 @@ use barograph_platform::{
 };
 use barograph_platform_vm::{Program, VmPlatform, VmSite};
 
-pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// The example of this crate that is agent, relay and echo.
 pub(crate) fn program() -> PathBuf {
