@@ -161,13 +161,15 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
     drive.run.done()
 }
 
-/// From one level to the next, and as long as it takes for the load to be what it is at that level.
+/// From one level to the next, and as long as it takes for the load to be what it is at that level: longer where many users
+/// came, or came out of a queue, since those do the same things at the same time.
 async fn step_to(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
     empty(drive).await?;
     let d = drive.run.plan.durations;
     let new = level.saturating_sub(drive.engine.level());
-    let few = f64::from(new) <= FEW_NEW * f64::from(level);
-    let more = if few { Nanos::ZERO } else { spreads.each.min(spreads.in_all) };
+    let many = f64::from(new) > FEW_NEW * f64::from(level);
+    let queued = drive.trials.last().is_some_and(|trial| trial.aborted);
+    let more = if many || queued { spreads.each.min(spreads.in_all) } else { Nanos::ZERO };
     spreads.in_all = spreads.in_all - more;
     drive.phase(Phase::Ramp, d.step, &format!("to {}", words(drive, level)))?;
     drive.ramp(level, d.step).await?;

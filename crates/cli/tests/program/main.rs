@@ -35,4 +35,3 @@ mod screen;
 mod snapshots;
 mod studies;
 mod tls;
-mod truth;

@@ -1,23 +1,52 @@
 //! The whole program against a target whose stalls are known: what it prints is what the stalls imply, exactly.
 //!
+//! These tests are a binary of their own, so that no other test takes the processors away while they measure.
+//!
 //! Answers take 20 ms; one that is due in the last second of every five goes out at the end of that second. A window of
 //! two periods sees every phase alike, so the exact distribution is that of starts at all phases.
 
+#[path = "../program/going.rs"]
+#[expect(dead_code, reason = "these tests only wait for the end of the program")]
+mod going;
+
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use barograph_record::Run;
 use barograph_testkit::{Delay, Stalls, TimedServer, Timing};
+use serde_json::Value;
+use tempfile::TempDir;
 
-use crate::going::Going;
-use crate::http::{http, result};
-use crate::place::Place;
+use going::{Ended, Going};
+
+/// How often it is measured where whatever else runs on the machine can only make times longer.
+const TRIES: usize = 3;
 
 const DELAY: Duration = Duration::from_millis(20);
 const STALLS: Stalls = Stalls { every: Duration::from_secs(5), lasts: Duration::from_secs(1) };
 
 fn server() -> TimedServer {
     TimedServer::start(Timing::constant(DELAY).stalling(STALLS)).unwrap()
+}
+
+/// Runs the program in a folder. A busy machine may make what it measured unbelievable, which is no fault of the program.
+fn barograph(folder: &Path, words: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_barograph"));
+    // Records that nobody keeps go here as well.
+    command.args(words).current_dir(folder).env("TMPDIR", folder);
+    let ended = Going::start(command).end();
+    assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
+    ended
+}
+
+/// The result of `barograph http` with these words.
+fn http(server: &TimedServer, words: &[&str]) -> Value {
+    let folder = TempDir::new().unwrap();
+    let url = server.url("/");
+    let ended = barograph(folder.path(), &[&["http", &url, "--json", "-q"], words].concat());
+    serde_json::from_str(&ended.out).unwrap_or_else(|why| panic!("{why}: {ended:?}"))
 }
 
 /// What was found for a quantile, and how late the driver says it began.
@@ -48,12 +77,9 @@ fn phases() -> impl Iterator<Item = Duration> {
 
 #[test]
 fn an_open_loop_tells_every_wait_of_a_stall() {
-    let (place, server) = (Place::without_data(), server());
-    let words = ["--rate", "200", "-d", "10s", "--json", "-q"];
-    let ended = http(&place, &[&[server.url("/").as_str()], &words[..]].concat());
-    let result = result(&ended, 0);
+    let result = http(&server(), &["--rate", "200", "-d", "10s"]);
     let exact: Vec<Duration> = phases().map(|start| STALLS.response_at(start, DELAY)).collect();
-    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let number = |value: &Value| value.as_f64().unwrap();
     let lag_ms = number(&result["lag_p99_ms"]);
     for (key, quantile) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99), ("p999_ms", 0.999)] {
         let response = Found { quantile, ms: number(&result[key]), lag_ms };
@@ -104,22 +130,18 @@ next.Get = "Get"
 
 #[test]
 fn a_closed_loop_on_a_beat_tells_what_users_waited_and_not_only_what_the_target_took() {
-    let (place, server) = (Place::without_data(), server());
-    let plan = place.root().join("plan.toml");
-    fs::write(place.root().join("beat.toml"), SCENARIO).unwrap();
+    let (folder, server) = (TempDir::new().unwrap(), server());
+    fs::write(folder.path().join("beat.toml"), SCENARIO).unwrap();
     // 41 users become active in one second, so that their beats lie at phases of their own.
     let text = format!(
         "workload = \"scenario\"\nscenario = \"beat.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 41\nramp_s = 1\n\
          warm_up_s = 4\nwindow_s = 10\ndrain_s = 1\n[target]\nurl = \"{}\"\n",
         server.url("")
     );
-    fs::write(&plan, text).unwrap();
-    let runs = place.root().join("runs");
-    let set = format!("runs={}", runs.display());
-    let ended = Going::start(place.program(&["run", plan.to_str().unwrap(), "--set", &set])).end();
-    assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
-    let folder = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
-    let run = Run::open(&folder).unwrap();
+    fs::write(folder.path().join("plan.toml"), text).unwrap();
+    barograph(folder.path(), &["run", "plan.toml", "--set", "runs=runs"]);
+    let records = fs::read_dir(folder.path().join("runs")).unwrap();
+    let run = Run::open(&records.last().unwrap().unwrap().path()).unwrap();
     let trial = run.trials().next().unwrap();
     let op = &trial.window.ops[0];
     let lag_ms = trial.window.lag_p99_ms;
@@ -131,25 +153,34 @@ fn a_closed_loop_on_a_beat_tells_what_users_waited_and_not_only_what_the_target_
     assert!(op.p90_ms > 5.0 * op.service_p90_ms, "a closed loop hides the stall from its service times");
 }
 
-/// Quantiles are those of what the server did, to the histogram's last digit and the way there and back.
-fn agrees_with_what_was_served(delay: Delay) {
-    let place = Place::without_data();
+/// Which of the quantiles are above those of what the server did, beyond the histogram's last digit and the way there and
+/// back. None may be below.
+fn above_what_was_served(delay: Delay) -> Vec<String> {
     let server = TimedServer::start(Timing::of(delay, 7)).unwrap();
-    let words = ["-c", "20", "-d", "3s", "--warm-up", "0s", "--json", "-q"];
-    let ended = http(&place, &[&[server.url("/").as_str()], &words[..]].concat());
-    let result = result(&ended, 0);
+    let result = http(&server, &["-c", "20", "-d", "3s", "--warm-up", "0s"]);
     let served: Vec<Duration> = server.answers().iter().map(|a| a.sent - a.arrived).collect();
     assert!(served.len() > 1_000, "{} answers", served.len());
+    let mut above = Vec::new();
     for (key, q) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99)] {
         let found = result["service"][key].as_f64().unwrap();
         // The program leaves out what ended after its window, so its quantile may be one of the neighbours.
         let near = |q: f64| barograph_testkit::exact(served.iter().copied(), q).unwrap().as_secs_f64() * 1e3;
         let (low, high) = (near(q - 0.004), near((q + 0.004).min(1.0)));
-        assert!(
-            found >= low * 0.999 && found <= high * 1.001 + 1.0,
-            "{key} is {found} ms, the server's own is {low} to {high} ms"
-        );
+        let what = format!("{key} is {found} ms, the server's own is {low} to {high} ms");
+        assert!(found >= low * 0.999, "{what}");
+        if found > high * 1.001 + 1.0 {
+            above.push(what);
+        }
     }
+    above
+}
+
+/// Both ways wait for a processor where the host gives it to others, which differs from try to try. What the program itself
+/// would add is in every try.
+fn agrees_with_what_was_served(delay: Delay) {
+    let tries = (0..TRIES).map(|_| above_what_was_served(delay));
+    let above: Vec<Vec<String>> = tries.take_while(|above| !above.is_empty()).collect();
+    assert!(above.len() < TRIES, "in every try: {above:#?}");
 }
 
 #[test]
