@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Report(RecordArgs),
     /// Hold runs of a candidate against runs of a baseline
     Compare(CompareArgs),
-    /// Write a record as tables, one file each: CSV or Parquet
+    /// Write the record of a run or a study as tables, one file each: CSV or Parquet
     Export(ExportArgs),
     /// Remove whatever interrupted runs left behind
     Clean(CleanArgs),
@@ -178,7 +178,7 @@ pub(crate) struct NewFrom {
 
 #[derive(ClapArgs)]
 pub(crate) struct RecordArgs {
-    /// Name of the run or path of its folder; without one, the latest run
+    /// Name of the run or the study, or path of its folder; without one, the latest run
     pub(crate) run: Option<String>,
     /// Folder that holds the records
     #[arg(long, default_value = "runs")]

@@ -1,5 +1,6 @@
 //! Who looks on while a run goes on: the live page, and receivers elsewhere.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,6 +39,11 @@ impl Watch {
         let receivers: Vec<String> = args.export_to.iter().map(ToString::to_string).collect();
         let disclosed = json!({ "live_page": page.is_some(), "export_to": receivers });
         Ok(Watch { page: page.map(Arc::new), senders, disclosed })
+    }
+
+    /// Where the page is served.
+    pub(crate) fn live_at(&self) -> Option<SocketAddr> {
+        self.page.as_ref().map(|page| page.address())
     }
 
     /// What the record says of it; nothing when nobody looks on.

@@ -1,6 +1,6 @@
 //! Records as tables for other tools, and the figures of a run, as it goes, for other people's monitoring.
 //!
-//! [`export`] writes everything in a record as one file per table, CSV or Parquet. A [`Sender`] follows a run and sends
+//! [`export`] writes everything in a record as one file per table, CSV or Parquet, [`export_study`] a study. A [`Sender`] follows a run and sends
 //! its figures to a receiver that speaks Prometheus remote-write or OpenTelemetry: whole histograms, no quantiles, so
 //! that the receiver can add them up. It never makes the run wait, and never fails it.
 
@@ -12,4 +12,4 @@ mod tables;
 pub use error::ExportError;
 pub use sheet::Format;
 pub use stream::{NotAReceiver, Protocol, Receiver, Sender};
-pub use tables::{Histograms, Written, export};
+pub use tables::{Histograms, Written, export, export_study};

@@ -37,6 +37,9 @@ pub(crate) const SITE: &str = "site";
 /// The folder that all hosts see and may write to, in that of the run.
 pub(crate) const COMMON: &str = "common";
 
+/// Platforms that make virtual machines.
+pub(crate) const GUESTS: [&str; 2] = ["vm", "container-in-vm"];
+
 /// The platform of a plan.
 pub(crate) fn platform<'p>(
     platforms: &[&'p dyn Platform],
@@ -111,9 +114,15 @@ fn disks(topology: &Topology, plan: &Plan) -> Vec<DiskSpec> {
 
 /// Settings of single kinds of platforms; others do not look at them.
 fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
+    let deploy = &plan.deploy;
     let floating = topology.floating.as_ref().map(|floating| ("virtual-addresses", floating.name.to_owned()));
-    let network = ("network", plan.deploy.container_network.clone());
-    [network].into_iter().chain(floating).map(|(name, value)| (name.to_owned(), value)).collect()
+    let network = Some(("network", deploy.container_network.clone()));
+    let engine = deploy.container_engine.clone().map(|engine| ("engine", engine));
+    // Containers refuse an option that they do not know.
+    let guests = GUESTS.contains(&deploy.platform.as_str());
+    let accel = guests.then(|| ("accel", deploy.vm_accel.clone()));
+    let all = [network, engine, accel, floating].into_iter().flatten();
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Makes everything, the application where there is one and drivers where they are units. What was made so far is in

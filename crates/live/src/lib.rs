@@ -73,6 +73,12 @@ impl Page {
         format!("http://{}/", self.address)
     }
 
+    /// The address with the port that was found for it.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// A phase begins.
     pub fn phase(&self, phase: Phase, about: &str) {
         self.shared.change(|moment| moment.begin(phase, about));

@@ -7,7 +7,8 @@ use crate::answer::{Answer, answer};
 use crate::chart::Dash;
 use crate::operations::OpLine;
 use crate::{
-    ReportError, curve, facts, heat, nines, operations, search, series, services, timelines, topology, words,
+    ReportError, curve, facts, heat, nines, operations, passing, search, series, services, timelines,
+    topology, words,
 };
 
 /// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
@@ -93,6 +94,8 @@ struct Page<'a> {
     merged: String,
     trials: Grid,
     certainty: Option<Grid>,
+    /// What the search believes, load by load.
+    passing: Option<Figure>,
     phases: Grid,
     notes: Vec<(String, String)>,
     fill: Option<(Vec<(String, String)>, Grid)>,
@@ -122,6 +125,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         merged: merged(&measured),
         trials: facts::trials(run),
         certainty: search::certainty(run),
+        passing: passing::figure(run),
         phases: facts::phases(run),
         notes: run.notes().map(|(at, text)| (words::clock(at), text.to_owned())).collect(),
         fill: facts::fill(run),

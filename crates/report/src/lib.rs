@@ -18,6 +18,7 @@ mod heat;
 mod html;
 mod nines;
 mod operations;
+mod passing;
 mod search;
 mod series;
 mod services;

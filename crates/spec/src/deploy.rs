@@ -70,6 +70,11 @@ pub struct DeployPlan {
     pub statistics: bool,
     /// How containers hang on the network: `bridge` or `host`.
     pub container_network: String,
+    /// Where a container engine of this machine answers, as `unix:///run/podman/podman.sock`; without it one is looked for at
+    /// the usual places, or started.
+    pub container_engine: Option<String>,
+    /// How guests get their processor: `kvm`, emulated (`tcg`), or what works here (`auto`).
+    pub vm_accel: String,
 }
 
 /// What each instance of a tier may use.
@@ -204,6 +209,8 @@ pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
     let flavour = g.word("deploy.flavour", &["vanilla", "tuned"], "tuned");
     let hosts = g.word("deploy.hosts", &["apart", "together"], "apart");
     let container_network = g.word("deploy.container_network", &["bridge", "host"], "bridge");
+    let container_engine = engine(g);
+    let vm_accel = g.word("deploy.vm_accel", &["auto", "kvm", "tcg"], "auto");
     let statistics = g.flag("deploy.statistics", true);
     let limits = limits(g);
     let link = link(g);
@@ -231,9 +238,20 @@ pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
         link: link?,
         statistics: statistics?,
         container_network: container_network?,
+        container_engine: container_engine?,
+        vm_accel: vm_accel?,
     };
     goes_together(g, &plan);
     Some(plan)
+}
+
+fn engine(g: &mut Given) -> Option<Option<String>> {
+    let (key, allowed) = ("deploy.container_engine", "a socket, as in \"unix:///run/podman/podman.sock\"");
+    let engine = g.optional_word(key, allowed)?;
+    if let Some(other) = engine.as_ref().filter(|engine| !engine.starts_with("unix:///")) {
+        g.refuse(key, format!("{other:?}"), allowed, "name the socket of an engine on this machine");
+    }
+    Some(engine)
 }
 
 fn limits(g: &mut Given) -> Option<Vec<TierLimits>> {

@@ -9,12 +9,14 @@ use crate::given::Given;
 use crate::plan::{DriverPlan, TargetPlan};
 
 /// Keys that concern hosts, and so drivers too where these are units.
-const OF_HOSTS: [&str; 5] = [
+const OF_HOSTS: [&str; 7] = [
     "deploy.hosts",
     "deploy.link_mbit",
     "deploy.link_delay_ms",
     "deploy.link_loss",
     "deploy.container_network",
+    "deploy.container_engine",
+    "deploy.vm_accel",
 ];
 
 /// Where every value was taken already.

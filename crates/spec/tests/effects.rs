@@ -80,6 +80,8 @@ fn one_changed_platform_refuses_nothing_that_matters_on_another() {
     let sets = [
         "deploy.like=minimal",
         "deploy.container_network=host",
+        "deploy.container_engine=unix:///run/podman/podman.sock",
+        "deploy.vm_accel=tcg",
         "deploy.driver_cpus=1",
         "deploy.hosts=together",
     ];
@@ -87,6 +89,19 @@ fn one_changed_platform_refuses_nothing_that_matters_on_another() {
         let platform = format!("platform={platform}");
         assert_eq!(refused(&[&sets[..], &[&platform]].concat()), Vec::<String>::new(), "{platform}");
     }
+}
+
+#[test]
+fn an_engine_is_a_socket_of_this_machine_and_stays_in_the_resolved_plan() {
+    let socket = "unix:///run/podman/podman.sock";
+    let first = plan("", &[&format!("deploy.container_engine={socket}"), "deploy.vm_accel=kvm"]).unwrap();
+    assert_eq!(first.deploy.container_engine.as_deref(), Some(socket));
+    assert_eq!(plan(&first.resolved, &[]).unwrap().deploy, first.deploy);
+    assert_eq!(plan("", &[]).unwrap().deploy.container_engine, None);
+    for wrong in ["tcp://10.0.0.2:2375", "docker"] {
+        assert_eq!(refused(&[&format!("deploy.container_engine={wrong}")]), ["deploy.container_engine"]);
+    }
+    assert_eq!(refused(&["deploy.vm_accel=hvf"]), ["deploy.vm_accel"]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(crate) async fn find_engine(options: &Options) -> Result<Option<Engine>, Mis
             Ok(engine) => Ok(Some(engine)),
             Err(error) => Err(Missing {
                 what: format!("no container engine answers at `{address}` ({error})"),
-                hint: "start it, or leave option `engine` out".to_owned(),
+                hint: "start it, or leave option `engine` (deploy.container_engine) out".to_owned(),
             }),
         };
     }

@@ -98,7 +98,7 @@ impl OwnEngine {
         if !geteuid().is_root() {
             missing.push(Missing {
                 what: "no container engine answers, and only root can start one".to_owned(),
-                hint: "start Docker or Podman and set option `engine`, or run this as root".to_owned(),
+                hint: "start Docker or Podman and name its socket (deploy.container_engine), or run this as root".to_owned(),
             });
         }
         if ["dockerd", "containerd", "runc"].iter().any(|name| program(name).is_none()) {

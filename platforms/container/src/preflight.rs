@@ -18,7 +18,7 @@ pub(crate) async fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
                 "host `{}` wants a link of its own, and containers share their engine's",
                 host.name
             ),
-            hint: "use platform `namespace` or `vm`, or leave the link out".to_owned(),
+            hint: "use platform `namespace`, or leave the link out".to_owned(),
         });
     }
     let mut facts = vec![("platform".to_owned(), "container".to_owned())];

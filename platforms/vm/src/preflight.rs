@@ -75,7 +75,7 @@ fn look_at_kernel(settings: &Settings, missing: &mut Vec<Missing>) -> Facts {
     if settings.accel == Some(Accel::Kvm) && !kvm_opens() {
         missing.push(Missing {
             what: "/dev/kvm cannot be opened".to_owned(),
-            hint: "switch on virtualisation in the firmware or the outer machine, or set accel to tcg"
+            hint: "switch on virtualisation in the firmware or the outer machine, or set deploy.vm_accel = \"tcg\""
                 .to_owned(),
         });
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use super::Format;
+use super::watch::WatchArgs;
 
 #[derive(ClapArgs)]
 pub(crate) struct StudyArgs {
@@ -32,4 +33,6 @@ pub(crate) struct StudyArgs {
     /// Folder that holds the records; a study has a folder in it
     #[arg(long, default_value = "runs")]
     pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::{RecordArgs, RunArgs};
 
 /// Who may look on while a run goes on.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct WatchArgs {
     /// Serve a live page while it runs: on a free port of this machine, or as in --live=127.0.0.1:8090 or --live=8090
     #[arg(

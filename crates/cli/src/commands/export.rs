@@ -1,24 +1,37 @@
-//! `barograph export`: a record as tables.
+//! `barograph export`: a record or a study as tables.
 
+use std::path::Path;
+
+use anyhow::anyhow;
 use barograph_export::{ExportError, Format, Histograms, Written};
 use barograph_model::words::count;
-use barograph_record::ExitCode;
+use barograph_record::{ExitCode, read_study};
 
-use super::{Done, Failed, show};
+use super::{Done, Failed, show, study};
 use crate::args::ExportArgs;
 use crate::terminal;
 
 /// Writes the tables and names them.
 pub(crate) fn export(args: &ExportArgs) -> Done {
-    let run = show::open(&args.record)?;
     let format = Format::from(args.format);
-    let folder = args.to.clone().unwrap_or_else(|| run.dir.join(format.name()));
-    let histograms = if args.histograms { Histograms::Written } else { Histograms::Left };
-    let written = barograph_export::export(&run, format, &folder, histograms).map_err(failed)?;
-    for damage in &run.damage {
-        terminal::say(&format!("left out  {damage}"));
-    }
-    for Written { path, rows, .. } in written {
+    let folder = |record: &Path| args.to.clone().unwrap_or_else(|| record.join(format.name()));
+    let written = if let Some(of_study) = show::study_of(&args.record) {
+        if args.histograms {
+            let what = "write histograms of a study: they are in the records of its runs; leave --histograms out, or export one \
+                        of these";
+            return Err(Failed::new(ExitCode::Refused, anyhow!(what)));
+        }
+        let (conclusions, read) = (study::again(&of_study)?, read_study(&of_study)?);
+        barograph_export::export_study(&conclusions, &read.entries, format, &folder(&of_study))
+    } else {
+        let run = show::open(&args.record)?;
+        for damage in &run.damage {
+            terminal::say(&format!("left out  {damage}"));
+        }
+        let histograms = if args.histograms { Histograms::Written } else { Histograms::Left };
+        barograph_export::export(&run, format, &folder(&run.dir), histograms)
+    };
+    for Written { path, rows, .. } in written.map_err(failed)? {
         terminal::result(&format!("{:>10} rows  {}", count(rows), path.display()));
     }
     Ok(ExitCode::Fine)

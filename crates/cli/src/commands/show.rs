@@ -32,7 +32,7 @@ pub(crate) fn report(args: &RecordArgs) -> Done {
 }
 
 /// The folder of the study that is named.
-fn study_of(args: &RecordArgs) -> Option<PathBuf> {
+pub(super) fn study_of(args: &RecordArgs) -> Option<PathBuf> {
     args.run.as_deref().and_then(|name| study::named(&args.runs, name))
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
         Some(folder) => Begun::again(folder, &prepared)?,
         None => Begun::now(&args.runs, &asked, &prepared)?,
     };
-    begun.finish(&prepared, args.format)
+    begun.finish(&prepared, args)
 }
 
 /// What was asked for when a study was begun, from its folder.
@@ -207,7 +207,7 @@ impl Begun {
     }
 
     /// Makes the runs that are left, and says what follows from all of them.
-    fn finish(self, prepared: &Prepared, format: Format) -> Done {
+    fn finish(self, prepared: &Prepared, args: &StudyArgs) -> Done {
         let Begun { folder, header, entries, .. } = &self;
         let study = &prepared.study;
         let mut progress = Progress::new(study, entries);
@@ -216,11 +216,11 @@ impl Begun {
             terminal::say(&format!("{} goes on after {resumed} runs", header.id));
         }
         let mut appender = append_to_study(folder).map_err(|why| cannot_write(why.into()))?;
-        let mut runner = Runs::new(prepared, &runs_of(folder))?;
+        let mut runner = Runs::new(prepared, &runs_of(folder), &args.watch)?;
         let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| why.0)?;
 
         let conclusions = concluded(study, &progress, header, complete, prepared.unit(Metric::Capacity));
-        print(&conclusions, format)?;
+        print(&conclusions, args.format)?;
         let page = write_page(folder, &conclusions)?;
         terminal::say(&format!("report  {}", page.display()));
         terminal::say(&format!("record  {}", folder.display()));

@@ -279,6 +279,39 @@ fn faults_happen_at_their_moments_and_the_application_goes_on() {
 }
 
 #[test]
+fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
+    let place = Place::new();
+    let mut sets = like("minimal", "namespace");
+    sets.push("load.window_s=12".to_owned());
+    sets.push(
+        "faults=[{at_s=4,unit=\"application-1\",act=\"delay\",delay_ms=200},\
+         {at_s=9,unit=\"application-1\",act=\"delay\",delay_ms=0}]"
+            .to_owned(),
+    );
+    if !possible(&place, &sets) {
+        return;
+    }
+    let run = fine(&place, Going::start(place.run(None, &sets)));
+    let faults: Vec<(f64, bool)> = run.faults().map(|f| (f.at_s, f.failed.is_none())).collect();
+    let [(given, true), (taken, true)] = faults[..] else { panic!("{faults:?}") };
+    let log = run.response_log().unwrap();
+    // What ends so long after a change began after it, or took longer than any delay.
+    let over = 1.5;
+    let least = |from: f64, to: f64| -> Vec<u64> {
+        let told = log.histograms().map(Result::unwrap);
+        let within = told.filter(|told| told.from_s >= from && told.from_s + told.seconds <= to);
+        within.map(|told| told.histogram.value_at_quantile(0.0)).collect()
+    };
+    let (before, during, after) =
+        (least(0.0, given), least(given + over, taken), least(taken + over, f64::INFINITY));
+    assert!(during.len() >= 3 && during.iter().all(|us| *us >= 195_000), "{during:?}");
+    for quick in [before, after] {
+        assert!(quick.iter().any(|us| *us < 150_000), "{quick:?}");
+    }
+    nothing_left(&place);
+}
+
+#[test]
 fn two_drivers_make_one_load() {
     let place = Place::new();
     let mut sets = like("minimal", "process");

@@ -23,7 +23,7 @@ fn ask(base: &str, path: &str) -> BufReader<TcpStream> {
 }
 
 /// What the live page at `base` shows, one state after the other until the program ends.
-fn states(base: &str) -> impl Iterator<Item = Value> {
+pub(crate) fn states(base: &str) -> impl Iterator<Item = Value> {
     let lines = ask(base, "/events").lines().map(Result::unwrap);
     lines.filter_map(|line| Some(serde_json::from_str(line.strip_prefix("data: ")?).unwrap()))
 }

@@ -211,6 +211,24 @@ fn a_study_answers_in_every_form() {
     place.assert_nothing_left();
 }
 
+#[test]
+fn every_run_of_a_study_is_seen_at_one_address() {
+    let place = Place::new();
+    let file = short(&place, 1);
+    let going = Going::start(study(&place, &file, &["--live"]));
+    let line = going.says("live      http://127.0.0.1:");
+    let seen = crate::export::states(line.trim_start_matches("live").trim()).last().unwrap();
+    assert!(seen["ended"].to_string().contains("report.html"), "{seen}");
+    let ended = going.end();
+    whole(&place, &ended);
+    let pages: Vec<&str> = ended.err.lines().filter(|told| told.starts_with("live ")).collect();
+    assert!(pages.len() >= 3 && pages.iter().all(|page| *page == line), "{pages:?}");
+    let runs = fs::read_dir(folder(&place).join("runs")).unwrap().map(|run| run.unwrap().path());
+    for run in runs {
+        assert_eq!(Run::open(&run).unwrap().disclosure.unwrap()["watched_by"]["live_page"], true);
+    }
+}
+
 /// What a study came to is told and drawn again when its file and its plan are gone.
 fn told_from_its_folder_alone(place: &Place, id: &str, file: &Path, ended: &Ended) {
     fs::remove_file(file).unwrap();
@@ -222,6 +240,12 @@ fn told_from_its_folder_alone(place: &Place, id: &str, file: &Path, ended: &Ende
     for path in &of_study {
         fs::remove_file(path).unwrap();
     }
+    let exported = Going::start(place.program(&["export", id])).end();
+    assert!(exported.code == Some(0) && exported.out.contains("csv/comparisons.csv\n"), "{exported:?}");
+    let runs = fs::read_to_string(folder(place).join("csv/study_runs.csv")).unwrap();
+    assert_eq!(runs.lines().count(), ended_runs(&folder(place)) + 1, "{runs}");
+    let refused = Going::start(place.program(&["export", id, "--histograms"])).end();
+    assert!(refused.code == Some(2) && refused.err.contains("leave --histograms out"), "{refused:?}");
     let reported = Going::start(place.program(&["report", id])).end();
     let page = format!("report  {}\n", of_study[0].display());
     assert!(reported.code == Some(0) && page.ends_with(&reported.out["report  ".len()..]), "{reported:?}");

@@ -10,11 +10,13 @@ mod load;
 mod probes;
 mod settings;
 mod statistics;
+mod study;
 mod times;
 mod trials;
 mod world;
 
 pub(crate) use probes::stated;
+pub use study::export_study;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,19 +88,30 @@ impl Book<'_> {
         columns: &Columns<'_, R>,
         rows: impl IntoIterator<Item = R>,
     ) -> Result<(), ExportError> {
-        let path = self.folder.join(format!("{table}.{}", self.format.name()));
-        let mut heads = vec![Head { name: "run".to_owned(), kind: Kind::Text }];
-        heads.extend(columns.0.iter().map(|(head, _)| head.clone()));
-        let mut open = Open::create(self.format, &path, &heads)?;
-        for row in rows {
-            let mut cells = vec![Cell::from(&self.run.header.id)];
-            cells.extend(columns.0.iter().map(|(_, get)| get(&row)));
-            open.row(&cells)?;
-        }
-        let rows = open.finish()?;
-        self.written.push(Written { table, path, rows });
+        let of = ("run", self.run.header.id.as_str());
+        self.written.push(put((self.format, self.folder), of, table, (columns, rows))?);
         Ok(())
     }
+}
+
+/// Writes a table whose first column, `of.0`, names in every row what it is of: `of.1`.
+fn put<R>(
+    (format, folder): (Format, &Path),
+    of: (&str, &str),
+    table: &'static str,
+    (columns, rows): (&Columns<'_, R>, impl IntoIterator<Item = R>),
+) -> Result<Written, ExportError> {
+    let path = folder.join(format!("{table}.{}", format.name()));
+    let mut heads = vec![Head { name: of.0.to_owned(), kind: Kind::Text }];
+    heads.extend(columns.0.iter().map(|(head, _)| head.clone()));
+    let mut open = Open::create(format, &path, &heads)?;
+    for row in rows {
+        let mut cells = vec![Cell::from(of.1)];
+        cells.extend(columns.0.iter().map(|(_, get)| get(&row)));
+        open.row(&cells)?;
+    }
+    let rows = open.finish()?;
+    Ok(Written { table, path, rows })
 }
 
 /// How a cell comes from a row.

@@ -4,4 +4,5 @@ mod otlp;
 mod prometheus;
 mod receivers;
 mod record;
+mod study;
 mod tables;

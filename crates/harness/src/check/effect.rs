@@ -24,10 +24,17 @@ impl Checking<'_> {
         let (plan, platform) = (&self.plan, self.plan.deploy.platform.as_str());
         let given = |key: &str| plan.places.contains_key(key);
         let mut notes = Vec::new();
-        if given("deploy.container_network") && platform != "container" {
-            notes.push(
-                "deploy.container_network does nothing here: it is for platform = \"container\"".to_owned(),
-            );
+        let words = |names: &[&str]| {
+            names.iter().map(|name| format!("platform = \"{name}\"")).collect::<Vec<_>>().join(" or ")
+        };
+        for (key, on) in [
+            ("deploy.container_network", &["container"][..]),
+            ("deploy.container_engine", &["container"]),
+            ("deploy.vm_accel", &deploy::GUESTS),
+        ] {
+            if given(key) && !on.contains(&platform) {
+                notes.push(format!("{key} does nothing here: it is for {}", words(on)));
+            }
         }
         if given("deploy.hosts") && platform == "process" && plan.deploy.hosts == "apart" {
             notes.push(

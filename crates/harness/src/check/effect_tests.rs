@@ -20,7 +20,12 @@ fn noted(sets: &[&str], words: &str) -> bool {
 
 #[test]
 fn keys_of_another_platform_are_noted_and_not_refused() {
-    for (key, on) in [("deploy.container_network=host", "container"), ("deploy.hosts=apart", "namespace")] {
+    for (key, on) in [
+        ("deploy.container_network=host", "container"),
+        ("deploy.container_engine=unix:///run/docker.sock", "container"),
+        ("deploy.vm_accel=tcg", "container-in-vm"),
+        ("deploy.hosts=apart", "namespace"),
+    ] {
         let words = format!("{} does nothing here", key.split('=').next().unwrap());
         assert!(noted(&[key], &words), "{key}");
         assert!(!noted(&[key, &format!("platform={on}")], &words), "{key}");

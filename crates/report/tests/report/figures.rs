@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use barograph_model::{Nanos, Outcome, Phase};
 use barograph_record::{
-    Entry, Expected, Header, KeptOp, KeptPart, KeptResult, KeptTopology, KeptUnit, KeptWindow, LoadStarted,
-    ProbeRow, Purpose, RecordError, Resources, Rule, Run, RunWriter, Trial, VERSION,
+    Entry, Expected, Header, KeptEstimate, KeptOp, KeptPart, KeptPassPoint, KeptResult, KeptTopology,
+    KeptUnit, KeptWindow, LoadStarted, ProbeRow, Purpose, RecordError, Resources, Rule, Run, RunWriter,
+    SearchSummary, Trial, VERSION, Verdict,
 };
 use barograph_report::render_html;
 use barograph_stats::Interval;
@@ -310,4 +311,97 @@ fn what_an_older_record_lacks_is_left_out() {
     let html = rendered(&dir);
     assert!(figure(&html, "nines").is_none() && figure(&html, "heat").is_none());
     assert!(!html.contains("s-closer") && html.contains("What could not be read of the record"));
+}
+
+/// A search that believes in 1,000 users, after trials at these levels.
+fn searched(root: &Path, trials: &[(u32, KeptResult)]) -> PathBuf {
+    let mut writer = RunWriter::create(root, &"20301120-184500-04f3".parse().unwrap()).unwrap();
+    writer
+        .append(&Entry::Header(Header {
+            v: VERSION,
+            id: "20301120-184500-04f3".to_owned(),
+            tool: "barograph 0.2.0 (1a2b3c4)".to_owned(),
+            started_at: "2030-11-20T18:45:00Z".to_owned(),
+            command: "barograph run".to_owned(),
+        }))
+        .unwrap();
+    writer.append(&Entry::Expected(expected())).unwrap();
+    for ((level, result), n) in trials.iter().zip(1..) {
+        let tried = Trial { n, level: *level, result: *result, purpose: Purpose::Search, ..trial() };
+        writer.append(&Entry::Trial(Box::new(tried))).unwrap();
+    }
+    let point = |level, pass, low, high| KeptPassPoint { level, pass, low, high };
+    let estimate = KeptEstimate {
+        capacity: 1_000.0,
+        low: 950.0,
+        high: 1_100.0,
+        safe: 950,
+        beyond: 0.0,
+        softness: 0.03,
+        spurious: 0.02,
+        curve: vec![
+            point(900, 0.97, 0.81, 1.0),
+            point(1_000, 0.5, 0.25, 0.75),
+            point(1_200, 0.01, 0.0, 0.125),
+        ],
+        valid: 5,
+        invalid: 1,
+        confirmation: None,
+        above: None,
+        cross_check: None,
+        repeats: None,
+    };
+    let search = SearchSummary { estimate: Some(Box::new(estimate)), ..SearchSummary::default() };
+    writer
+        .append(&Entry::Verdict(Box::new(Verdict {
+            unit: KeptUnit::Users,
+            capacity: Some(1_000),
+            trial: Some(1),
+            passed: true,
+            valid: true,
+            sentence: "1,000 users.".to_owned(),
+            exit_code: 0,
+            reasons: vec![],
+            doubts: vec![],
+            resources: Resources::default(),
+            search: Some(search),
+        })))
+        .unwrap();
+    writer.finish().unwrap();
+    writer.dir().to_owned()
+}
+
+#[test]
+fn what_a_search_believes_is_drawn_beside_what_was_tried() {
+    let root = tempfile::tempdir().unwrap();
+    let tried = [
+        (400, KeptResult::Pass),
+        (900, KeptResult::Pass),
+        (900, KeptResult::Pass),
+        (900, KeptResult::Pass),
+        (900, KeptResult::Fail),
+        (1_050, KeptResult::Invalid),
+        (1_100, KeptResult::Fail),
+    ];
+    let html = rendered(&searched(root.path(), &tried));
+    let passing = figure(&html, "passing").unwrap();
+    // 300 users on 1,060 pixels, and all on 274: the band goes along its upper and back along its lower edge.
+    has(
+        passing,
+        "<polygon class=\"believed\" points=\"66.0,14.0 419.3,82.5 1126.0,253.8 1126.0,288.0 419.3,219.5 66.0,66.1\"/>",
+    );
+    has(passing, "<path class=\"series c1\" d=\"M66.0 22.2L419.3 151.0L1126.0 285.3\"/>");
+    has(passing, "<line class=\"interval\" x1=\"242.7\" y1=\"151.0\" x2=\"772.7\" y2=\"151.0\"/>");
+    has(
+        passing,
+        "<title>900: 3 of 4 valid trials passed</title><circle class=\"judged\" cx=\"66.0\" cy=\"82.5\" r=\"6\"/>",
+    );
+    has(passing, "<title>1,100: 0 of 1 valid trials passed</title>");
+    assert!(!passing.contains("<title>1,050") && !passing.contains("<title>400"), "{passing}");
+    has(passing, "one load further off is in the table alone");
+    has(passing, &row(&["900", "97.0 %", "81.0 %", "100 %", "4", "3"]));
+    has(passing, &row(&["400", "–", "–", "–", "1", "1"]));
+    assert_eq!(passing.matches("<tr><td>").count(), 5);
+    let fixed = tempfile::tempdir().unwrap();
+    assert!(figure(&rendered(&written(fixed.path()).unwrap()), "passing").is_none());
 }

@@ -368,20 +368,26 @@ impl Posterior {
         self.told.iter().filter(move |trial| trial.result == result).map(|trial| trial.level)
     }
 
+    /// The capacity is believed where, or above where, levels could not be believed.
+    fn is_hidden(&self, capacity: f64) -> bool {
+        self.strikes.iter().min().is_some_and(|level| capacity >= f64::from(*level) * BELOW_STRIKE)
+    }
+
     fn bounded_by(&self, median: f64) -> BoundedBy {
-        let lowest = self.strikes.iter().min();
-        let disbelieved = lowest.is_some_and(|level| median >= f64::from(*level) * BELOW_STRIKE);
+        let hidden = self.is_hidden(median);
         if self.levels(TrialResult::Pass).next().is_none() {
             let failed = self.levels(TrialResult::Fail).min();
             let believed = failed.is_some();
             let no_less = self.bounds.min;
             return match failed {
                 Some(level) if level <= no_less && self.grid.above(no_less) < 0.5 => BoundedBy::Minimum,
-                _ if disbelieved || !believed => BoundedBy::Disbelief,
+                _ if hidden || !believed => BoundedBy::Disbelief,
                 _ => BoundedBy::Budget,
             };
         }
-        if disbelieved {
+        // A failure above ends it there; levels in between that nobody could believe are missing trials, which the interval
+        // has in it.
+        if hidden && !self.levels(TrialResult::Fail).any(|level| f64::from(level) >= median) {
             BoundedBy::Disbelief
         } else if self.beyond() && self.levels(TrialResult::Pass).any(|level| level == self.bounds.max) {
             BoundedBy::Maximum

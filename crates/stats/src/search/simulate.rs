@@ -43,6 +43,14 @@ pub enum Contender {
         /// What is believed at first.
         prior: Prior,
     },
+    /// Ours as runs search, after a first ramp that told something else: users who just came do less than they will, and a
+    /// target may give way long before that shows.
+    Misled {
+        /// The budget; all of it is used.
+        trials: u32,
+        /// What the ramp tells, as parts of the capacity: from and to.
+        told: (f64, f64),
+    },
     /// Ours without a ramp, so that it has to double the level first.
     Posterior {
         /// The budget; all of it is used.
@@ -134,16 +142,22 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
     values[((values.len() - 1) as f64 * part).round() as usize]
 }
 
+/// A search whose first ramp tells a part of the true capacity between these two.
+fn ramped((max_trials, prior): (u32, Prior), told: (f64, f64), (truth, draws): (f64, &mut Trials)) -> Found {
+    let ((min, max), method) = (BOUNDS, SearchMethod::Posterior);
+    let mut search =
+        Search::believing(SearchBounds { min, max, resolution: Share::ZERO, max_trials, method }, prior);
+    let ended = draws.log_uniform(truth * told.0, truth * told.1);
+    search.ramp_ended(ended as u32, RampEnd::GaveWay);
+    ours(search, |level| draws.result(level, truth))
+}
+
 fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
     let (min, max) = BOUNDS;
     let bounds = |resolution, max_trials, method| SearchBounds { min, max, resolution, max_trials, method };
     match contender {
-        Contender::Ramped { trials, prior } => {
-            let mut search = Search::believing(bounds(Share::ZERO, trials, SearchMethod::Posterior), prior);
-            let ended = draws.log_uniform(truth * RAMP_ENDS.0, truth * RAMP_ENDS.1);
-            search.ramp_ended(ended as u32, RampEnd::GaveWay);
-            ours(search, |level| draws.result(level, truth))
-        }
+        Contender::Ramped { trials, prior } => ramped((trials, prior), RAMP_ENDS, (truth, draws)),
+        Contender::Misled { trials, told } => ramped((trials, Prior::Even), told, (truth, draws)),
         Contender::Posterior { trials } => {
             let search = Search::new(bounds(Share::ZERO, trials, SearchMethod::Posterior));
             ours(search, |level| draws.result(level, truth))

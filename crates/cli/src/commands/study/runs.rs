@@ -10,9 +10,11 @@ use barograph_study::{Made, Progress, Runner, Wanted};
 use tokio::runtime::Runtime;
 
 use super::prepare::{Prepared, ends_the_study, into};
+use crate::args::WatchArgs;
 use crate::commands::run::{Start, listen_for_signals, runtime};
 use crate::commands::{Failed, show};
 use crate::terminal::{self, Terminal};
+use crate::watch::Watch;
 
 /// Why a study cannot go on.
 pub(super) struct StudyFailed(pub(super) Failed);
@@ -39,17 +41,20 @@ pub(super) struct Runs<'p> {
     heard: Stop,
     /// Runs this process has begun.
     begun: u32,
+    /// Who looks on, at one address for all of them.
+    watch: WatchArgs,
     next: Option<Start>,
 }
 
 impl<'p> Runs<'p> {
     /// Into this folder. From here on an interrupt stops the study in order.
-    pub(super) fn new(prepared: &'p Prepared, folder: &Path) -> Result<Self, Failed> {
+    pub(super) fn new(prepared: &'p Prepared, folder: &Path, watch: &WatchArgs) -> Result<Self, Failed> {
         let (stop, heard) = Stop::new();
         let runtime = runtime()?;
         runtime.spawn(listen_for_signals(stop.clone()));
         let (folder, expected) = (folder.to_owned(), prepared.expected());
-        Ok(Runs { prepared, folder, expected, runtime, stop, heard, begun: 0, next: None })
+        let watch = watch.clone();
+        Ok(Runs { prepared, folder, expected, runtime, stop, heard, begun: 0, watch, next: None })
     }
 
     /// Has somebody said stop since the last run?
@@ -76,6 +81,25 @@ impl<'p> Runs<'p> {
     }
 }
 
+impl Runs<'_> {
+    /// Lets those look on who were asked to. After the first run it goes on without them if they cannot: what looks on is not
+    /// worth the rest of a study.
+    fn watch(&mut self, wanted: &Wanted) -> Result<Watch, Failed> {
+        let title = format!("block {}, {}", wanted.block, wanted.name);
+        match Watch::start(&self.watch, &title) {
+            Ok(watch) => {
+                self.watch.live = watch.live_at();
+                Ok(watch)
+            }
+            Err(failed) if self.begun > 1 => {
+                terminal::complain(&failed.why);
+                Watch::start(&WatchArgs::default(), &title)
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+}
+
 impl Runner for Runs<'_> {
     type Error = StudyFailed;
 
@@ -91,13 +115,16 @@ impl Runner for Runs<'_> {
         let start = self.next.take();
         let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(Made::Stopped(None)) };
         self.announce(wanted, left);
+        let watch = self.watch(wanted)?;
         let (checked, found) = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
         let mut screen = Terminal::new();
-        let world = start.world(&checked, &found);
-        let finished = self.runtime.block_on(barograph_harness::run(checked, &world, &mut screen));
+        let world = start.watched_by(&watch).world(&checked, &found);
+        let mut beside = watch.beside(&mut screen);
+        let finished = self.runtime.block_on(barograph_harness::run(checked, &world, &mut beside));
         screen.finish();
         let finished = finished.map_err(Failed::from)?;
         let ended = Box::new(self.ended(&finished, started));
+        watch.end(Some(&finished.dir.join("report.html")), Some(&finished.dir));
         match finished.error {
             Some(_) if ended.interrupted => Ok(Made::Stopped(Some(ended))),
             Some(why) if ends_the_study(finished.exit) => Err(Failed::new(finished.exit, why).into()),

@@ -154,6 +154,23 @@ fn levels_that_are_never_believed_bound_the_answer() {
 }
 
 #[test]
+fn levels_between_a_pass_and_a_failure_that_are_never_believed_widen_the_interval() {
+    let mut search = Search::new(bounds(15));
+    search.ramp_ended(10_000, RampEnd::GaveWay);
+    let result = |level, _| match level {
+        ..6_000 => Pass,
+        6_000..8_000 => Invalid,
+        _ => Fail,
+    };
+    let (tried, answer) = run(search, result);
+    let estimate = answer.estimate.as_ref().unwrap();
+    assert!(estimate.invalid >= 4, "{tried:?}");
+    assert_eq!(answer.bounded_by, BoundedBy::Budget, "{tried:?}");
+    assert!(answer.capacity > answer.highest_pass, "{answer:?}");
+    assert!(estimate.low < 6_100.0 && estimate.high > 7_900.0, "{estimate:?}");
+}
+
+#[test]
 fn when_nothing_is_believed_nothing_is_known() {
     let mut search = Search::new(bounds(10));
     search.ramp_ended(10_000, RampEnd::GaveWay);

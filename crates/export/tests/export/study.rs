@@ -1,0 +1,142 @@
+//! Studies as tables: a shipped one, and one with everything that it has not.
+
+use std::path::{Path, PathBuf};
+
+use barograph_export::{Format, export_study};
+use barograph_record::{
+    Conclusions, KeptBand, KeptCrossing, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, StudyEntry,
+    read_study,
+};
+
+use crate::tables::{Row, Tables, are_told, read_csv, read_parquet};
+
+fn shipped() -> (Conclusions, Vec<StudyEntry>) {
+    let folder: PathBuf =
+        [env!("CARGO_MANIFEST_DIR"), "../../docs/reference/studies/durability"].iter().collect();
+    let conclusions = std::fs::read_to_string(folder.join("study.json")).unwrap();
+    (serde_json::from_str(&conclusions).unwrap(), read_study(&folder).unwrap().entries)
+}
+
+/// All tables as CSV, after those in Parquet were found to hold the same.
+fn exported(conclusions: &Conclusions, entries: &[StudyEntry]) -> Tables {
+    let root = tempfile::tempdir().unwrap();
+    let to = |format: Format, folder: &Path| export_study(conclusions, entries, format, folder).unwrap();
+    let csv = to(Format::Csv, &root.path().join("csv"));
+    let tables: Tables = csv.into_iter().map(|written| (written.table, read_csv(&written.path))).collect();
+    for written in to(Format::Parquet, &root.path().join("parquet")) {
+        let found = read_parquet(&written.path);
+        assert_eq!(found, tables[written.table], "{}", written.table);
+        assert!(found.1.iter().all(|row| row["study"] == conclusions.id), "{}", written.table);
+        assert_eq!(found.1.len() as u64, written.rows);
+    }
+    tables
+}
+
+fn cells<'r>(row: &'r Row, columns: &[&str]) -> Vec<Option<&'r str>> {
+    columns.iter().map(|column| row.get(*column).map(String::as_str)).collect()
+}
+
+#[test]
+fn every_run_and_every_comparison_of_a_study_is_a_row() {
+    let (conclusions, entries) = shipped();
+    let tables = exported(&conclusions, &entries);
+    let rows = |table: &str| &tables[table].1;
+    assert_eq!((rows("study_runs").len(), rows("figures").len()), (21, 63));
+    assert_eq!((rows("configurations").len(), rows("levels").len(), rows("comparisons").len()), (3, 3, 9));
+    assert_eq!(rows("sentences").len(), conclusions.sentences.len() + conclusions.warnings.len());
+    let off = rows("comparisons").iter().find(|row| row["configuration"] == "durability off").unwrap();
+    let shown = ["metric", "baseline", "control", "pairs", "finding"];
+    assert_eq!(
+        cells(off, &shown),
+        [
+            Some("response_p50 of AddItem"),
+            Some("durability full"),
+            Some("false"),
+            Some("7"),
+            Some("undecided")
+        ]
+    );
+    assert_eq!(off["ratio"].parse::<f64>().unwrap(), conclusions.metrics[0].rows[1].ratio);
+    // A pair is two figures of one block.
+    let of_block = |row: &&Row| row["block"] == "1" && row["metric"] == "response_p50 of AddItem";
+    assert_eq!(rows("figures").iter().filter(of_block).count(), 3);
+    assert_eq!((rows("crossings").len(), rows("scaling_fits").len()), (0, 0));
+}
+
+#[test]
+fn growth_and_limits_have_tables_of_their_own() {
+    let within = |low, high| KeptInterval { low, high };
+    let point = |n: f64, x: f64, serial| KeptPoint {
+        n,
+        x,
+        low: x - 1.0,
+        high: f64::NAN,
+        speedup: x / 10.0,
+        efficiency: x / 10.0 / n,
+        serial,
+    };
+    let growth = |fit, no_fit: &str| KeptScaling {
+        factor: "nodes".to_owned(),
+        metric: "capacity".to_owned(),
+        unit: "users".to_owned(),
+        points: vec![point(1.0, 10.0, None), point(2.0, 19.0, Some(0.05))],
+        fit,
+        no_fit: no_fit.to_owned(),
+        band: vec![KeptBand { n: 1.0, low: 9.0, high: 11.0 }],
+        knee: Some(KeptKnee { n: 1.5, within: within(1.25, 1.75), before: 10.0, after: 8.0 }),
+        ..KeptScaling::default()
+    };
+    let law = KeptFit {
+        contention: 0.05,
+        coherency: 0.0,
+        gamma: 10.0,
+        peak_n: None,
+        contention_within: within(0.01, 0.09),
+        coherency_within: KeptInterval::default(),
+        peak_within: KeptInterval::default(),
+    };
+    let crossing = KeptCrossing {
+        factor: "delay".to_owned(),
+        among: String::new(),
+        metric: "response_p99".to_owned(),
+        unit: "ms".to_owned(),
+        limit: 50.0,
+        at: None,
+        low: f64::NAN,
+        high: f64::NAN,
+        reached: 0.25,
+    };
+    let conclusions = Conclusions {
+        id: "study-20301120-184500-04f2".to_owned(),
+        crossings: vec![crossing],
+        scaling: vec![growth(Some(law), ""), growth(None, "Two sizes are too few.")],
+        ..Conclusions::default()
+    };
+    let tables = exported(&conclusions, &[]);
+    let row = |table: &str, n: usize, columns: &[&str]| {
+        let row = &tables[table].1[n];
+        cells(row, columns)
+            .into_iter()
+            .map(|cell| cell.unwrap_or("-").to_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let sizes = ["size", "median", "low", "high", "speedup", "efficiency_share", "serial_share"];
+    assert_eq!(row("scaling", 0, &sizes), "1 10 9 - 1 1 -");
+    assert_eq!(row("scaling", 1, &sizes), "2 19 18 - 1.9 0.95 0.05");
+    let law = [
+        "contention",
+        "contention_high",
+        "coherency",
+        "coherency_low",
+        "peak_size",
+        "knee_size_low",
+        "no_fit",
+    ];
+    assert_eq!(row("scaling_fits", 0, &law), "0.05 0.09 0 - - 1.25 -");
+    assert_eq!(row("scaling_fits", 1, &law), "- - - - - 1.25 Two sizes are too few.");
+    assert_eq!(row("scaling_bands", 1, &["size", "low", "high"]), "1 9 11");
+    assert_eq!(row("crossings", 0, &["factor", "limit", "at", "low", "reached_share"]), "delay 50 - - 0.25");
+    assert_eq!(tables["study_runs"].1.len(), 0);
+    are_told(tables);
+}
