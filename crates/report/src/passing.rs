@@ -37,8 +37,13 @@ impl Tried {
     }
 }
 
-/// The figure and its table; `None` where nothing was searched, or by a method that says no such thing.
+/// Room that the name of the capacity needs.
+const NAME: f64 = 150.0;
+
+/// The figure and its table; `None` where nothing was searched, or by a method that says no such thing, and where the edge is
+/// above all that could be tried: the curve would be what was believed at first.
 pub(crate) fn figure(run: &Run) -> Option<Figure> {
+    run.believed_capacity().filter(|believed| believed.high.is_finite())?;
     let estimate = run.verdict()?.search.as_ref()?.estimate.as_deref()?;
     let (first, last) = (estimate.curve.first()?, estimate.curve.last()?);
     if first.level >= last.level {
@@ -146,10 +151,13 @@ fn capacity(svg: &mut Svg, (x, y): (&Scale, &Scale), estimate: &KeptEstimate) {
         svg.line("interval", (end, half - END), (end, half + END));
     }
     svg.end_group();
-    let right_half = at > f64::midpoint(LEFT, RIGHT);
-    let (beside, anchor) = if right_half { (at - 8.0, Anchor::End) } else { (at + 8.0, Anchor::Start) };
+    // Above the line to the right of it, or below it to the left.
+    let (beside, anchor) = match at + NAME < RIGHT {
+        true => ((at + 8.0, TOP + 18.0), Anchor::Start),
+        false => ((at - 8.0, BOTTOM - 10.0), Anchor::End),
+    };
     let words = format!("capacity {}", words::fixed(estimate.capacity, 0));
-    svg.text("capacity-name", (beside, BOTTOM - 10.0), anchor, &words);
+    svg.text("capacity-name", beside, anchor, &words);
 }
 
 fn table(run: &Run, curve: &[KeptPassPoint], tried: &BTreeMap<u32, Tried>) -> Grid {

@@ -154,7 +154,7 @@ fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
     book.table("comparisons", &columns, rows)?;
     let columns = Columns::<&KeptCrossing>::new()
         .text("factor", |r| (&r.factor).into())
-        .text("among", |r| (&r.among).into())
+        .text("among", |r| some(&r.among).into())
         .text("metric", |r| (&r.metric).into())
         .text("unit", |r| (&r.unit).into())
         .float("limit", |r| r.limit.into())
@@ -165,11 +165,16 @@ fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
     book.table("crossings", &columns, &found.crossings)
 }
 
+/// A text that is empty where there is nothing to say.
+fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// Columns that say which growth it is.
 fn of_growth<'c, R>(run: impl for<'a> Fn(&'a R) -> &'a KeptScaling + Copy + 'c) -> Columns<'c, R> {
     Columns::new()
         .text("factor", move |r| (&run(r).factor).into())
-        .text("among", move |r| (&run(r).among).into())
+        .text("among", move |r| some(&run(r).among).into())
         .text("metric", move |r| (&run(r).metric).into())
         .text("unit", move |r| (&run(r).unit).into())
 }
@@ -202,7 +207,7 @@ fn scaling(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
         .float("knee_size_high", |r| r.knee.map(|knee| knee.within.high).into())
         .float("gained_before_knee", |r| r.knee.map(|knee| knee.before).into())
         .float("gained_after_knee", |r| r.knee.map(|knee| knee.after).into())
-        .text("no_fit", |r| Some(&r.no_fit).filter(|why| !why.is_empty()).into());
+        .text("no_fit", |r| some(&r.no_fit).into());
     book.table("scaling_fits", &columns, &found.scaling)?;
     let columns = of_growth::<(&KeptScaling, &KeptBand)>(|r| r.0)
         .float("size", |r| r.1.n.into())

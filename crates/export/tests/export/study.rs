@@ -108,6 +108,11 @@ fn growth_and_limits_have_tables_of_their_own() {
     };
     let conclusions = Conclusions {
         id: "study-20301120-184500-04f2".to_owned(),
+        question: "How does it grow?".to_owned(),
+        file: "s.toml".to_owned(),
+        started_at: "2030-11-20T18:45:00Z".to_owned(),
+        tool: "barograph 0.2.0 (1a2b3c4)".to_owned(),
+        repeat: "barograph study s.toml".to_owned(),
         crossings: vec![crossing],
         scaling: vec![growth(Some(law), ""), growth(None, "Two sizes are too few.")],
         ..Conclusions::default()

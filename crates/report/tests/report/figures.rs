@@ -314,7 +314,7 @@ fn what_an_older_record_lacks_is_left_out() {
 }
 
 /// A search that believes in 1,000 users, after trials at these levels.
-fn searched(root: &Path, trials: &[(u32, KeptResult)]) -> PathBuf {
+fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
     let mut writer = RunWriter::create(root, &"20301120-184500-04f3".parse().unwrap()).unwrap();
     writer
         .append(&Entry::Header(Header {
@@ -336,7 +336,7 @@ fn searched(root: &Path, trials: &[(u32, KeptResult)]) -> PathBuf {
         low: 950.0,
         high: 1_100.0,
         safe: 950,
-        beyond: 0.0,
+        beyond,
         softness: 0.03,
         spurious: 0.02,
         curve: vec![
@@ -383,7 +383,7 @@ fn what_a_search_believes_is_drawn_beside_what_was_tried() {
         (1_050, KeptResult::Invalid),
         (1_100, KeptResult::Fail),
     ];
-    let html = rendered(&searched(root.path(), &tried));
+    let html = rendered(&searched(root.path(), &tried, 0.0));
     let passing = figure(&html, "passing").unwrap();
     // 300 users on 1,060 pixels, and all on 274: the band goes along its upper and back along its lower edge.
     has(
@@ -402,6 +402,8 @@ fn what_a_search_believes_is_drawn_beside_what_was_tried() {
     has(passing, &row(&["900", "97.0 %", "81.0 %", "100 %", "4", "3"]));
     has(passing, &row(&["400", "–", "–", "–", "1", "1"]));
     assert_eq!(passing.matches("<tr><td>").count(), 5);
-    let fixed = tempfile::tempdir().unwrap();
+    let (fixed, above) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     assert!(figure(&rendered(&written(fixed.path()).unwrap()), "passing").is_none());
+    let unknown = rendered(&searched(above.path(), &tried, 0.9));
+    assert!(figure(&unknown, "passing").is_none(), "nobody knows where the edge is");
 }
