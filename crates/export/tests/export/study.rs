@@ -63,6 +63,21 @@ fn every_run_and_every_comparison_of_a_study_is_a_row() {
     assert_eq!((rows("crossings").len(), rows("scaling_fits").len()), (0, 0));
 }
 
+/// A limit that no level reached.
+fn not_reached() -> KeptCrossing {
+    KeptCrossing {
+        factor: "delay".to_owned(),
+        among: String::new(),
+        metric: "response_p99".to_owned(),
+        unit: "ms".to_owned(),
+        limit: 50.0,
+        at: None,
+        low: f64::NAN,
+        high: f64::NAN,
+        reached: 0.25,
+    }
+}
+
 #[test]
 fn growth_and_limits_have_tables_of_their_own() {
     let within = |low, high| KeptInterval { low, high };
@@ -95,17 +110,6 @@ fn growth_and_limits_have_tables_of_their_own() {
         coherency_within: KeptInterval::default(),
         peak_within: KeptInterval::default(),
     };
-    let crossing = KeptCrossing {
-        factor: "delay".to_owned(),
-        among: String::new(),
-        metric: "response_p99".to_owned(),
-        unit: "ms".to_owned(),
-        limit: 50.0,
-        at: None,
-        low: f64::NAN,
-        high: f64::NAN,
-        reached: 0.25,
-    };
     let conclusions = Conclusions {
         id: "study-20301120-184500-04f2".to_owned(),
         question: "How does it grow?".to_owned(),
@@ -113,7 +117,7 @@ fn growth_and_limits_have_tables_of_their_own() {
         started_at: "2030-11-20T18:45:00Z".to_owned(),
         tool: "barograph 0.2.0 (1a2b3c4)".to_owned(),
         repeat: "barograph study s.toml".to_owned(),
-        crossings: vec![crossing],
+        crossings: vec![not_reached()],
         scaling: vec![growth(Some(law), ""), growth(None, "Two sizes are too few.")],
         ..Conclusions::default()
     };
