@@ -74,7 +74,8 @@ pub(crate) fn install_tools(root: &Path) -> u32 {
 pub(crate) fn test(root: &Path) -> anyhow::Result<bool> {
     let mut report = Report { good: true, ..Report::default() };
     building::look_at_disk(root)?;
-    report.tally.skipped += install_tools(root);
+    // What is missing still was said; the tests that need it count themselves as skipped.
+    install_tools(root);
     report.step(FORMAT.name, |_| cargo(root, &FORMAT))?;
     report.step(CLIPPY.name, |_| cargo(root, &CLIPPY))?;
     report.step("tidy", |_| crate::tidy_alone(root))?;
