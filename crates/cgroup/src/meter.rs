@@ -62,14 +62,26 @@ impl Meter {
     #[must_use]
     pub fn read(&self) -> Usage {
         let mut usage = Usage::default();
+        self.each(|name, text| usage.take_in(name, text));
+        usage
+    }
+
+    /// Reads all of them now, for [`Usage::of_texts`] somewhere else: name and text of each file.
+    #[must_use]
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let mut texts = Vec::new();
+        self.each(|name, text| texts.push((name.to_owned(), text.to_owned())));
+        texts
+    }
+
+    fn each(&self, mut take: impl FnMut(&'static str, &str)) {
         let mut bytes = vec![0; LARGEST];
         for (name, file) in &self.files {
             let length = read_whole(file, &mut bytes);
             if let Ok(text) = std::str::from_utf8(&bytes[..length]) {
-                usage.take_in(name, text);
+                take(name, text);
             }
         }
-        usage
     }
 }
 

@@ -84,6 +84,16 @@ pub struct Pressure {
 }
 
 impl Usage {
+    /// From what [`crate::Meter::texts`] read, perhaps on another machine.
+    #[must_use]
+    pub fn of_texts(texts: &[(String, String)]) -> Usage {
+        let mut usage = Usage::default();
+        for (file, text) in texts {
+            usage.take_in(file, text);
+        }
+        usage
+    }
+
     /// Takes in one file of a group. What an earlier file has told stays.
     pub(crate) fn take_in(&mut self, file: &str, text: &str) {
         match file {

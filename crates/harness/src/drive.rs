@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_model::{Arrivals, Nanos, Outcome, Phase, Profile, Strategy};
-use barograph_record::{Entry, LoadStarted, Trial};
+use barograph_record::{Entry, LoadStarted, ProbeRow, Trial};
 use barograph_spec::{FaultAct, FaultPlan};
 use barograph_stats::{Interval, OpStats, Part, search};
 
@@ -12,7 +12,7 @@ use crate::control::{self, Listening};
 use crate::deploy::Deployed;
 use crate::faults::{self, Done, Faults, NotDone};
 use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
-use crate::probes::Probes;
+use crate::probes::{Guests, Probes};
 use crate::run::Run;
 use crate::statistics::Statistics;
 use crate::{HarnessError, Live, LoadJob, Progress, hold, outside};
@@ -71,6 +71,7 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) trials: Vec<Trial>,
     app: Option<&'r Deployed>,
     faults: Faults<'r>,
+    guests: Guests<'r>,
     names: Vec<&'static str>,
     silent_for: Nanos,
     silence: Nanos,
@@ -125,8 +126,10 @@ impl<'r, 'w> Drive<'r, 'w> {
         let waits = kind.longest_wait().filter(|_| profile.rules.iter().all(|rule| rule.limit.is_none()));
         let silence = waits.map_or(SILENCE, |wait| SILENCE.max(wait + AFTER_WAIT));
         let faults = Faults::new(&run.plan, app);
+        let guests = Guests::new(app.map(Deployed::site));
         Ok(Drive {
             faults,
+            guests,
             run,
             engine,
             probes,
@@ -175,6 +178,11 @@ impl<'r, 'w> Drive<'r, 'w> {
                 next = self.engine.next() => break next?,
                 asked = asked(&mut self.control) => self.answer(asked).await?,
                 (fault, began, done) = self.faults.next(now) => self.gone_wrong(&fault, began, done)?,
+                told = self.guests.answer() => {
+                    let (rows, silent) = self.guests.rows(told, self.run.clock.now());
+                    self.keep_rows(&rows)?;
+                    silent.map_or(Ok(()), |note| self.run.note(note))?;
+                }
             }
         };
         // Before the drain the engine never ends by itself.
@@ -192,9 +200,8 @@ impl<'r, 'w> Drive<'r, 'w> {
             self.run.note(note)?;
         }
         let rows = self.probes.sample(self.run.clock.now(), interval.users, self.engine.samples())?;
-        for row in &rows {
-            self.run.record.probe(row)?;
-        }
+        self.keep_rows(&rows)?;
+        self.guests.ask(self.run.clock.now());
         let (told, silent) = self.statistics.next();
         self.run.record.statistics(&told)?;
         for note in silent {
@@ -217,6 +224,13 @@ impl<'r, 'w> Drive<'r, 'w> {
         self.run.screen.interval(interval, &live);
         let line = format!("{}  {}", figures(interval, &live), Probes::rows_to_line(&rows));
         self.run.screen.progress(&Progress { done: live.done, remaining: live.remaining, line });
+        Ok(())
+    }
+
+    fn keep_rows(&mut self, rows: &[ProbeRow]) -> Result<(), HarnessError> {
+        for row in rows {
+            self.run.record.probe(row)?;
+        }
         Ok(())
     }
 

@@ -192,6 +192,12 @@ fn summed(now: Usage, before: &Usage, last: &Usage) -> Usage {
     }
 }
 
+/// What a control group of another machine used in `span`.
+pub(crate) fn of_group(then: &Usage, now: &Usage, span: Nanos) -> ProbeRow {
+    let at = |at, usage: &Usage| PartSample { at, usage: *usage, ..PartSample::default() };
+    between(&at(Nanos::ZERO, then), &at(span, now))
+}
+
 fn between(then: &PartSample, now: &PartSample) -> ProbeRow {
     let mut row = ProbeRow::default();
     let seconds = (now.at - then.at).as_secs_f64().max(1e-9);

@@ -1,6 +1,7 @@
 //! Samples of host, driver and application beside every interval, and the averages over a window.
 
 mod drivers;
+mod guests;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::fleet::DriverSample;
 use crate::outside;
 use crate::parts::{PartProbe, PartSample};
 use drivers::{Drivers, Used};
+pub(crate) use guests::Guests;
 
 /// Below so many users what the driver needs in any case (histograms, buffers) is most of its memory, and divided by them
 /// it would say nothing of a user.

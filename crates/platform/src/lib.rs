@@ -6,6 +6,7 @@
 
 mod ended;
 mod fault;
+mod guest;
 mod ledger;
 mod lines;
 mod log;
@@ -18,13 +19,14 @@ mod unit;
 
 pub use ended::Ended;
 pub use fault::{Fault, LogTail, Side};
+pub use guest::{GuestCounters, UnitCounters};
 pub use ledger::{Entry, Ledger, LedgerError, Left, MARK};
 pub use lines::{Announced, Lines};
 pub use ready::{BadReadyLine, ready_address};
 pub use rights::in_user_namespace;
 pub use seam::{
-    Accounts, Disks, Facts, Filled, Later, Limit, Logs, Machines, Missing, Moved, Network, OnLine, Pause,
-    Platform, Running, Site, Swept, ignore_lines,
+    Accounts, Disks, Facts, Filled, Guests, Later, Limit, Logs, Machines, Missing, Moved, Network, OnLine,
+    Pause, Platform, Running, Site, Swept, ignore_lines,
 };
 pub use site::{DiskSpec, HERE, HostSpec, LinkSpec, SiteSpec};
 pub use thing::{ProcessId, Thing};

@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Ended, Fault, Ledger, LedgerError, Limits, LinkSpec, LogTail, SiteSpec, Thing, Unit};
+use crate::{
+    Ended, Fault, GuestCounters, Ledger, LedgerError, Limits, LinkSpec, LogTail, SiteSpec, Thing, Unit,
+};
 
 /// A boxed future: these traits are used behind `dyn`, a few times per run.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -146,10 +148,24 @@ pub trait Site: Send + Sync {
         None
     }
 
+    /// The ability to ask hosts what their own kernels count.
+    fn guests(&self) -> Option<&dyn Guests> {
+        None
+    }
+
     /// The ability to fill file systems of units; see [`SiteSpec::disks`].
     fn disks(&self) -> Option<&dyn Disks> {
         None
     }
+}
+
+/// A site whose hosts have kernels of their own: what they count, this machine's kernel cannot see.
+pub trait Guests: Send + Sync {
+    /// The hosts that can be asked.
+    fn hosts(&self) -> Vec<String>;
+
+    /// Reads the counters of a host's kernel. May be dropped before it ends.
+    fn counters<'a>(&'a self, host: &'a str) -> Later<'a, Result<GuestCounters, Fault>>;
 }
 
 /// What it took to fill a file system.

@@ -44,6 +44,32 @@ impl HostSample {
     pub fn since(&self, earlier: &HostSample) -> HostRates {
         HostRates::between(earlier, self)
     }
+
+    /// Of another machine, from the texts of its kernel: `text` gives that of a file below `/proc`, `hz` are the ticks of
+    /// CPU time in a second there, and `disks` its whole disks. `None` without CPU times and memory.
+    pub fn of_texts<'t>(
+        at: Nanos,
+        hz: u64,
+        disks: &[String],
+        text: impl Fn(&str) -> Option<&'t str>,
+    ) -> Option<HostSample> {
+        let stat = text("stat")?;
+        let net = text("net/dev").and_then(text::network);
+        let pressure = |file| text(file).and_then(text::pressure);
+        Some(HostSample {
+            at,
+            cores: text::cores(stat),
+            cpu: text::cpu_times(stat, hz)?,
+            memory: text("meminfo").and_then(text::memory)?,
+            loopback: net.map(|(loopback, _)| loopback),
+            network: net.map(|(_, others)| others),
+            disk: text("diskstats").and_then(|text| text::disks(text, disks)),
+            tcp_retransmits: text("net/snmp").and_then(text::tcp_retransmits),
+            cpu_pressure: pressure("pressure/cpu"),
+            memory_pressure: pressure("pressure/memory"),
+            io_pressure: pressure("pressure/io"),
+        })
+    }
 }
 
 /// Reads the counters of this host.
@@ -64,7 +90,7 @@ impl HostProbe {
     pub fn new() -> Result<Self, ProbeError> {
         Ok(HostProbe {
             hz: rustix::param::clock_ticks_per_second(),
-            disks: whole_disks(Path::new("/sys/block")),
+            disks: whole_disks(),
             stat: HotFile::open("/proc/stat")?,
             meminfo: HotFile::open("/proc/meminfo")?,
             net: HotFile::open_if_present("/proc/net/dev"),
@@ -107,7 +133,12 @@ fn optional<T>(file: &mut Option<HotFile>, parse: impl FnOnce(&str) -> Option<T>
 
 /// Disks with a device behind them: partitions are not listed there, and loop, ram, zram, md and dm have none, so
 /// nothing is counted twice.
-fn whole_disks(sys_block: &Path) -> Vec<String> {
+#[must_use]
+pub fn whole_disks() -> Vec<String> {
+    disks_below(Path::new("/sys/block"))
+}
+
+fn disks_below(sys_block: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(sys_block) else { return Vec::new() };
     let real = entries.flatten().filter(|e| e.path().join("device").exists());
     real.filter_map(|e| e.file_name().into_string().ok()).collect()
@@ -122,8 +153,28 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("vda/device")).unwrap();
         fs::create_dir_all(root.path().join("loop0")).unwrap();
-        assert_eq!(whole_disks(root.path()), ["vda"]);
-        assert!(whole_disks(&root.path().join("absent")).is_empty());
+        assert_eq!(disks_below(root.path()), ["vda"]);
+        assert!(disks_below(&root.path().join("absent")).is_empty());
+    }
+
+    #[test]
+    fn texts_of_a_kernel_tell_what_the_probe_reads() {
+        let mut probe = HostProbe::new().unwrap();
+        let read = |name: &str| fs::read_to_string(Path::new("/proc").join(name)).ok();
+        let names = ["stat", "meminfo", "net/dev", "diskstats", "net/snmp", "pressure/cpu"];
+        let before = probe.sample(Nanos::ZERO).unwrap();
+        let texts = names.map(|name| (name, read(name)));
+        let after = probe.sample(Nanos::ZERO).unwrap();
+        let text = |name: &str| texts.iter().find(|(known, _)| *known == name)?.1.as_deref();
+        let hz = rustix::param::clock_ticks_per_second();
+        let told = HostSample::of_texts(Nanos::ZERO, hz, &whole_disks(), text).unwrap();
+        assert_eq!((told.cores, told.memory.total_bytes), (before.cores, before.memory.total_bytes));
+        assert!(before.cpu.user <= told.cpu.user && told.cpu.user <= after.cpu.user);
+        let received = |sample: &HostSample| sample.loopback.map(|net| net.received_bytes);
+        assert!(received(&before) <= received(&told) && received(&told) <= received(&after));
+        assert_eq!(told.disk.is_some(), before.disk.is_some());
+        assert_eq!(told.cpu_pressure.is_some(), before.cpu_pressure.is_some());
+        assert_eq!(HostSample::of_texts(Nanos::ZERO, hz, &[], |_| None), None);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use cpu_clock::{process_cpu, thread_cpu};
 pub use error::ProbeError;
 pub use facts::{Facts, host_facts};
 pub use flush::Disk;
-pub use host::{HostProbe, HostSample};
+pub use host::{HostProbe, HostSample, whole_disks};
 pub use net::{NetProbe, NetSample, NetSeries, network_apart};
 pub use process::{ProcessProbe, ProcessSample};
 pub use rates::{DiskRates, HostRates, NetRates, PressureRates, ProcessRates};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_platform::{
-    Ask, Facts, Fault, HERE, HostSpec, Later, Ledger, Limits, Machines, Missing, Network, OnLine, Platform,
-    Readiness, Running, Site, SiteSpec, Unit, UnitFile, ignore_lines,
+    Ask, Facts, Fault, Guests, HERE, HostSpec, Later, Ledger, Limits, Machines, Missing, Network, OnLine,
+    Platform, Readiness, Running, Site, SiteSpec, Unit, UnitFile, ignore_lines,
 };
 use barograph_platform_container::{
     ContainerPlatform, EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments,
@@ -186,6 +186,10 @@ impl Site for NestedSite {
 
     fn network(&self) -> Option<&dyn Network> {
         self.vm.network()
+    }
+
+    fn guests(&self) -> Option<&dyn Guests> {
+        self.vm.guests()
     }
 
     fn machines(&self) -> Option<&dyn Machines> {

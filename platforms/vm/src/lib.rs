@@ -43,7 +43,6 @@ use barograph_platform::{
 pub use agent::{AgentError, agent_main};
 pub use host::ClockOffset;
 pub use site::VmSite;
-pub use wire::GuestSample;
 
 /// A program that is both the agent in the guests and the relay of the switch: this one, as a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Disks, Facts, Fault, Filled, HERE, Later, LinkSpec, Machines, Missing, Network, OnLine, Running, Site,
-    Unit,
+    Disks, Facts, Fault, Filled, GuestCounters, Guests, HERE, Later, LinkSpec, Machines, Missing, Network,
+    OnLine, Running, Site, Unit,
 };
 use barograph_platform_process::Local;
 use tokio::task::JoinSet;
@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::cache::Noted;
 use crate::host::{ClockOffset, Host, Plant};
 use crate::unit::GuestUnit;
-use crate::wire::{Ask, GuestSample, Reply};
+use crate::wire::{Ask, Reply};
 use crate::work::failed;
 
 /// A question that the agent answers from its memory or from `/proc`.
@@ -64,14 +64,6 @@ impl VmSite {
     #[must_use]
     pub fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    /// Reads the counters of a guest's kernel.
-    pub async fn sample(&self, host: &str) -> Result<GuestSample, Fault> {
-        match self.machine(host)?.port.ask(Ask::Sample, host, ASK_LIMIT).await? {
-            Reply::Sample(sample) => Ok(sample),
-            _ => Err(failed(format!("sample host `{host}`"), "its agent answers something else")),
-        }
     }
 
     /// How far a guest's clock is from this machine's, as it was measured when the guest was ready.
@@ -218,8 +210,30 @@ impl Site for VmSite {
         Some(self)
     }
 
+    fn guests(&self) -> Option<&dyn Guests> {
+        Some(self)
+    }
+
     fn disks(&self) -> Option<&dyn Disks> {
         (!self.plant.spec.disks.is_empty()).then_some(self)
+    }
+}
+
+impl Guests for VmSite {
+    fn hosts(&self) -> Vec<String> {
+        lock(&self.hosts).keys().cloned().collect()
+    }
+
+    fn counters<'a>(&'a self, host: &'a str) -> Later<'a, Result<GuestCounters, Fault>> {
+        Box::pin(async move {
+            match self.machine(host)?.port.ask(Ask::Counters, host, ASK_LIMIT).await? {
+                Reply::Counters(counters) => Ok(counters),
+                _ => Err(failed(
+                    format!("read the counters of host `{host}`"),
+                    "its agent answers something else",
+                )),
+            }
+        })
     }
 }
 

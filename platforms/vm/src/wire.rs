@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use barograph_platform::{BadReadyLine, Ended, Facts, Fault, Limits, LogTail, Unit};
+use barograph_platform::{BadReadyLine, Ended, Facts, Fault, GuestCounters, Limits, LogTail, Unit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub(crate) enum Ask {
     /// Moves the guest's clock by so many nanoseconds.
     MoveClock(i64),
     /// The counters of the guest's kernel.
-    Sample,
+    Counters,
     /// What was written goes to the disk.
     Sync,
     /// The agent ends, and the machine goes off.
@@ -108,16 +108,7 @@ pub(crate) enum Reply {
     },
     /// Nanoseconds since 1970.
     Clock(i64),
-    Sample(GuestSample),
-}
-
-/// The counters of a guest's kernel at one instant, as its kernel words them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuestSample {
-    /// Nanoseconds since 1970 by the guest's clock.
-    pub at_nanos: i64,
-    /// Name below `/proc` (as `stat`, `net/dev`, `pressure/cpu`) and text of each file that is there.
-    pub files: Vec<(String, String)>,
+    Counters(GuestCounters),
 }
 
 /// How a unit ended.

@@ -51,7 +51,11 @@ const CRATES: &[Crate] = &[
         floor: 4,
         may_use: &["model", "platform", "cgroup", "switch", "platform-process"],
     },
-    Crate { name: "platform-vm", floor: 4, may_use: &["model", "platform", "platform-process", "switch"] },
+    Crate {
+        name: "platform-vm",
+        floor: 4,
+        may_use: &["model", "platform", "cgroup", "probe", "platform-process", "switch"],
+    },
     Crate {
         name: "harness",
         floor: 4,

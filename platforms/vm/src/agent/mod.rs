@@ -1,5 +1,6 @@
 //! The agent inside a guest: does what this machine asks for, by the process platform there.
 
+mod counters;
 mod serve;
 mod speak;
 mod units;

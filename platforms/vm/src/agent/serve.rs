@@ -9,31 +9,16 @@ use barograph_platform::{Disks, Fault, Filled, HERE, Ledger, Missing, Site, Site
 use barograph_platform_process::{HostOn, Local};
 use rustix::time::{ClockId, Timespec, clock_settime};
 
+use super::counters::Counters;
 use super::speak::{Voice, speak};
 use super::units::Units;
 use super::{AgentError, log_folder};
 use crate::clock::now_nanos;
-use crate::wire::{Ask, GuestSample, Message, Refused, Reply, Request};
+use crate::wire::{Ask, Message, Refused, Reply, Request};
 use crate::work::failed;
 
 /// The guest's own ledger. It goes with the guest's memory.
 const LEDGER: &str = "/run/barograph-ledger";
-
-/// Files below `/proc` that say what a machine does.
-const COUNTERS: &[&str] = &[
-    "stat",
-    "meminfo",
-    "vmstat",
-    "loadavg",
-    "uptime",
-    "diskstats",
-    "net/dev",
-    "net/snmp",
-    "net/netstat",
-    "pressure/cpu",
-    "pressure/io",
-    "pressure/memory",
-];
 
 /// Serves until it is told to leave.
 pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File) -> Result<(), AgentError> {
@@ -44,6 +29,7 @@ pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File)
     let local = Arc::new(Local::open(&site, &ledger).with_host(HERE, on));
     let (mut requests, voice) = speak(from, to)?;
     let units = Arc::new(Units::new(local.clone(), voice.clone(), logs));
+    let counters = Arc::new(Counters::open());
     voice.say(&Message::Hello { up: uptime() }, &[]);
     while let Some(Request { id, ask }) = requests.recv().await {
         if matches!(ask, Ask::Leave) {
@@ -52,9 +38,9 @@ pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File)
             voice.say(&Message::Answer { id, answer: Ok(Reply::Done) }, &[]);
             return Ok(());
         }
-        let (units, voice, local) = (units.clone(), voice.clone(), local.clone());
+        let (units, voice, local, counters) = (units.clone(), voice.clone(), local.clone(), counters.clone());
         tokio::spawn(async move {
-            let answer = answer(ask, &units, &local).await;
+            let answer = answer(ask, (&units, &counters), &local).await;
             let answer = answer.map_err(|fault| Refused::from(&fault));
             say_blocking(&voice, Message::Answer { id, answer }).await;
         });
@@ -69,7 +55,11 @@ pub(super) async fn say_blocking(voice: &Voice, message: Message) {
     let _ = tokio::task::spawn_blocking(move || voice.say(&message, &[])).await;
 }
 
-async fn answer(ask: Ask, units: &Arc<Units>, local: &Local) -> Result<Reply, Fault> {
+async fn answer(
+    ask: Ask,
+    (units, counters): (&Arc<Units>, &Counters),
+    local: &Local,
+) -> Result<Reply, Fault> {
     match ask {
         Ask::Preflight(mut unit) => {
             unit.log = units.log_of(&unit.name);
@@ -91,7 +81,7 @@ async fn answer(ask: Ask, units: &Arc<Units>, local: &Local) -> Result<Reply, Fa
         Ask::FreeDisk(unit) => disks(local)?.free(&unit).await.map(|()| Reply::Done),
         Ask::Ping => Ok(Reply::Clock(now_nanos())),
         Ask::MoveClock(nanos) => move_clock(nanos),
-        Ask::Sample => Ok(Reply::Sample(sample())),
+        Ask::Counters => Ok(Reply::Counters(counters.read(&units.all_running()))),
         Ask::Sync => {
             let synced = tokio::task::spawn_blocking(rustix::fs::sync).await;
             synced.map_err(|error| failed("write to the disk", error))?;
@@ -111,14 +101,6 @@ fn move_clock(nanos: i64) -> Result<Reply, Fault> {
     let time = Timespec { tv_sec: to / 1_000_000_000, tv_nsec: to % 1_000_000_000 };
     clock_settime(ClockId::Realtime, time).map_err(|error| failed("set the guest's clock", error))?;
     Ok(Reply::Done)
-}
-
-fn sample() -> GuestSample {
-    let read = |name: &&str| {
-        let text = fs::read_to_string(format!("/proc/{name}")).ok()?;
-        Some(((*name).to_owned(), text))
-    };
-    GuestSample { at_nanos: now_nanos(), files: COUNTERS.iter().filter_map(read).collect() }
 }
 
 fn uptime() -> Duration {

@@ -106,6 +106,16 @@ impl Units {
         }
     }
 
+    /// The units that run, by their numbers.
+    pub(super) fn all_running(&self) -> Vec<(u64, Arc<dyn Running>)> {
+        let known = self.known();
+        let running = known.iter().filter_map(|(number, known)| match known {
+            Known::Running(running) => Some((*number, running.clone())),
+            _ => None,
+        });
+        running.collect()
+    }
+
     /// A unit that has ended is fine.
     pub(super) async fn stop(&self, number: u64, grace: Duration) -> Result<Reply, Fault> {
         match self.running(number) {

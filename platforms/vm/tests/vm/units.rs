@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use barograph_platform::{
-    Ask, DiskSpec, Ended, Fault, HERE, Limits, LinkSpec, Readiness, Site, Step, UnitFile, User, ignore_lines,
+    Ask, DiskSpec, Ended, Fault, Guests, HERE, Limits, LinkSpec, Readiness, Site, Step, UnitFile, User,
+    ignore_lines,
 };
 
 use crate::site::{LIMIT, Opened, cpus, listener, open, or_skip, say};
@@ -116,7 +117,7 @@ async fn clocks_and_counters(opened: &Opened) {
     let offset = opened.vm.clock_offset("a").unwrap();
     say(&format!("clock: {offset:?}"));
     assert!(offset.nanos.unsigned_abs() < 50_000_000 + offset.error_nanos, "{offset:?}");
-    let sample = opened.vm.sample("b").await.unwrap();
+    let sample = opened.vm.counters("b").await.unwrap();
     let names: Vec<_> = sample.files.iter().map(|(name, _)| name.as_str()).collect();
     for name in ["stat", "meminfo", "diskstats", "net/dev", "pressure/cpu"] {
         assert!(names.contains(&name), "{name} is not in {names:?}");
@@ -143,6 +144,12 @@ async fn pauses_and_limits(opened: &Opened) {
     let held = busy(opened).await;
     say(&format!("a unit that spins keeps its guest {free:.2} busy with 0.9 cores, {held:.2} with 0.2"));
     assert!(held < 0.45 && free > held + 0.2);
+    let counters = opened.vm.counters("a").await.unwrap();
+    let units: Vec<_> = counters.units.iter().map(|unit| unit.unit.as_str()).collect();
+    assert_eq!(units, ["spin"], "whoever ended is not counted");
+    let stat = &counters.units[0].files.iter().find(|(name, _)| name == "cpu.stat").unwrap().1;
+    let used = stat.lines().find_map(|line| line.strip_prefix("usage_usec ")).unwrap();
+    assert!(used.parse::<u64>().unwrap() > 500_000, "it spun for three seconds: {stat}");
     spinning.kill().await.unwrap();
 
     // `tail` keeps all of a line that does not end.
@@ -164,8 +171,8 @@ async fn pauses_and_limits(opened: &Opened) {
 /// The part of the time that the guest's processor is not idle.
 async fn busy(opened: &Opened) -> f64 {
     let ticks = || async {
-        let sample = opened.vm.sample("a").await.unwrap();
-        let stat = &sample.files.iter().find(|(name, _)| name == "stat").unwrap().1;
+        let sample = opened.vm.counters("a").await.unwrap();
+        let stat = sample.text("stat").unwrap();
         let numbers = stat.lines().next().unwrap().split_whitespace().skip(1).take(8);
         let numbers: Vec<f64> = numbers.map(|number| number.parse().unwrap()).collect();
         (numbers.iter().sum::<f64>(), numbers[3] + numbers[4])

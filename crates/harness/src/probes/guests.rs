@@ -1,0 +1,138 @@
+//! What guests say of themselves: their kernels count what this machine's kernel cannot see.
+//!
+//! A guest answers when it can, so it is asked beside the intervals and its rows come when its answer does. One that does not
+//! answer is asked again and holds nothing up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use barograph_cgroup::Usage;
+use barograph_model::Nanos;
+use barograph_platform::{Fault, GuestCounters, Later, Site};
+use barograph_probe::HostSample;
+use barograph_record::ProbeRow;
+use futures::stream::{FuturesUnordered, StreamExt};
+
+use super::host_row;
+use crate::parts;
+
+/// A guest has one core or two, often emulated ones, and is to do its work and not to count: its answer takes milliseconds.
+const EVERY: Nanos = Nanos::from_secs(5);
+
+/// A guest's answer: its name, when it was asked, and what it said.
+type Told = (String, Nanos, Result<GuestCounters, Fault>);
+
+/// All guests of a deployment.
+pub(crate) struct Guests<'d> {
+    seam: Option<&'d dyn barograph_platform::Guests>,
+    asking: FuturesUnordered<Later<'d, Told>>,
+    /// Those that have not answered yet.
+    asked: BTreeSet<String>,
+    next: Nanos,
+    before: BTreeMap<String, Sample>,
+    /// Those of which it was told that they do not answer.
+    silent: BTreeSet<String>,
+}
+
+/// A guest and its units at one instant.
+struct Sample {
+    host: HostSample,
+    units: BTreeMap<String, Usage>,
+}
+
+impl<'d> Guests<'d> {
+    /// Of a site; nobody is asked where hosts have no kernels of their own.
+    pub(crate) fn new(site: Option<&'d dyn Site>) -> Self {
+        Guests {
+            seam: site.and_then(|site| site.guests()),
+            asking: FuturesUnordered::new(),
+            asked: BTreeSet::new(),
+            next: Nanos::ZERO,
+            before: BTreeMap::new(),
+            silent: BTreeSet::new(),
+        }
+    }
+
+    /// Asks all guests that owe no answer, where it is time for that.
+    pub(crate) fn ask(&mut self, now: Nanos) {
+        let Some(seam) = self.seam.filter(|_| now >= self.next) else { return };
+        self.next = now + EVERY;
+        for host in seam.hosts() {
+            if self.asked.insert(host.clone()) {
+                self.asking.push(Box::pin(async move {
+                    let told = seam.counters(&host).await;
+                    (host, now, told)
+                }));
+            }
+        }
+    }
+
+    /// The next answer; for ever when nobody was asked. May be dropped and asked again.
+    pub(crate) async fn answer(&mut self) -> Told {
+        match self.asking.next().await {
+            Some(told) => {
+                self.asked.remove(&told.0);
+                told
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Rows since the answer before, of the guest and of its units; and a note when the guest says nothing for the first
+    /// time.
+    pub(crate) fn rows(&mut self, (guest, asked, told): Told, now: Nanos) -> (Vec<ProbeRow>, Option<String>) {
+        let sample = told.map_err(|fault| fault.to_string()).and_then(|counters| {
+            Sample::of(&counters).ok_or_else(|| "its counters cannot be read".to_owned())
+        });
+        let sample = match sample {
+            Ok(sample) => sample,
+            Err(why) => {
+                let first = self.silent.insert(guest.clone());
+                return (
+                    Vec::new(),
+                    first.then(|| format!("guest {guest} does not say what it uses: {why}")),
+                );
+            }
+        };
+        // Somewhere on its way there and back.
+        let at_s = (asked.as_secs_f64() + now.as_secs_f64()) / 2.0;
+        let rows =
+            self.before.get(&guest).map_or_else(Vec::new, |before| between(&guest, at_s, before, &sample));
+        self.before.insert(guest, sample);
+        (rows, None)
+    }
+}
+
+impl Sample {
+    fn of(counters: &GuestCounters) -> Option<Sample> {
+        let at = Nanos::from(counters.at);
+        let host = HostSample::of_texts(at, counters.hz, &counters.disks, |name| counters.text(name))?;
+        let units = counters.units.iter().map(|unit| (unit.unit.clone(), Usage::of_texts(&unit.files)));
+        Some(Sample { host, units: units.collect() })
+    }
+}
+
+fn between(guest: &str, at_s: f64, then: &Sample, now: &Sample) -> Vec<ProbeRow> {
+    let network = now.host.since(&then.host).network;
+    let mut rows = vec![ProbeRow {
+        subject: format!("guest-{guest}"),
+        net_rx_bytes_s: network.map(|net| net.received_bytes_per_s),
+        net_tx_bytes_s: network.map(|net| net.sent_bytes_per_s),
+        net_rx_packets_s: network.map(|net| net.received_packets_per_s),
+        net_tx_packets_s: network.map(|net| net.sent_packets_per_s),
+        page_cache_bytes: Some(now.host.memory.cached_bytes),
+        ..host_row(at_s, &now.host, &then.host)
+    }];
+    let span = now.host.at - then.host.at;
+    // A unit that was not there before has no rates yet.
+    let unit = |(name, usage): (&String, &Usage)| ProbeRow {
+        at_s,
+        subject: format!("guest-{guest}/{name}"),
+        ..parts::of_group(then.units.get(name).unwrap_or(&Usage::default()), usage, span)
+    };
+    rows.extend(now.units.iter().map(unit));
+    rows
+}
+
+#[cfg(test)]
+#[path = "guests_tests.rs"]
+mod tests;
