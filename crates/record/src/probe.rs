@@ -10,7 +10,8 @@ use crate::RecordError;
 pub struct ProbeRow {
     /// Seconds since the run began.
     pub at_s: f64,
-    /// Whose sample it is: `host`, `driver`, `app` (all nodes of the application together), or the name of a part.
+    /// Whose sample it is: `host`, `driver`, `app` (all nodes of the application together), the name of a part, or
+    /// `guest-HOST` and `guest-HOST/UNIT` for what the kernel of a virtual machine says of itself and of its units.
     pub subject: String,
     /// Cores used in user mode since the sample before.
     pub cpu_user_cores: Option<f64>,

@@ -7,7 +7,7 @@ use crate::answer::{Answer, answer};
 use crate::chart::Dash;
 use crate::operations::OpLine;
 use crate::{
-    ReportError, curve, facts, heat, nines, operations, passing, search, series, services, timelines,
+    ReportError, curve, facts, guests, heat, nines, operations, passing, search, series, services, timelines,
     topology, words,
 };
 
@@ -102,6 +102,7 @@ struct Page<'a> {
     tiers: Option<Grid>,
     deployed: Option<topology::Deployed>,
     services: Vec<services::Part>,
+    guests: Option<Grid>,
     damage: Vec<String>,
     disclosure: Vec<(String, Vec<(String, String)>)>,
 }
@@ -132,6 +133,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         tiers: facts::tiers(run),
         deployed: topology::deployed(run),
         services: services::parts(run),
+        guests: guests::table(run),
         damage: damage(run, &measured),
         disclosure: facts::disclosure(run),
         run,

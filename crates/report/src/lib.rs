@@ -13,6 +13,7 @@ mod curve;
 mod deciding;
 mod escape;
 mod facts;
+mod guests;
 mod headroom;
 mod heat;
 mod html;

@@ -149,13 +149,43 @@ fn watched(run: &Run) {
     assert!(html.contains("What the services did") && html.contains("commits of relational-1"));
 }
 
+/// Every guest says what its kernel counts, of itself and of its units; where there are none, nobody does.
+fn guests_tell(run: &Run, has_guests: bool) {
+    let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
+    assert_eq!(html.contains("What the guests say of themselves"), has_guests);
+    // Stores may be loaded on the machine itself.
+    let hosts = run.topology().unwrap().parts.iter().map(|part| &part.host);
+    for host in hosts.filter(|host| *host != "here" && has_guests) {
+        let told = |subject: String| {
+            let rows = run.probes.iter().filter(move |row| row.subject == subject);
+            rows.filter(|row| row.cores().is_some_and(|cores| cores > 0.0)).collect::<Vec<_>>()
+        };
+        let notes: Vec<_> = run.notes().collect();
+        let rows = told(format!("guest-{host}"));
+        let Some(row) = rows.first() else { panic!("guest {host} says nothing: {notes:?}") };
+        assert!(
+            row.cpu_idle_cores.is_some() && row.psi_cpu.is_some() && row.net_rx_bytes_s.is_some(),
+            "{row:?}"
+        );
+        assert!(row.rss_bytes.is_some_and(|bytes| bytes > 10 << 20), "{row:?}");
+        let unit = run.probes.iter().find(|row| row.subject.starts_with(&format!("guest-{host}/")));
+        let unit = unit.unwrap_or_else(|| panic!("units of guest {host} say nothing: {notes:?}"));
+        assert!(!told(unit.subject.clone()).is_empty(), "{unit:?}");
+    }
+}
+
 fn failures(run: &Run) -> u64 {
     run.intervals().flat_map(|interval| &interval.ops).map(|op| op.failed).sum()
 }
 
 fn minimal_on(platform: &str) {
     let place = Place::new();
-    let sets = like("minimal", platform);
+    let mut sets = like("minimal", platform);
+    let has_guests = ["vm", "container-in-vm"].contains(&platform);
+    if has_guests {
+        // They are asked every 5 s.
+        sets.push("load.window_s=12".to_owned());
+    }
     if !possible(&place, &sets) {
         return;
     }
@@ -181,6 +211,7 @@ fn minimal_on(platform: &str) {
         assert!(rows >= 4, "{rows} samples of {subject}");
     }
     watched(&run);
+    guests_tell(&run, has_guests);
     let configuration = run.dir.join("services/relational-1.postgresql.conf");
     assert!(fs::read_to_string(configuration).unwrap().contains("fsync"));
     assert!(run.dir.join("services/relational-1.log").metadata().unwrap().len() > 0);

@@ -1,3 +1,5 @@
+//! Guests that say what they are told to say, and the rows that come of it.
+
 use std::time::Duration;
 
 use barograph_platform::UnitCounters;

@@ -124,6 +124,7 @@ fn topology() -> KeptTopology {
         name: name.to_owned(),
         tier: tier.to_owned(),
         service: service.to_owned(),
+        host: name.to_owned(),
         ..KeptPart::default()
     };
     KeptTopology {
@@ -167,6 +168,10 @@ fn samples(at_s: f64) -> Vec<ProbeRow> {
 }
 
 fn written(root: &Path) -> Result<PathBuf, RecordError> {
+    written_with(root, samples)
+}
+
+fn written_with(root: &Path, samples: fn(f64) -> Vec<ProbeRow>) -> Result<PathBuf, RecordError> {
     let mut writer = RunWriter::create(root, &"20301120-184500-04f2".parse().unwrap())?;
     writer.append(&Entry::Header(Header {
         v: VERSION,
@@ -293,6 +298,51 @@ fn the_cores_of_the_host_are_told_by_use_and_by_part() {
     // The scale reaches to all cores, so what is above the layers was free.
     has(by_part, "<polygon class=\"area l1\" points=\"81.1,214.7 ");
     has(by_part, ">2</text>");
+}
+
+#[test]
+fn guests_say_what_they_use_beside_what_their_emulators_do() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = written_with(root.path(), |at_s| {
+        let guest = |subject: &str, user: f64| ProbeRow {
+            at_s,
+            subject: subject.to_owned(),
+            cpu_user_cores: Some(user),
+            rss_bytes: Some(256 << 20),
+            ..ProbeRow::default()
+        };
+        let machine = ProbeRow {
+            cpu_idle_cores: Some(0.5),
+            steal_share: Some(0.25),
+            psi_cpu: Some(12.5),
+            tcp_retransmits: Some(2),
+            ..guest("guest-relational-1", 0.25)
+        };
+        let told = [guest("guest-relational-1/postgres", 0.2), machine];
+        samples(at_s).into_iter().chain(told).collect()
+    });
+    let html = rendered(&dir.unwrap());
+    assert!(html.contains("What the guests say of themselves"));
+    let machine = [
+        "relational-1",
+        "0.25",
+        "0.20",
+        "0.50",
+        "–",
+        "25.0 %",
+        "256 MiB",
+        "–",
+        "12.5 %",
+        "–",
+        "–",
+        "–",
+        "2.00",
+    ];
+    has(&html, &row(&machine));
+    let unit = ["· postgres", "0.20", "–", "–", "–", "–", "256 MiB", "–", "–", "–", "–", "–", "–"];
+    has(&html, &row(&unit));
+    let without = rendered(&written(&root.path().join("without")).unwrap());
+    assert!(!without.contains("What the guests say"));
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! What virtual machines said of themselves, beside what their emulators used on this machine.
+
+use barograph_record::{KeptWindow, ProbeRow, Run};
+
+use crate::answer::{mean, mean_cores, samples};
+use crate::html::Grid;
+use crate::words;
+
+/// What the name of a guest's rows begins with.
+const GUEST: &str = "guest-";
+
+/// Means over the window the answer rests on, a row for each guest and each unit in it; nothing where no guest was asked.
+pub(crate) fn table(run: &Run) -> Option<Grid> {
+    let window = &run.deciding_trial()?.window;
+    let mut subjects: Vec<&str> = Vec::new();
+    for row in run.probes.iter().filter(|row| row.subject.starts_with(GUEST)) {
+        if !subjects.contains(&row.subject.as_str()) {
+            subjects.push(&row.subject);
+        }
+    }
+    // A guest before its units.
+    subjects.sort_unstable();
+    let rows: Vec<_> = subjects.into_iter().filter_map(|subject| row(run, subject, window)).collect();
+    let head = [
+        "Guest",
+        "Cores, inside",
+        "Cores of the emulator",
+        "Idle",
+        "Disk wait",
+        "Stolen",
+        "Memory",
+        "Page cache",
+        "Waited for CPU",
+        "Waited for disks",
+        "Received",
+        "Sent",
+        "Sent again",
+    ];
+    (!rows.is_empty()).then(|| Grid::new(&head, rows))
+}
+
+fn row(run: &Run, subject: &str, window: &KeptWindow) -> Option<Vec<String>> {
+    let cores = mean_cores(run, subject, window)?;
+    let of = |get: fn(&ProbeRow) -> Option<f64>| mean(samples(run, subject, window).filter_map(get));
+    let worded =
+        |value: Option<f64>, word: fn(f64) -> String| value.map_or_else(|| words::NONE.to_owned(), word);
+    let percent = |value: f64| format!("{} %", words::figure(value));
+    let per_second = |value: f64| format!("{}/s", words::bytes(value));
+    let two = |value: f64| words::fixed(value, 2);
+    let name = subject.trim_start_matches(GUEST);
+    // Units stand below their guest, which has the figures of the machine.
+    let (name, outside) = match name.split_once('/') {
+        Some((_, unit)) => (format!("· {unit}"), None),
+        None => (name.to_owned(), emulator(run, name, window)),
+    };
+    Some(vec![
+        name,
+        two(cores),
+        worded(outside, two),
+        worded(of(|row| row.cpu_idle_cores), two),
+        worded(of(|row| row.cpu_iowait_cores), two),
+        worded(of(|row| Some(row.steal_share? * 100.0)), percent),
+        worded(of(|row| row.rss_bytes.map(|bytes| bytes as f64)), words::bytes),
+        worded(of(|row| row.page_cache_bytes.map(|bytes| bytes as f64)), words::bytes),
+        worded(of(|row| row.psi_cpu), percent),
+        worded(of(|row| row.psi_io), percent),
+        worded(of(|row| row.net_rx_bytes_s), per_second),
+        worded(of(|row| row.net_tx_bytes_s), per_second),
+        worded(of(|row| row.tcp_retransmits.map(|segments| segments as f64)), words::figure),
+    ])
+}
+
+/// What the machine around a guest used here: counted with the first of its parts.
+fn emulator(run: &Run, guest: &str, window: &KeptWindow) -> Option<f64> {
+    let parts = run.topology()?.parts.iter().filter(|part| part.host == guest);
+    parts.filter_map(|part| mean_cores(run, &part.name, window)).reduce(|sum, cores| sum + cores)
+}
