@@ -23,18 +23,16 @@ pub(crate) fn table(run: &Run) -> Option<Grid> {
     let rows: Vec<_> = subjects.into_iter().filter_map(|subject| row(run, subject, window)).collect();
     let head = [
         "Guest",
-        "Cores, inside",
-        "Cores of the emulator",
+        "Cores",
+        "Emulator's cores",
         "Idle",
-        "Disk wait",
         "Stolen",
         "Memory",
-        "Page cache",
-        "Waited for CPU",
-        "Waited for disks",
-        "Received",
-        "Sent",
-        "Sent again",
+        "CPU pressure",
+        "Disk pressure",
+        "Received/s",
+        "Sent/s",
+        "Resent/s",
     ];
     (!rows.is_empty()).then(|| Grid::new(&head, rows))
 }
@@ -45,7 +43,6 @@ fn row(run: &Run, subject: &str, window: &KeptWindow) -> Option<Vec<String>> {
     let worded =
         |value: Option<f64>, word: fn(f64) -> String| value.map_or_else(|| words::NONE.to_owned(), word);
     let percent = |value: f64| format!("{} %", words::figure(value));
-    let per_second = |value: f64| format!("{}/s", words::bytes(value));
     let two = |value: f64| words::fixed(value, 2);
     let name = subject.trim_start_matches(GUEST);
     // Units stand below their guest, which has the figures of the machine.
@@ -58,16 +55,21 @@ fn row(run: &Run, subject: &str, window: &KeptWindow) -> Option<Vec<String>> {
         two(cores),
         worded(outside, two),
         worded(of(|row| row.cpu_idle_cores), two),
-        worded(of(|row| row.cpu_iowait_cores), two),
         worded(of(|row| Some(row.steal_share? * 100.0)), percent),
         worded(of(|row| row.rss_bytes.map(|bytes| bytes as f64)), words::bytes),
-        worded(of(|row| row.page_cache_bytes.map(|bytes| bytes as f64)), words::bytes),
         worded(of(|row| row.psi_cpu), percent),
         worded(of(|row| row.psi_io), percent),
-        worded(of(|row| row.net_rx_bytes_s), per_second),
-        worded(of(|row| row.net_tx_bytes_s), per_second),
-        worded(of(|row| row.tcp_retransmits.map(|segments| segments as f64)), words::figure),
+        worded(of(|row| row.net_rx_bytes_s), words::bytes),
+        worded(of(|row| row.net_tx_bytes_s), words::bytes),
+        worded(resent(run, subject, window), words::figure),
     ])
+}
+
+/// TCP segments sent again per second: rows have how many since the row before.
+fn resent(run: &Run, subject: &str, window: &KeptWindow) -> Option<f64> {
+    let counted = samples(run, subject, window).filter_map(|row| row.tcp_retransmits);
+    let (sum, rows) = counted.fold((0, 0), |(sum, rows), segments| (sum + segments, rows + 1));
+    (rows > 0).then(|| sum as f64 / window.seconds())
 }
 
 /// What the machine around a guest used here: counted with the first of its parts.
