@@ -145,17 +145,22 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
         .map_err(|why| Failed::new(ExitCode::PlatformFault, why))
 }
 
-/// Ctrl-C and a polite kill both stop the run in order.
-pub(crate) async fn listen_for_signals(stop: StopHandle) {
+/// Ctrl-C and a polite kill both stop the run in order. None of them ends the program from this call on, which must be made
+/// within the runtime that then runs what it gives: a signal between the begin of a record and the first wait would leave
+/// both record and ledger open.
+pub(crate) fn listen_for_signals(stop: StopHandle) -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
-    loop {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
+    let heard = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    async move {
+        let [Ok(mut interrupt), Ok(mut terminate)] = heard else { return };
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            terminal::say("stopping: results so far are kept, what was created is being removed");
+            stop.stop();
         }
-        terminal::say("stopping: results so far are kept, what was created is being removed");
-        stop.stop();
     }
 }
 

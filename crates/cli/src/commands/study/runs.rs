@@ -51,7 +51,11 @@ impl<'p> Runs<'p> {
     pub(super) fn new(prepared: &'p Prepared, folder: &Path, watch: &WatchArgs) -> Result<Self, Failed> {
         let (stop, heard) = Stop::new();
         let runtime = runtime()?;
-        runtime.spawn(listen_for_signals(stop.clone()));
+        let listening = {
+            let _within = runtime.enter();
+            listen_for_signals(stop.clone())
+        };
+        runtime.spawn(listening);
         let (folder, expected) = (folder.to_owned(), prepared.expected());
         let watch = watch.clone();
         Ok(Runs { prepared, folder, expected, runtime, stop, heard, begun: 0, watch, next: None })
