@@ -26,7 +26,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
-  kill-matrix    kills the program in every phase on every platform and looks at what is left (the tests try a part of it)
+  kill-matrix    kills or interrupts the program in every phase on every platform and looks at what is left; the tests try
+                 a part of it (see kill-matrix --help)
   fuzz-api       the auction's resources against their OpenAPI document (see fuzz-api --help)
   simulate WHAT  what a method is worth where the truth is known (see simulate --help)";
 
@@ -44,7 +45,11 @@ fn main() -> ExitCode {
         }
         ["bench", "driver", options @ ..] => bench::driver(&root, options),
         ["bench", "auction", words @ ..] => bench::auction(&root, words),
-        ["kill-matrix"] => kill_matrix::run(&root),
+        ["kill-matrix", "--help"] => {
+            say(kill_matrix::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        ["kill-matrix", words @ ..] => kill_matrix::run(&root, words),
         ["fuzz-api", "--help"] => {
             say(fuzz_api::USAGE);
             return ExitCode::SUCCESS;

@@ -9,6 +9,7 @@ use barograph_record::{ExitCode, KeptCheck, Run};
 use barograph_testkit::services::skip;
 use rustix::process::Signal;
 
+use crate::engines;
 use crate::going::{Ended, Going, PATIENCE_WITH_EMULATION, until};
 use crate::place::{Place, fixed};
 
@@ -25,8 +26,6 @@ const BUSY: [&str; 9] = [
     "memory pressure from outside",
     "disk pressure from outside",
 ];
-
-pub(crate) const PLATFORMS: [&str; 5] = ["process", "namespace", "container", "vm", "container-in-vm"];
 
 /// A plan of this repository.
 pub(crate) fn plan(name: &str) -> PathBuf {
@@ -61,7 +60,8 @@ pub(crate) fn possible(place: &Place, sets: &[String]) -> bool {
     }
 }
 
-/// Everything that a run could leave on this machine, apart from processes and files of its own place.
+/// Everything that a run could leave on this machine and in the engines that run on it, apart from processes and files of
+/// its own place.
 fn traces() -> BTreeSet<String> {
     let list = |folder: &str| {
         let names = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -73,6 +73,7 @@ fn traces() -> BTreeSet<String> {
     all.extend(list("/sys/class/net"));
     let trees = list("/sys/fs/cgroup").into_iter().chain(["/sys/fs/cgroup".to_owned()]);
     all.extend(trees.collect::<Vec<_>>().iter().flat_map(|tree| list(tree)));
+    all.extend(engines::things());
     all
 }
 
@@ -94,11 +95,12 @@ fn mounts_of(place: &Place) -> Vec<String> {
 }
 
 pub(crate) fn nothing_left(place: &Place) {
-    place.assert_nothing_left();
+    place.assert_gone();
     for run in place.records() {
         assert_eq!(traces_of(&run), Vec::<String>::new());
     }
     assert_eq!(mounts_of(place), Vec::<String>::new());
+    place.assert_nothing_to_clean();
 }
 
 /// The run came to its end and was measured as it should be: of what makes a run valid nothing failed but what a busy
@@ -373,23 +375,6 @@ fn a_driver_that_dies_ends_the_run_with_its_name() {
     assert!(ended.err.contains("driver-"), "{}", ended.err);
     assert!(place.record().interrupted().is_some());
     nothing_left(&place);
-}
-
-#[test]
-fn an_interrupt_in_the_deployment_leaves_nothing_on_any_platform() {
-    for platform in PLATFORMS {
-        let place = Place::new();
-        let sets = like("minimal", platform);
-        if !possible(&place, &sets) {
-            continue;
-        }
-        let going = Going::start(place.run(None, &sets));
-        going.enters("deploy");
-        going.signal(Signal::INT);
-        let ended = going.end();
-        assert_eq!(ended.code, Some(7), "{ended:?}");
-        nothing_left(&place);
-    }
 }
 
 #[test]

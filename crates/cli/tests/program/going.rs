@@ -23,13 +23,19 @@ pub(crate) fn until<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
     until_within(PATIENCE, what, condition)
 }
 
-fn until_within<T>(patience: Duration, what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+fn until_within<T>(patience: Duration, what: &str, condition: impl FnMut() -> Option<T>) -> T {
+    let seen = seen_within(patience, condition);
+    seen.unwrap_or_else(|| panic!("{what} did not happen within {patience:?}"))
+}
+
+/// Looks at `condition` until it gives something, and no longer than this.
+pub(crate) fn seen_within<T>(patience: Duration, mut condition: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + patience;
     loop {
-        if let Some(found) = condition() {
+        let found = condition();
+        if found.is_some() || Instant::now() >= deadline {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what} did not happen within {patience:?}");
         std::thread::park_timeout(LOOK_EVERY);
     }
 }
@@ -133,8 +139,13 @@ impl Going {
     }
 
     /// The same for one that may take longer, or shorter, than others.
-    pub(crate) fn end_within(mut self, patience: Duration) -> Ended {
-        let status = until_within(patience, "the end of the program", || self.child.try_wait().unwrap());
+    pub(crate) fn end_within(self, patience: Duration) -> Ended {
+        self.end_of("the end of the program", patience)
+    }
+
+    /// The same, with words for an end that does not come.
+    pub(crate) fn end_of(mut self, what: &str, patience: Duration) -> Ended {
+        let status = until_within(patience, what, || self.child.try_wait().unwrap());
         let out = self.out.take().map_or_else(String::new, |out| out.join().unwrap());
         self.reader.take().unwrap().join().unwrap();
         let err = self.err.text.lock().unwrap().clone();

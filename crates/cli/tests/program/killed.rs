@@ -1,10 +1,14 @@
 //! Sudden death: of the application, and of the driver itself.
 
+use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use barograph_record::{PhaseOutcome, Run};
-use rustix::process::Signal;
+use barograph_testkit::services::skip;
+use rustix::process::{Signal, geteuid};
 
+use crate::deployments::{like, possible, traces_of};
 use crate::going::{Going, send, until};
 use crate::place::{Place, fixed};
 
@@ -122,4 +126,34 @@ fn a_driver_killed_in_the_fill_leaves_half_a_data_set_to_clean() {
     assert_eq!(std::fs::read_dir(place.data()).unwrap().count(), 1);
     cleaned(&place);
     assert_eq!(std::fs::read_dir(place.data()).unwrap().count(), 0);
+}
+
+/// What a test does that fails in the middle of a run; it tells the record, and what there is of the run by then.
+fn fails(sets: &[String], tell: &SyncSender<(PathBuf, Vec<String>)>) {
+    let place = Place::new();
+    let going = Going::start(place.run(None, sets));
+    going.enters("hold");
+    let record = place.records().pop().unwrap();
+    let traces = traces_of(&record);
+    tell.send((record, traces)).unwrap();
+    // As a failed assertion does, without its words.
+    std::panic::resume_unwind(Box::new("failed"));
+}
+
+#[test]
+fn a_test_that_panics_cleans_what_its_runs_left() {
+    let mut sets = like("minimal", "namespace");
+    sets.push("load.window_s=600".to_owned());
+    if !geteuid().is_root() {
+        return skip("what other users make in namespaces of their own goes with them");
+    }
+    if !possible(&Place::new(), &sets) {
+        return;
+    }
+    let (tell, told) = sync_channel(1);
+    let test = std::thread::spawn(move || fails(&sets, &tell));
+    assert!(test.join().is_err());
+    let (record, traces) = told.recv().unwrap();
+    assert!(!traces.is_empty(), "there was something to leave");
+    assert_eq!(traces_of(&record), Vec::<String>::new());
 }

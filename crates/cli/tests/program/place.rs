@@ -1,16 +1,18 @@
 //! Folders of a test, the data all tests share, and what is left of a run when it has ended.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use barograph_auction::fill::{FillPlan, fill};
 use barograph_auction::sizes::{self, Factors};
 use barograph_record::Run;
 use tempfile::TempDir;
 
-use crate::going::Going;
+use crate::going::{Going, seen_within};
 
 /// The size all tests use.
 pub(crate) const SIZE: [&str; 3] = ["data.size=nano", "data.history=0.1", "data.images=0.02"];
@@ -58,7 +60,13 @@ fn forget_ended(root: &Path) {
     }
 }
 
-/// The folders of one test.
+/// Folders of a place that records are in.
+const RECORDS: [&str; 2] = ["runs", "kept"];
+
+/// Whatever a test leaves that panics is cleaned within this.
+const CLEANED_WITHIN: Duration = Duration::from_secs(60);
+
+/// The folders of one test. When it panics, what its runs left on the machine is removed.
 pub(crate) struct Place {
     root: TempDir,
     data: PathBuf,
@@ -145,6 +153,12 @@ impl Place {
 
     /// Nothing runs, no folder that goes with a run, no ledger, and `clean` agrees.
     pub(crate) fn assert_nothing_left(&self) {
+        self.assert_gone();
+        self.assert_nothing_to_clean();
+    }
+
+    /// What can be seen without `clean`, which would remove it.
+    pub(crate) fn assert_gone(&self) {
         assert_eq!(self.processes(), Vec::<String>::new());
         for record in self.records() {
             for folder in ["site", "common", "control", "home"] {
@@ -153,6 +167,10 @@ impl Place {
             let ledger = record.join("ledger.jsonl");
             assert!(!ledger.exists(), "{}", fs::read_to_string(&ledger).unwrap());
         }
+    }
+
+    /// `clean` finds nothing.
+    pub(crate) fn assert_nothing_to_clean(&self) {
         let cleaned = Going::start(self.program(&["clean"])).end();
         assert_eq!((cleaned.code, cleaned.out.as_str()), (Some(0), "nothing was left behind\n"));
     }
@@ -177,5 +195,41 @@ impl Place {
             Some((pid, String::from_utf8_lossy(&line).replace('\0', " ")))
         });
         lines.filter(|(_, line)| line.contains(name)).collect()
+    }
+
+    /// Runs `clean` on a folder of records until it leaves nothing, as long as there is time; gives what it said. Nothing
+    /// here may panic.
+    fn clean_up(&self, records: &str) -> Option<String> {
+        let said = self.root().join("cleaned");
+        seen_within(CLEANED_WITHIN, || {
+            let mut clean = self.program(&["clean", "--runs", records]);
+            clean.stdin(Stdio::null()).stdout(fs::File::create(&said).ok()?).stderr(Stdio::null());
+            let mut child = clean.spawn().ok()?;
+            let ended = seen_within(CLEANED_WITHIN, || child.try_wait().ok().flatten());
+            if ended.is_none() {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            let said = fs::read_to_string(&said).ok()?;
+            (ended?.success() && !said.contains("still running")).then_some(said)
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for records in RECORDS.iter().filter(|folder| self.root().join(folder).is_dir()) {
+            let said =
+                self.clean_up(records).unwrap_or_else(|| format!("not clean after {CLEANED_WITHIN:?}\n"));
+            // Whoever cannot be told misses little.
+            let _ = write!(
+                std::io::stderr(),
+                "after a panic, in {}: {said}",
+                self.root().join(records).display()
+            );
+        }
     }
 }

@@ -1,0 +1,79 @@
+//! Ctrl-C in each phase on each platform: the program ends by itself, says so in its code and its record, and leaves nothing
+//! for `clean`.
+//!
+//! Most phases on processes are in `interrupts`; here are the rest of them, the deployment on every platform, and the window
+//! where it comes soon. `cargo xtask kill-matrix --interrupt` tries every phase everywhere.
+
+use barograph_record::{ExitCode, PhaseOutcome, Run};
+use rustix::process::Signal;
+
+use crate::going::{Going, PATIENCE_WITH_EMULATION};
+use crate::phases::{DEPLOY_AT_ONCE, Way, open_phase, try_on, unblock_collection};
+use crate::place::Place;
+
+const INTERRUPTED: Way = Way { name: "interrupted", end: interrupted };
+
+/// Phases in which nothing is left to stop: the run has its answer, and comes to its end.
+const ANSWERED: [&str; 2] = ["collect", "remove"];
+
+fn interrupted(going: Going, place: &Place, phase: &str) -> bool {
+    going.signal(Signal::INT);
+    // Whoever was stopped to be met goes on, with the other signal before it.
+    going.signal(Signal::CONT);
+    // Still open, so the signal came within it.
+    let open = open_phase(place);
+    if phase == "collect" {
+        unblock_collection(place);
+    }
+    let what = format!("the end of a run that was interrupted in {phase}");
+    let ended = going.end_of(&what, PATIENCE_WITH_EMULATION);
+    let run = place.record();
+    assert!(run.complete && run.damage.is_empty(), "{:?}", run.damage);
+    let last = run.phases().pop().unwrap();
+    assert_eq!((last.phase.as_str(), last.outcome), ("remove", Some(PhaseOutcome::Done)));
+    if let Some(stopped) = run.interrupted() {
+        assert_eq!(ended.code, Some(i32::from(ExitCode::Interrupted.code())), "{ended:?}");
+        assert!(ended.err.ends_with("barograph: stopped before its end\n"), "{}", ended.err);
+        assert!(run.verdict().is_none());
+        assert_eq!(stopped.cause, "stopped before its end");
+        assert!(shown(place, &run).contains(&stopped.cause));
+        return stopped.phase == phase;
+    }
+    assert!(ANSWERED.contains(&phase), "interrupted in {phase}, and it went on: {ended:?}");
+    let verdict = run.verdict().unwrap();
+    assert_eq!(ended.code, Some(i32::from(verdict.exit_code)), "{ended:?}");
+    assert!(shown(place, &run).contains(&verdict.sentence));
+    open.as_deref() == Some(phase)
+}
+
+/// What `barograph show` says of a run.
+fn shown(place: &Place, run: &Run) -> String {
+    let shown = Going::start(place.program(&["show", run.dir.to_str().unwrap()])).end();
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    shown.out
+}
+
+#[test]
+fn interrupted_as_processes() {
+    try_on("process", INTERRUPTED, &["check", DEPLOY_AT_ONCE, "collect", "remove"]);
+}
+
+#[test]
+fn interrupted_in_namespaces() {
+    try_on("namespace", INTERRUPTED, &[DEPLOY_AT_ONCE, "hold"]);
+}
+
+#[test]
+fn interrupted_in_containers() {
+    try_on("container", INTERRUPTED, &[DEPLOY_AT_ONCE, "hold"]);
+}
+
+#[test]
+fn interrupted_in_virtual_machines() {
+    try_on("vm", INTERRUPTED, &[DEPLOY_AT_ONCE]);
+}
+
+#[test]
+fn interrupted_in_containers_in_virtual_machines() {
+    try_on("container-in-vm", INTERRUPTED, &[DEPLOY_AT_ONCE]);
+}

@@ -1,0 +1,247 @@
+//! The program is ended in each phase on each platform, and then nothing of it may be there: how a phase is met, and what is
+//! compared.
+//!
+//! No phase is held open by code of the program: a plan makes it long, the application is paused, a file that is to be
+//! written is a pipe that nobody reads, or a phase of milliseconds is tried until it is met.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use barograph_record::Run;
+use rustix::process::Signal;
+
+use crate::deployments::{like, nothing_left, possible, traces_of};
+use crate::engines;
+use crate::going::{Going, until};
+use crate::place::Place;
+
+/// All phases, in their order.
+pub(crate) const PHASES: [&str; 10] =
+    ["check", "fill", "deploy", "ramp", "warm-up", "hold", "drain", "verify", "collect", "remove"];
+
+/// The deployment before there is anything of it: quick also where machines have to boot.
+pub(crate) const DEPLOY_AT_ONCE: &str = "deploy, just begun";
+
+/// `cargo xtask kill-matrix` sets it: every phase on every platform, and no other test at the same time.
+const ALL: &str = "BAROGRAPH_KILLS";
+
+/// A phase of milliseconds is met or not; so often it is tried.
+const TRIES: usize = 200;
+
+/// Files of a record, and what is left of them when the program is ended.
+const RECORD: [&str; 10] = [
+    "run.jsonl",
+    "plan.toml",
+    "disclosure.json",
+    "probe.csv",
+    "statistics.csv",
+    "response.hlog",
+    "service.hlog",
+    "services",
+    "report.html",
+    "drivers",
+];
+
+/// A way to end the program.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    /// What it does to the program, as the matrix has it.
+    pub(crate) name: &'static str,
+    /// Ends the program, which is in the phase, and waits until it may be looked for what it left. False when the phase was
+    /// over before.
+    pub(crate) end: fn(Going, &Place, &str) -> bool,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting of the program")]
+fn is_matrix() -> bool {
+    std::env::var_os(ALL).is_some()
+}
+
+/// The phase of a moment: most are called by it.
+fn phase_of(moment: &str) -> &str {
+    moment.split(',').next().unwrap_or(moment)
+}
+
+/// Keys that make a phase long enough to be met.
+fn sets(phase: &str, platform: &str) -> Vec<String> {
+    let mut sets = like("minimal", platform);
+    // The application stands still from the middle of the window on, so that operations and questions go unanswered.
+    let stalled = "faults=[{at_s=4,unit=\"application-1\",act=\"pause\"}]";
+    let more: &[&str] = match phase {
+        "fill" => &["data.size=micro", "data.images=0.3"],
+        "ramp" => &["load.ramp_s=600"],
+        "warm-up" => &["load.warm_up_s=600"],
+        "hold" => &["load.window_s=600"],
+        "drain" => &[stalled, "load.drain_s=600"],
+        "verify" => &[stalled, "load.drain_s=1"],
+        _ => &[],
+    };
+    sets.extend(more.iter().map(|set| (*set).to_owned()));
+    sets
+}
+
+/// The phase that a run is in, or was in when it was killed: begun, and not ended.
+pub(crate) fn open_phase(place: &Place) -> Option<String> {
+    let run = Run::open(place.records().last()?).ok()?;
+    let last = run.phases().pop()?;
+    last.outcome.is_none().then_some(last.phase)
+}
+
+/// Stops the program as soon as its record says that the check has begun. It is over in a millisecond, so nobody may
+/// rest between two looks.
+fn stop_in_check(place: &Place, going: &Going) {
+    let deadline = Instant::now() + crate::going::PATIENCE;
+    let record =
+        || fs::read_dir(place.runs()).ok()?.flatten().next().map(|entry| entry.path().join("run.jsonl"));
+    let mut path = None;
+    loop {
+        path = path.or_else(record);
+        let text = path.as_ref().and_then(|path| fs::read_to_string(path).ok());
+        if text.is_some_and(|text| text.contains("phase_started")) {
+            return going.signal(Signal::STOP);
+        }
+        assert!(Instant::now() < deadline, "no record was begun");
+        std::thread::yield_now();
+    }
+}
+
+/// Waits until the phase is in the record; its line on the screen comes a little earlier.
+fn enters(phase: &str, place: &Place, going: &Going) {
+    going.enters(phase);
+    until("the phase in the record", || open_phase(place).filter(|open| open == phase));
+}
+
+/// A file of the record that is written in the collection.
+fn collected(place: &Place) -> PathBuf {
+    place.records().last().unwrap().join("services/marker.json")
+}
+
+/// Makes it a pipe that nobody reads.
+fn block_collection(place: &Place) {
+    let made = std::process::Command::new("mkfifo").arg(collected(place)).status().unwrap();
+    assert!(made.success());
+}
+
+/// Reads that pipe, so that the collection goes on.
+pub(crate) fn unblock_collection(place: &Place) {
+    let path = collected(place);
+    // Opening it waits for the program, which may have died instead: then nobody waits for this thread.
+    std::thread::spawn(move || {
+        std::io::copy(&mut fs::File::open(path).unwrap(), &mut std::io::sink()).unwrap();
+    });
+}
+
+/// Waits until the run is in the phase.
+fn meet(moment: &str, place: &Place, going: &Going) {
+    match moment {
+        "check" => stop_in_check(place, going),
+        "fill" => {
+            going.enters("fill");
+            // At work, with files of its own.
+            until("the first picture", || {
+                let parts = fs::read_dir(place.data()).ok()?.flatten();
+                parts.map(|part| part.path().join("images")).find(|images| images.exists())
+            });
+        }
+        DEPLOY_AT_ONCE => going.enters("deploy"),
+        "deploy" => {
+            going.enters("deploy");
+            going.says("relational-1 is ready");
+        }
+        "collect" => {
+            going.enters("hold");
+            block_collection(place);
+            enters("collect", place, going);
+        }
+        // It is over soon on some platforms, and met or not.
+        "remove" => going.enters("remove"),
+        moment => enters(phase_of(moment), place, going),
+    }
+}
+
+/// What is in the folders of a place, apart from records themselves.
+fn files(place: &Place) -> BTreeSet<PathBuf> {
+    let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+    let mut all: BTreeSet<PathBuf> = list(place.root().to_owned()).collect();
+    all.extend(list(place.data().join("snapshots")));
+    all.extend(list(place.data().to_owned()));
+    for record in place.records() {
+        all.extend(list(record).filter(|path| !RECORD.iter().any(|name| path.ends_with(name))));
+    }
+    all
+}
+
+/// Files outside of the place whose names have that of a run.
+fn strays(place: &Place) -> Vec<PathBuf> {
+    let snapshots = place.data().join("snapshots");
+    let folders = ["/tmp", "/run", "/dev/shm", "/var/tmp", "/var/run"].map(PathBuf::from);
+    let all = folders.into_iter().chain([snapshots]).filter_map(|folder| fs::read_dir(folder).ok());
+    let names: Vec<String> =
+        place.records().iter().map(|r| r.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    let paths = all.flatten().flatten().map(|entry| entry.path());
+    paths.filter(|path| names.iter().any(|name| path.to_string_lossy().contains(name.as_str()))).collect()
+}
+
+/// Ends the program in one moment, and compares. False when the phase was over before.
+fn ended(way: Way, moment: &str, platform: &str) -> bool {
+    let phase = phase_of(moment);
+    let place = if phase == "fill" { Place::without_data() } else { Place::new() };
+    let before = engines::things();
+    let going = Going::start(place.run(None, &sets(phase, platform)));
+    meet(moment, &place, &going);
+    let met = (way.end)(going, &place, phase);
+    nothing_left(&place);
+    let mut expected: BTreeSet<PathBuf> = [place.runs()].into();
+    let mut found = files(&place);
+    if phase == "fill" {
+        expected.insert(place.data().to_owned());
+    } else {
+        // The data that all tests share, to which others add at the same time.
+        found.retain(|path| !path.starts_with(place.data()));
+    }
+    assert_eq!(found, expected, "{} in {moment} on {platform}", way.name);
+    assert_eq!(strays(&place), Vec::<PathBuf>::new());
+    for record in place.records() {
+        assert_eq!(traces_of(&record), Vec::<String>::new());
+    }
+    // Beside other tests only what has the name of the run is looked for, among the traces.
+    if is_matrix() {
+        let new: Vec<String> = engines::things().difference(&before).cloned().collect();
+        assert_eq!(new, Vec::<String>::new(), "{} in {moment} on {platform}", way.name);
+    }
+    met
+}
+
+/// Ends the program in these moments on a platform, or in every phase where the matrix wants that. One that goes wrong does
+/// not keep the others from being tried.
+#[expect(clippy::print_stdout, reason = "the matrix is read by people")]
+pub(crate) fn try_on(platform: &str, way: Way, moments: &[&str]) {
+    let place = Place::new();
+    if !possible(&place, &like("minimal", platform)) {
+        return;
+    }
+    println!(
+        "compared  processes, namespaces, network devices, control groups, mounts and files; {}",
+        engines::compared()
+    );
+    let moments = if is_matrix() { &PHASES[..] } else { moments };
+    let mut wrong = Vec::new();
+    for moment in moments {
+        let begun = Instant::now();
+        let tried = catch_unwind(|| {
+            let tries = (1..=TRIES).find(|_| ended(way, moment, platform));
+            tries.unwrap_or_else(|| panic!("{moment} on {platform} was never met"))
+        });
+        let seconds = begun.elapsed().as_secs_f64();
+        let became = match tried {
+            Ok(tries) => format!("nothing left  (try {tries})"),
+            Err(_) => "not as it should be".to_owned(),
+        };
+        println!("{:<11}  {platform:<15}  {moment:<7}  {seconds:>5.1} s  {became}", way.name);
+        wrong.extend(tried.is_err().then_some(*moment));
+    }
+    assert_eq!(wrong, Vec::<&str>::new(), "{} on {platform}", way.name);
+}
