@@ -111,6 +111,25 @@ fn version_2_is_told_its_limits_in_its_own_words() {
     );
 }
 
+/// A folder of files takes any value, so what cannot be written is a file that is none.
+#[test]
+fn memory_of_version_1_that_is_refused_in_part_is_as_it_was() {
+    let dir = TempDir::new().unwrap();
+    let group = dir.path();
+    let write = |mib: u64| {
+        let limits = Limits { memory_bytes: Some(mib << 20), ..Limits::default() };
+        crate::limits::write_version_1(group, Controller::Memory, &limits)
+    };
+    fs::write(group.join("memory.limit_in_bytes"), "9999999999\n").unwrap();
+    write(64).unwrap();
+    assert!(read(&group.join("memory.limit_in_bytes")).starts_with("67108864"), "without accounts of swap");
+    fs::write(group.join("memory.limit_in_bytes"), "9999999999\n").unwrap();
+    fs::create_dir(group.join("memory.memsw.limit_in_bytes")).unwrap();
+    let error = write(32).unwrap_err();
+    assert!(error.to_string().contains("memory.memsw.limit_in_bytes"), "{error}");
+    assert_eq!(read(&group.join("memory.limit_in_bytes")).trim(), "9999999999");
+}
+
 #[test]
 fn limits_that_cannot_be_are_refused_before_anything_is_made() {
     let dir = TempDir::new().unwrap();

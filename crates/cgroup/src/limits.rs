@@ -79,17 +79,26 @@ fn cpu_set_version_1(folder: &Path, limits: &Limits) -> Result<(), Error> {
     files::write(&folder.join("cpuset.cpus"), &cores)
 }
 
-/// Memory must not exceed memory and swap together at any moment, so the order depends on the direction.
+/// Memory must not exceed memory and swap together at any moment, so the order depends on the direction. What is in use
+/// and cannot be taken back makes the kernel refuse a limit below it; then the limit is as it was.
 fn memory_version_1(folder: &Path, limits: &Limits) -> Result<(), Error> {
     let most = limits.memory_bytes.map_or("-1".to_owned(), |bytes| bytes.to_string());
     let (memory, both) = (folder.join("memory.limit_in_bytes"), folder.join("memory.memsw.limit_in_bytes"));
-    let first = files::write(&memory, &most);
-    if both.exists() {
-        files::write(&both, &most)?;
+    if !both.exists() {
+        return files::write(&memory, &most);
     }
-    match first {
-        Ok(()) => Ok(()),
-        Err(_) => files::write(&memory, &most),
+    let before = files::read(&memory)?;
+    let first = files::write(&memory, &most);
+    match (first, files::write(&both, &most)) {
+        (Ok(()), Ok(())) => Ok(()),
+        // It is raised: now there is room for it.
+        (Err(_), Ok(())) => files::write(&memory, &most),
+        (Err(error), Err(_)) => Err(error),
+        (Ok(()), Err(error)) => {
+            // The error is the one to tell.
+            let _ = files::write(&memory, &before);
+            Err(error)
+        }
     }
 }
 
@@ -104,12 +113,12 @@ pub(crate) fn write_version_2(folder: &Path, controller: Controller, limits: &Li
         Controller::CpuSet => files::write(&folder.join("cpuset.cpus"), &format!("{}\n", limits.cpu_list())),
         Controller::Memory => {
             let most = limits.memory_bytes.map_or("max".to_owned(), |bytes| bytes.to_string());
-            files::write(&folder.join("memory.max"), &most)?;
+            // First, so that what a lower limit takes back does not go where no limit counts it.
             let swap = folder.join("memory.swap.max");
             if swap.exists() {
                 files::write(&swap, if limits.memory_bytes.is_some() { "0" } else { "max" })?;
             }
-            Ok(())
+            files::write(&folder.join("memory.max"), &most)
         }
         _ => Ok(()),
     }

@@ -138,6 +138,30 @@ fn a_hog_is_killed_within_its_memory() {
 }
 
 #[test]
+fn a_limit_below_what_is_in_use_is_refused_or_ends_who_uses_it() {
+    let Some(hierarchies) = or_skip(&[Controller::Memory]) else { return };
+    let own = Own::new(&hierarchies, &Limits::default());
+    let mut child = own.run("{ head -c 60000000 /dev/zero; sleep 1000; } | tail -n 1 > /dev/null");
+    let memory = || own.0.usage().memory.unwrap();
+    until("`tail` has it all", || memory().current.unwrap() > 50 << 20);
+    let limit = || {
+        let files = own.0.paths().into_iter().map(|folder| folder.join("memory.limit_in_bytes"));
+        files.map(fs::read_to_string).find_map(Result::ok)
+    };
+    let before = limit();
+    match own.0.set_limits(&Limits { memory_bytes: Some(16 << 20), ..Limits::default() }) {
+        Err(error) => {
+            assert!(error.to_string().starts_with("write `16777216` to"), "{error}");
+            assert!(before.is_some() && limit() == before, "a limit that was refused is as it was");
+            assert_eq!(memory().out_of_memory_kills, Some(0));
+        }
+        Ok(()) => until("the kernel ended it", || memory().out_of_memory_kills.unwrap() >= 1),
+    }
+    own.0.kill_all().unwrap();
+    assert!(!child.wait().unwrap().success());
+}
+
+#[test]
 fn a_set_of_cores_holds_and_is_handed_down() {
     let Some(hierarchies) = or_skip(&[Controller::CpuSet]) else { return };
     let allowed = |group: &Group| {
