@@ -1,5 +1,6 @@
 //! Is the plan possible here? Everything that can be known before anything is created.
 
+mod cores;
 mod effect;
 mod files;
 mod load;
@@ -188,6 +189,9 @@ impl<'a> Checking<'a> {
         if let (Target::Deployed, Some(deployment)) = (&self.target, self.kind.deployment()) {
             self.port();
             self.room(deployment);
+        }
+        if let Some(there) = cores::of_machine() {
+            self.refusals.extend(cores::missing(&self.plan, &there));
         }
         self.without_effect();
         self.faults();

@@ -159,7 +159,11 @@ pub(crate) async fn deploy(
     };
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
-    let (parts, front) = place::place(run, deployment, &topology, site.as_ref(), (&folder, &common))?;
+    let (mut parts, front) = place::place(run, deployment, &topology, site.as_ref(), (&folder, &common))?;
+    if platform.sizes_hosts() {
+        // A machine runs on these cores of ours as a whole, and those that its parts see have other numbers.
+        parts.iter_mut().for_each(|placed| placed.unit.limits.cpu_set.clear());
+    }
     let deployed = made.insert(Deployed::new(site, (&topology, front), token));
     let snapshot = stored::start_all(run, platform, (&topology, &common), (deployed, parts)).await?;
     deployed.put_in_order(&topology);
@@ -236,6 +240,8 @@ async fn keep(
             uses: started.uses.clone(),
             start_s: started.took.as_secs_f64(),
             cpus: started.unit.limits.cpus,
+            // Not those of its unit: that has none where its whole machine runs on them.
+            cores: run.plan.deploy.limits_of(started.tier).map_or_else(String::new, |l| l.cores.to_string()),
             memory_bytes: started.unit.limits.memory_bytes,
         });
     }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use barograph_platform::{HostSpec, Limits};
 use barograph_record::{KeptPart, KeptTopology};
 use barograph_services::{Flavour, Service};
+use barograph_spec::{Cores, TierLimits};
 
 /// Everything that is deployed for one run.
 #[derive(Clone, Debug)]
@@ -49,6 +50,17 @@ pub struct Floating {
     pub name: &'static str,
     /// The part that has it first, with the ports that clients find there.
     pub first: String,
+}
+
+/// What the parts of a tier may use, as a plan has it; `None` where it says nothing of the tier.
+#[must_use]
+pub fn limits_of(limits: Option<&TierLimits>) -> Limits {
+    let Some(limits) = limits else { return Limits::default() };
+    Limits {
+        cpus: Some(limits.cpus).filter(|cpus| *cpus > 0.0),
+        cpu_set: limits.cores.numbers().to_vec(),
+        memory_bytes: Some(limits.memory_mib << 20).filter(|bytes| *bytes > 0),
+    }
 }
 
 /// A file that every host sees.
@@ -209,6 +221,7 @@ impl Topology {
             host: part.host.clone(),
             uses: part.uses.clone(),
             cpus: part.limits.cpus,
+            cores: part.limits.cpu_set.iter().copied().collect::<Cores>().to_string(),
             memory_bytes: part.limits.memory_bytes,
             ..KeptPart::default()
         };
@@ -239,9 +252,18 @@ impl Topology {
 fn together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Limits {
     Limits {
         cpus: parts.clone().map(|part| part.limits.cpus).sum(),
-        cpu_set: Vec::new(),
+        cpu_set: cores_together(parts.clone()),
         memory_bytes: parts.map(|part| part.limits.memory_bytes).sum(),
     }
+}
+
+/// Every core that one of them may run on; all as soon as one of them may run on all.
+fn cores_together<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Vec<usize> {
+    if parts.clone().any(|part| part.limits.cpu_set.is_empty()) {
+        return Vec::new();
+    }
+    let all: Cores = parts.flat_map(|part| part.limits.cpu_set.iter().copied()).collect();
+    all.numbers().to_vec()
 }
 
 /// The words of a part, now that everybody's place is known. `site_folder` and `folder` are those of the site and of the
@@ -341,5 +363,13 @@ mod tests {
         assert_eq!((hosts.len(), hosts[0].limits.cpus), (1, Some(1.5)));
         let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", None)]).hosts();
         assert_eq!(hosts[0].limits.cpus, None);
+        let on = |name: &str, cpu_set: &[usize]| Part {
+            limits: Limits { cpu_set: cpu_set.to_vec(), ..Limits::default() },
+            ..part(name, "one", None)
+        };
+        let hosts = topology(vec![on("a-1", &[2, 3]), on("b-1", &[0, 2])]).hosts();
+        assert_eq!(hosts[0].limits.cpu_set, [0, 2, 3]);
+        let hosts = topology(vec![on("a-1", &[2, 3]), on("b-1", &[])]).hosts();
+        assert_eq!(hosts[0].limits.cpu_set, Vec::<usize>::new(), "one of them may run on all");
     }
 }

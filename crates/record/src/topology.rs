@@ -67,8 +67,12 @@ pub struct KeptPart {
     /// Seconds from the wish to its being ready.
     #[serde(deserialize_with = "nan")]
     pub start_s: f64,
-    /// Cores it might use; without a limit when absent.
+    /// CPU time it might use, in cores; without a limit when absent.
     pub cpus: Option<f64>,
+    /// The cores it might run on, as `0-3,6`; all where it is empty, and in older records. Of a part in a virtual machine
+    /// those that the machine ran on.
+    #[serde(default)]
+    pub cores: String,
     /// Bytes of memory it might use; without a limit when absent.
     pub memory_bytes: Option<u64>,
 }

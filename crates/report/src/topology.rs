@@ -39,8 +39,21 @@ fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
 fn limits(part: &KeptPart) -> String {
     let cores = part.cpus.map(|cpus| format!("{cpus} cores"));
     let memory = part.memory_bytes.map(|bytes| words::bytes(bytes as f64));
-    let both: Vec<String> = cores.into_iter().chain(memory).collect();
-    if both.is_empty() { String::new() } else { format!(" ({})", both.join(", ")) }
+    let all: Vec<String> = [cores, core_set(part), memory].into_iter().flatten().collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
+}
+
+fn core_set(part: &KeptPart) -> Option<String> {
+    (!part.cores.is_empty()).then(|| format!("on {}", part.cores))
+}
+
+/// CPU time in cores, and which cores.
+fn cores(part: &KeptPart) -> String {
+    match (part.cpus.map(|cpus| cpus.to_string()), core_set(part)) {
+        (None, None) => words::NONE.to_owned(),
+        (Some(one), None) | (None, Some(one)) => one,
+        (Some(cpus), Some(set)) => format!("{cpus} {set}"),
+    }
 }
 
 /// The section of the report.
@@ -87,7 +100,7 @@ fn table(topology: &KeptTopology) -> Grid {
             version,
             part.host.clone(),
             if part.url.is_empty() { words::NONE.to_owned() } else { part.url.clone() },
-            part.cpus.map_or_else(|| words::NONE.to_owned(), |cpus| format!("{cpus}")),
+            cores(part),
             part.memory_bytes.map_or_else(|| words::NONE.to_owned(), |bytes| words::bytes(bytes as f64)),
             words::duration(part.start_s),
         ]
@@ -206,7 +219,7 @@ mod tests {
 
     fn topology() -> KeptTopology {
         let mut store = part("relational", 1, "PostgreSQL", &[]);
-        store.cpus = Some(0.5);
+        (store.cpus, store.cores) = (Some(0.5), "0-1".to_owned());
         KeptTopology {
             front: "web-1".to_owned(),
             parts: vec![
@@ -228,7 +241,7 @@ mod tests {
         assert_eq!(lines[0], "users");
         assert!(lines[2].starts_with("web  [web-1]") && lines[2].ends_with("nginx"), "{text}");
         assert!(lines[4].starts_with("application  [application-1] [application-2]"), "{text}");
-        assert!(lines[6].ends_with("PostgreSQL (0.5 cores)"), "{text}");
+        assert!(lines[6].ends_with("PostgreSQL (0.5 cores, on 0-1)"), "{text}");
         assert_eq!(lines.len(), 7);
         assert!(text.lines().all(|line| line.chars().count() <= 110));
     }

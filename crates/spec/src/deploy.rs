@@ -4,7 +4,17 @@
 
 use barograph_model::Nanos;
 
+use crate::cores::Cores;
 use crate::given::Given;
+
+/// Platforms whose hosts hang on a switch, so that a plan can give their links limits, delays and losses.
+const LINKED: [&str; 3] = ["namespace", "vm", "container-in-vm"];
+
+/// Platforms whose hosts are virtual machines: the cores of a part are those that its machine runs on.
+const GUESTS: [&str; 2] = ["vm", "container-in-vm"];
+
+/// Most MiB of a part, of memory or of disk: 16 TiB.
+pub(crate) const MOST_MIB: u64 = 16_777_216;
 
 /// Most instances of one tier: addresses and names of a site end somewhere.
 const MOST_NODES: u64 = 32;
@@ -62,7 +72,7 @@ pub struct DeployPlan {
     pub flavour: String,
     /// `apart`: every instance has a host of its own. `together`: all are on one.
     pub hosts: String,
-    /// What each tier's instances may use: cores and MiB of memory (0 is no limit), and of disk.
+    /// What each tier's instances may use: CPU time, cores, memory and disk.
     pub limits: Vec<TierLimits>,
     /// The way between hosts.
     pub link: Link,
@@ -82,8 +92,10 @@ pub struct DeployPlan {
 pub struct TierLimits {
     /// The tier.
     pub tier: &'static str,
-    /// Cores; 0 is no limit.
+    /// CPU time, in cores; 0 is no limit.
     pub cpus: f64,
+    /// The cores it may run on.
+    pub cores: Cores,
     /// Memory in MiB; 0 is no limit.
     pub memory_mib: u64,
     /// Size in MiB of a file system of its own for its files; 0 is none, unless a fault fills it.
@@ -113,6 +125,12 @@ impl DeployPlan {
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.relational == "embedded"
+    }
+
+    /// Its hosts are virtual machines.
+    #[must_use]
+    pub fn has_guests(&self) -> bool {
+        GUESTS.contains(&self.platform.as_str())
     }
 
     /// Limits of a tier.
@@ -257,9 +275,10 @@ fn engine(g: &mut Given) -> Option<Option<String>> {
 fn limits(g: &mut Given) -> Option<Vec<TierLimits>> {
     let of = |tier: &'static str| {
         let cpus = g.fraction(&format!("deploy.{tier}_cpus"), 0.0..=1_024.0, 0.0);
-        let memory = g.number(&format!("deploy.{tier}_memory_mib"), 0..=16_777_216, 0);
+        let cores = g.cores(&format!("deploy.{tier}_cores"));
+        let memory = g.number(&format!("deploy.{tier}_memory_mib"), 0..=MOST_MIB, 0);
         let disk = disk(g, tier);
-        Some(TierLimits { tier, cpus: cpus?, memory_mib: memory?, disk_mib: disk? })
+        Some(TierLimits { tier, cpus: cpus?, cores: cores?, memory_mib: memory?, disk_mib: disk? })
     };
     // All are asked for before one of them ends it, so that every refusal is heard of.
     TIERS.map(of).into_iter().collect()
@@ -267,7 +286,7 @@ fn limits(g: &mut Given) -> Option<Vec<TierLimits>> {
 
 fn disk(g: &mut Given, tier: &str) -> Option<u64> {
     let key = format!("deploy.{tier}_disk_mib");
-    let size = g.number(&key, 0..=16_777_216, 0);
+    let size = g.number(&key, 0..=MOST_MIB, 0);
     if let Some(small) = size.filter(|size| (1..LEAST_DISK_MIB).contains(size)) {
         let allowed = format!("0 for none, or at least {LEAST_DISK_MIB}");
         g.refuse(&key, small, &allowed, "give it more: a file system needs room for itself");
@@ -323,6 +342,33 @@ fn goes_together(g: &mut Given, plan: &DeployPlan) {
         g.refuse("deploy.standby", true, "only with deploy.relational = \"postgres\"", remedy);
     }
     in_front(g, plan, nodes);
+    on_the_platform(g, plan);
+}
+
+/// Refuses what the hosts of the platform do not have.
+fn on_the_platform(g: &mut Given, plan: &DeployPlan) {
+    if plan.link != Link::default() && !LINKED.contains(&plan.platform.as_str()) {
+        let (key, value) = match plan.link {
+            Link { mbit: 1.., .. } => ("deploy.link_mbit", plan.link.mbit.to_string()),
+            Link { delay: Nanos(1..), .. } => ("deploy.link_delay_ms", plan.link.delay_ms().to_string()),
+            Link { .. } => ("deploy.link_loss", plan.link.loss.to_string()),
+        };
+        let allowed = "0, unless platform = \"namespace\", \"vm\" or \"container-in-vm\"";
+        let remedy = "choose one of these platforms: only their hosts have links that can be limited, delayed and lossy";
+        g.refuse(key, value, allowed, remedy);
+    }
+    if plan.has_guests() && plan.hosts == "together" {
+        let allowed = format!(
+            "left out with platform = {:?} and deploy.hosts = \"together\": all parts are in one virtual machine, \
+             which runs on its cores as a whole",
+            plan.platform
+        );
+        // Drivers have hosts of their own in any case.
+        for limits in plan.limits.iter().filter(|limits| limits.tier != "driver" && !limits.cores.is_all()) {
+            let (key, value) = (format!("deploy.{}_cores", limits.tier), limits.cores.to_string());
+            g.refuse(&key, format!("{value:?}"), &allowed, "leave it out, or set deploy.hosts = \"apart\"");
+        }
+    }
 }
 
 /// Whoever asks must find all nodes at one address.
@@ -356,14 +402,5 @@ fn in_front(g: &mut Given, plan: &DeployPlan, nodes: u32) {
     }
     if plan.tls && plan.web == "none" {
         g.refuse("deploy.tls", true, "false without a web tier", "choose deploy.web = \"nginx\"");
-    }
-    if plan.link != Link::default() && plan.platform != "namespace" {
-        let (key, value) = match plan.link {
-            Link { mbit: 1.., .. } => ("deploy.link_mbit", plan.link.mbit.to_string()),
-            Link { delay: Nanos(1..), .. } => ("deploy.link_delay_ms", plan.link.delay_ms().to_string()),
-            Link { .. } => ("deploy.link_loss", plan.link.loss.to_string()),
-        };
-        let remedy = "choose platform = \"namespace\", where links were tried with limits, delays and losses";
-        g.refuse(key, value, "0, unless platform = \"namespace\"", remedy);
     }
 }

@@ -103,7 +103,7 @@ fn without_their_tier(g: &mut Given, deploy: &DeployPlan) {
 }
 
 fn limits(g: &mut Given, tier: &str, allowed: &str, remedy: &str) {
-    for what in ["cpus", "memory_mib", "disk_mib"] {
+    for what in ["cpus", "cores", "memory_mib", "disk_mib"] {
         refuse(g, &format!("deploy.{tier}_{what}"), allowed, remedy);
     }
 }

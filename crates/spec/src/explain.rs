@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use barograph_model::words::{count, offered, span, users};
 use barograph_model::{LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
 
-use crate::{ArrivalsPlan, DeployPlan, Link, Plan};
+use crate::{ArrivalsPlan, DeployPlan, Link, Plan, TierLimits};
 
 /// How long the load of a plan lasts at most, from its start to the end of the drain; fill and start-up come on top.
 #[must_use]
@@ -109,9 +109,10 @@ pub fn explain(plan: &Plan) -> String {
             }
         }
     }
+    lines.extend(plan.deploy.limits.iter().filter_map(|limits| limited(&plan.deploy, limits)));
     for fault in &plan.faults {
         let unit = if fault.unit.is_empty() { "everything" } else { &fault.unit };
-        lines.push(format!("fault     {} {unit} at {} of the load", fault.act.name(), span(fault.at)));
+        lines.push(format!("fault     {} {unit} at {} of the load", fault.act, span(fault.at)));
     }
     lines.push(format!("record    a new folder in {}", plan.runs.display()));
     let (most, of) = (span(estimate(plan)), if is_trace(plan) { " after the trace" } else { "" });
@@ -147,6 +148,20 @@ fn deployed(deploy: &DeployPlan) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What each part of a tier may use, where it has a limit.
+fn limited(deploy: &DeployPlan, limits: &TierLimits) -> Option<String> {
+    let TierLimits { tier, cpus, cores, memory_mib, disk_mib } = limits;
+    let on = if deploy.has_guests() { "a virtual machine on cores" } else { "on cores" };
+    let all = [
+        (*cpus > 0.0).then(|| format!("CPU time of {cpus} cores")),
+        (!cores.is_all()).then(|| format!("{on} {cores}")),
+        (*memory_mib > 0).then(|| format!("{memory_mib} MiB of memory")),
+        (*disk_mib > 0).then(|| format!("{disk_mib} MiB of disk")),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| format!("limits    each part of {tier}: {}", all.join(", ")))
 }
 
 /// The window of a trace is as long as the trace, which is not read here.

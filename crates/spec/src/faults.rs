@@ -1,8 +1,11 @@
 //! The keys of `[[faults]]`: what goes wrong on purpose while the load is on, and when.
 
+use std::fmt;
+
 use barograph_model::Nanos;
 use toml::{Table, Value};
 
+use crate::deploy::MOST_MIB;
 use crate::given::Given;
 use crate::plan::LONGEST_S;
 
@@ -39,14 +42,27 @@ pub enum FaultAct {
     Delay(Nanos),
     /// It may use this many cores; 0 ends the limit.
     Cpus(f64),
+    /// It may use so many MiB of memory; 0 ends the limit.
+    Memory(u64),
     /// Its disk, a file system of its own, has not a byte free any more.
     FillDisk,
     /// What filled its disk is removed.
     FreeDisk,
 }
 
-const ACTS: [&str; 10] =
-    ["kill", "start", "pause", "resume", "partition", "heal", "delay", "cpus", "fill-disk", "free-disk"];
+const ACTS: [&str; 11] = [
+    "kill",
+    "start",
+    "pause",
+    "resume",
+    "partition",
+    "heal",
+    "delay",
+    "cpus",
+    "memory",
+    "fill-disk",
+    "free-disk",
+];
 
 impl FaultAct {
     /// Its name in plans and records.
@@ -61,8 +77,21 @@ impl FaultAct {
             FaultAct::Heal => "heal",
             FaultAct::Delay(_) => "delay",
             FaultAct::Cpus(_) => "cpus",
+            FaultAct::Memory(_) => "memory",
             FaultAct::FillDisk => "fill-disk",
             FaultAct::FreeDisk => "free-disk",
+        }
+    }
+}
+
+/// With how much, where it has that: `delay 20 ms`.
+impl fmt::Display for FaultAct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FaultAct::Delay(delay) => write!(f, "delay {} ms", delay.as_secs_f64() * 1e3),
+            FaultAct::Cpus(cpus) => write!(f, "cpus {cpus}"),
+            FaultAct::Memory(mib) => write!(f, "memory {mib} MiB"),
+            act => f.write_str(act.name()),
         }
     }
 }
@@ -93,8 +122,10 @@ fn fault(g: &mut Given, prefix: &str) -> Option<(FaultPlan, Table)> {
     let unit = if heals { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
     g.only_with(&key("delay_ms"), act.as_deref() == Some("delay"), "act = \"delay\"");
     g.only_with(&key("cpus"), act.as_deref() == Some("cpus"), "act = \"cpus\"");
+    g.only_with(&key("memory_mib"), act.as_deref() == Some("memory"), "act = \"memory\"");
     let delay = g.listed_fraction(&key("delay_ms"), 0.0..=60_000.0);
     let cpus = g.listed_fraction(&key("cpus"), 0.0..=1_024.0);
+    let memory = g.listed_number(&key("memory_mib"), 0..=MOST_MIB);
     let (at, unit, name) = (at?, unit?, act?);
     let mut table = Table::new();
     table.insert("at_s".into(), at.as_secs_f64().into());
@@ -114,6 +145,10 @@ fn fault(g: &mut Given, prefix: &str) -> Option<(FaultPlan, Table)> {
         "delay" => {
             table.insert("delay_ms".into(), delay?.into());
             FaultAct::Delay(Nanos::from_secs_f64(delay? / 1e3))
+        }
+        "memory" => {
+            table.insert("memory_mib".into(), (memory? as i64).into());
+            FaultAct::Memory(memory?)
         }
         _ => {
             table.insert("cpus".into(), cpus?.into());

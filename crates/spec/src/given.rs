@@ -8,6 +8,7 @@ use barograph_model::Nanos;
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
+use crate::cores::{self, Cores};
 use crate::{Refusal, Refused};
 
 /// What stands for the place of an override.
@@ -268,6 +269,12 @@ impl Given {
         taken
     }
 
+    /// A whole number below a list; 0 when it is left out.
+    pub fn listed_number(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
+        let known = Known { allowed: whole(&range), default: String::new() };
+        Some(self.take(key, known, |found| as_number(found, &range))?.unwrap_or(0))
+    }
+
     /// A number with a fraction below a list; 0 when it is left out.
     pub fn listed_fraction(&mut self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
         let allowed = format!("a number from {} to {}", range.start(), range.end());
@@ -299,6 +306,18 @@ impl Given {
         let known = Known::new("true or false".to_owned(), default);
         let value = self.take(key, known, |found| found.value.as_bool())?.unwrap_or(default);
         self.keep(key, value);
+        Some(value)
+    }
+
+    /// A set of cores, all unless it is given; kept in its one form. A number alone needs no quotes.
+    pub fn cores(&mut self, key: &str) -> Option<Cores> {
+        let read = |found: &Found| match &found.value {
+            Value::Integer(core) => Cores::read(&core.to_string()),
+            other => Cores::read(other.as_str()?),
+        };
+        let taken = self.take(key, Known::new(cores::ALLOWED.to_owned(), ""), read)?;
+        let value = taken.unwrap_or_default();
+        self.keep(key, value.to_string());
         Some(value)
     }
 

@@ -4,6 +4,7 @@
 //! are named in [`plan`](mod@plan) and nowhere else. Every refusal names the file and line, the key, the value, what is
 //! allowed and what to do.
 
+mod cores;
 mod deploy;
 mod durations;
 mod effect;
@@ -16,6 +17,7 @@ pub mod study;
 mod trace;
 
 pub use barograph_model::{Refusal, Refused};
+pub use cores::Cores;
 pub use deploy::{DeployPlan, Link, PLATFORMS, TIERS, TierLimits};
 pub use explain::{Spreading, emptying, estimate, explain, spreading};
 pub use faults::{FaultAct, FaultPlan};

@@ -1,6 +1,6 @@
 //! Topologies: what they are like unless a plan says otherwise, and what does not go together.
 
-use barograph_spec::{FaultAct, Plan, Refused, read};
+use barograph_spec::{FaultAct, Plan, Refused, explain, read};
 
 fn plan(text: &str) -> Result<Plan, Refused> {
     read("p.toml", text, &[])
@@ -33,12 +33,16 @@ fn a_plan_as_resolved_reads_back_to_itself() {
                 [[faults]]\nat_s = 2\nunit = \"relational-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
                 [[faults]]\nat_s = 9\nact = \"heal\"\n\
                 [[faults]]\nat_s = 10\nunit = \"web-1\"\nact = \"fill-disk\"\n\
-                [[faults]]\nat_s = 11\nunit = \"web-1\"\nact = \"free-disk\"\n";
+                [[faults]]\nat_s = 11\nunit = \"web-1\"\nact = \"free-disk\"\n\
+                [[faults]]\nat_s = 12\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n\
+                [[faults]]\nat_s = 13\nunit = \"web-1\"\nact = \"memory\"\n";
     let first = plan(text).unwrap();
     let second = plan(&first.resolved).unwrap();
     assert_eq!((&first.deploy, &first.faults), (&second.deploy, &second.faults));
     let acts: Vec<&str> = first.faults.iter().map(|f| f.act.name()).collect();
-    assert_eq!(acts, ["delay", "kill", "heal", "fill-disk", "free-disk"], "in the order of time");
+    assert_eq!(acts, ["delay", "kill", "heal", "fill-disk", "free-disk", "memory", "memory"]);
+    assert_eq!(first.faults[5].act, FaultAct::Memory(64));
+    assert_eq!(first.faults[6].act, FaultAct::Memory(0), "no limit");
     assert!(matches!(first.faults[0].act, FaultAct::Delay(d) if d.as_secs_f64() == 0.0125));
 }
 
@@ -68,12 +72,85 @@ fn what_does_not_go_together_is_refused_with_its_key() {
         ("deploy.like = \"full-ha\"", "deploy.virtual_addresses"),
         ("deploy.like = \"minimal\"\ndeploy.tls = true", "deploy.tls"),
         ("deploy.link_delay_ms = 5", "deploy.link_delay_ms"),
+        ("platform = \"container\"\ndeploy.link_loss = 0.1", "deploy.link_loss"),
         ("platform = \"moon\"", "platform"),
         ("[[faults]]\nat_s = 1\nact = \"kill\"", "faults[0].unit"),
         ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"burn\"", "faults[0].act"),
         ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"kill\"\ndelay_ms = 3", "faults[0].delay_ms"),
+        ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"cpus\"\nmemory_mib = 3", "faults[0].memory_mib"),
+        ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"memory\"\nmemory_mib = 0.5", "faults[0].memory_mib"),
     ];
     for (text, key) in wrong {
         assert_eq!(refusal(text).0, key, "{text}");
     }
+}
+
+#[test]
+fn links_go_with_every_platform_whose_hosts_hang_on_a_switch() {
+    for platform in ["namespace", "vm", "container-in-vm"] {
+        let text = format!("platform = {platform:?}\ndeploy.link_delay_ms = 5\ndeploy.link_loss = 0.01");
+        let plan = plan(&text).unwrap();
+        assert_eq!((plan.deploy.link.delay.0, plan.deploy.link.loss), (5_000_000, 0.01), "{platform}");
+    }
+}
+
+#[test]
+fn cores_are_read_in_any_form_and_kept_in_one() {
+    for (written, kept) in [("\"0-3,6\"", "0-3,6"), ("\"0,1,2\"", "0-2"), ("2", "2"), ("\"\"", "")] {
+        let first = plan(&format!("deploy.application_cores = {written}")).unwrap();
+        let limits = first.deploy.limits_of("application").unwrap();
+        assert_eq!(limits.cores.to_string(), kept, "{written}");
+        assert!(first.resolved.contains(&format!("\napplication_cores = {kept:?}\n")), "{}", first.resolved);
+        assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy, "{written}");
+    }
+    // Without quotes, as people write it for a shell.
+    let sets = ["deploy.driver_cores=0-1", "deploy.application_cores=0,2", "driver.place=unit"];
+    let deploy = read("p.toml", "", &sets.map(str::to_owned)).unwrap().deploy;
+    let cores = |tier: &str| deploy.limits_of(tier).unwrap().cores.numbers().to_vec();
+    assert_eq!((cores("driver"), cores("application"), cores("web")), (vec![0, 1], vec![0, 2], vec![]));
+}
+
+#[test]
+fn a_set_of_cores_that_is_none_is_refused_with_its_place_and_what_is_allowed() {
+    let refused = plan("[deploy]\nlike = \"embedded\"\napplication_cores = \"3-1\"\n").unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "p.toml:3: `deploy.application_cores` = \"3-1\"\n  allowed: numbers and ranges of cores, ascending, each core at \
+         most once, up to 1023, as in \"0-3,6\"; empty for all\n  to do:   give `deploy.application_cores` such a value, \
+         or leave it out for the default"
+    );
+    for wrong in ["\"0,0\"", "\"1024\"", "-1", "0.5", "[0, 1]", "true"] {
+        assert_eq!(
+            refusal(&format!("deploy.application_cores = {wrong}")).0,
+            "deploy.application_cores",
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn parts_of_one_virtual_machine_have_no_cores_of_their_own() {
+    let text = "platform = \"vm\"\ndeploy.like = \"minimal\"\ndeploy.relational_cores = \"0\"\n";
+    assert!(plan(text).is_ok());
+    let (key, allowed) = refusal(&format!("{text}deploy.hosts = \"together\""));
+    assert_eq!(key, "deploy.relational_cores");
+    assert!(allowed.contains("all parts are in one virtual machine"), "{allowed}");
+    let drivers =
+        "platform = \"vm\"\ndeploy.hosts = \"together\"\ndriver.place = \"unit\"\ndeploy.driver_cores = 0";
+    assert!(plan(drivers).is_ok(), "drivers have machines of their own");
+}
+
+#[test]
+fn limits_and_how_much_a_fault_changes_are_explained() {
+    let says = |text: &str| explain(&plan(text).unwrap());
+    let text = "deploy.application_cpus = 0.5\ndeploy.application_cores = \"0,1\"\ndeploy.application_memory_mib = 512\n\
+                [[faults]]\nat_s = 5\nunit = \"application-1\"\nact = \"memory\"\nmemory_mib = 64\n";
+    let told = says(text);
+    let limits =
+        "limits    each part of application: CPU time of 0.5 cores, on cores 0-1, 512 MiB of memory\n";
+    assert!(told.contains(limits), "{told}");
+    assert!(told.contains("fault     memory 64 MiB application-1 at 5 s of the load\n"), "{told}");
+    let told = says("platform = \"vm\"\ndeploy.application_cores = 0");
+    assert!(told.contains("each part of application: a virtual machine on cores 0\n"), "{told}");
+    assert!(!says("").contains("limits  "));
 }

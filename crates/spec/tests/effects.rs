@@ -13,10 +13,12 @@ fn refused(sets: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_key_that_can_do_nothing_is_refused_by_itself() {
-    let wrong: [(&[&str], &str); 15] = [
+    let wrong: [(&[&str], &str); 17] = [
         (&["deploy.like=minimal", "deploy.web_nodes=2"], "deploy.web_nodes"),
         (&["deploy.like=minimal", "deploy.balancer_nodes=3"], "deploy.balancer_nodes"),
         (&["deploy.web_cpus=1"], "deploy.web_cpus"),
+        (&["deploy.web_cores=0-1"], "deploy.web_cores"),
+        (&["driver.place=own", "deploy.driver_cores=0"], "deploy.driver_cores"),
         (&["deploy.balancer_memory_mib=64"], "deploy.balancer_memory_mib"),
         (&["deploy.like=minimal", "deploy.bids_cpus=0.5"], "deploy.bids_cpus"),
         (&["deploy.bids_memory_mib=512"], "deploy.bids_memory_mib"),
@@ -59,6 +61,7 @@ fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
         "deploy.like=full",
         "deploy.application_nodes=2",
         "deploy.application_cpus=1",
+        "deploy.application_cores=0",
         "deploy.hosts=together",
     ] {
         let key = set.split('=').next().unwrap();
@@ -83,6 +86,7 @@ fn one_changed_platform_refuses_nothing_that_matters_on_another() {
         "deploy.container_engine=unix:///run/podman/podman.sock",
         "deploy.vm_accel=tcg",
         "deploy.driver_cpus=1",
+        "deploy.driver_cores=0",
         "deploy.hosts=together",
     ];
     for platform in PLATFORMS {
@@ -107,7 +111,12 @@ fn an_engine_is_a_socket_of_this_machine_and_stays_in_the_resolved_plan() {
 #[test]
 fn a_value_that_is_the_default_asks_for_nothing() {
     assert_eq!(
-        refused(&["deploy.web_nodes=1", "deploy.bids_cpus=0", "target.tls.verify=true"]),
+        refused(&[
+            "deploy.web_nodes=1",
+            "deploy.bids_cpus=0",
+            "deploy.bids_cores=\"\"",
+            "target.tls.verify=true"
+        ]),
         Vec::<String>::new()
     );
     for sets in [&["deploy.like=full"][..], &["deploy.like=full", "deploy.tls=true", "deploy.bids_cpus=1.5"]]

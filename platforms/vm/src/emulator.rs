@@ -4,9 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use barograph_platform::{
-    Fault, HERE, HostSpec, Limits, OnLine, Readiness, Running, Site, Unit, ignore_lines,
-};
+use barograph_platform::{Fault, HERE, HostSpec, OnLine, Readiness, Running, Site, Unit, ignore_lines};
 use barograph_switch::{Tap, enter};
 use serde_json::json;
 use tokio::net::UnixStream;
@@ -14,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::clock::now;
 use crate::qmp::Qmp;
-use crate::settings::{Accel, memory_mib, processors, program};
+use crate::settings::{Accel, memory_mib, of_emulator, processors, program};
 use crate::wire::PORT_NAME;
 use crate::work::{Work, failed};
 
@@ -110,9 +108,7 @@ impl Emulator {
         unit.host = HERE.to_owned();
         unit.args = words;
         unit.log = log.clone();
-        // Whole processors are given by their number, and the memory is that of the guest: QEMU needs more for itself.
-        let part = hardware.host.limits.cpus.filter(|cpus| cpus.fract() != 0.0);
-        unit.limits = Limits { cpus: part, memory_bytes: None, ..hardware.host.limits.clone() };
+        unit.limits = of_emulator(&hardware.host);
         let quiet: OnLine = ignore_lines();
         let running = work.here.create(&unit, quiet).await?;
         let deadline = now() + START_LIMIT;
@@ -257,6 +253,8 @@ fn comma(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use barograph_platform::Limits;
+
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{
-    Accounts, Fault, HERE, HostSpec, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
+    Accounts, Facts, Fault, HERE, HostSpec, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
 };
 use barograph_switch::{Switch, Tap};
 
@@ -42,6 +42,8 @@ pub(crate) struct Plant {
     pub(crate) settings: Settings,
     pub(crate) work: Work,
     pub(crate) switch: Switch,
+    /// How exact delays of links were found to be; empty where no link has any.
+    pub(crate) delays: Facts,
     pub(crate) kernel: Kernel,
     pub(crate) modules: Vec<PathBuf>,
     pub(crate) accel: Accel,

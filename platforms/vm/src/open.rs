@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use barograph_platform::{Facts, Fault, HostSpec, Ledger, SiteSpec};
 use barograph_platform_process::Local;
@@ -71,6 +72,12 @@ async fn make(
     let relay = RelayProgram { program: program.path.clone(), args: program.relay.clone() };
     let (ready, switch) =
         tokio::join!(ready(program, site, &settings, &work), Switch::open(&site.id, relay, &work.ledger));
+    let switch = switch?;
+    // Before the guests are there, so that nothing of theirs disturbs it.
+    let delays = match longest_delay(&site.hosts) {
+        Some(delay) => switch.calibrate(delay).await?.facts(),
+        None => Facts::new(),
+    };
     let Ready { kernel, modules, accel, programs, shared, empty, uses } = ready?;
     let disks = site.folder.join(".disks");
     std::fs::create_dir_all(&disks)
@@ -80,7 +87,8 @@ async fn make(
         spec: site.clone(),
         settings,
         work,
-        switch: switch?,
+        switch,
+        delays,
         kernel,
         modules,
         accel,
@@ -94,6 +102,12 @@ async fn make(
     let hosts = boot_all(&plant, &site.hosts).await?;
     let plant = Arc::into_inner(plant).ok_or_else(|| failed("boot the hosts", "one is still booting"))?;
     Ok((plant, hosts))
+}
+
+/// The longest delay of a link that holds packets back or loses some.
+fn longest_delay(hosts: &[HostSpec]) -> Option<Duration> {
+    let links = hosts.iter().map(|host| host.link).filter(|link| !link.delay.is_zero() || link.loss > 0.0);
+    links.map(|link| link.delay).max()
 }
 
 /// Everything that stays in the cache.

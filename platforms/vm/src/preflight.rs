@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use barograph_platform::{Facts, Missing, SiteSpec};
+use barograph_platform::{Facts, HostSpec, Missing, SiteSpec};
 use barograph_platform_process::Local;
 use barograph_switch::lacking;
 
 use crate::accel::{known, kvm_opens};
 use crate::emulator::QEMU;
 use crate::kernel::Kernel;
-use crate::settings::{Accel, Settings, find_program, memory_mib, processors};
+use crate::settings::{Accel, Settings, find_program, memory_mib, of_emulator, processors};
 
 /// QEMU's server of shared folders, as Debian 12 has it.
 pub(crate) const FOLDER_SERVER: &str = "/usr/lib/qemu/virtiofsd";
@@ -52,7 +52,9 @@ pub(crate) fn look(site: &SiteSpec) -> Result<Facts, Vec<Missing>> {
     }
     let delays = site.hosts.iter().any(|host| host.link.delay > Duration::ZERO || host.link.loss > 0.0);
     missing.extend(lacking(delays, true));
-    let here = SiteSpec { hosts: Vec::new(), disks: Vec::new(), ..site.clone() };
+    let emulator = |host: &HostSpec| HostSpec { limits: of_emulator(host), ..host.clone() };
+    let hosts = site.hosts.iter().map(emulator).collect();
+    let here = SiteSpec { hosts, disks: Vec::new(), ..site.clone() };
     let mut facts = Local::look(&here).unwrap_or_else(|mut more| {
         missing.append(&mut more);
         Facts::new()
@@ -114,7 +116,11 @@ fn described(site: &SiteSpec, facts: Facts) -> Facts {
         ),
     ];
     for host in &site.hosts {
-        let size = format!("{} processors, {} MiB", processors(host), memory_mib(host));
+        let mut size = format!("{} processors, {} MiB", processors(host), memory_mib(host));
+        if !host.limits.cpu_set.is_empty() {
+            let cores: Vec<String> = host.limits.cpu_set.iter().map(ToString::to_string).collect();
+            size.push_str(&format!(", its emulator on cores {}", cores.join(",")));
+        }
         all.push((format!("host {}", host.name), size));
     }
     let new = |(name, _): &(String, String)| !["platform", "isolation"].contains(&name.as_str());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use barograph_platform::{HostSpec, Missing, SiteSpec};
+use barograph_platform::{HostSpec, Limits, Missing, SiteSpec};
 
 /// Where kernel and images are kept from run to run.
 const CACHE: &str = "/var/cache/barograph/vm";
@@ -111,12 +111,21 @@ impl Settings {
     }
 }
 
-/// Processors of a host: whole ones, since a fraction is made by a quota on the emulator.
+/// Processors of a host: whole ones, since a fraction is made by a quota on the emulator. Without a limit one for each core
+/// that the emulator is to run on.
 pub(crate) fn processors(host: &HostSpec) -> usize {
-    let cpus = host.limits.cpus.unwrap_or(1.0).ceil().clamp(1.0, 64.0);
+    let cores = host.limits.cpu_set.len() as f64;
+    let cpus = host.limits.cpus.unwrap_or(cores).ceil().clamp(1.0, 64.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 64")]
     let whole = cpus as usize;
     whole
+}
+
+/// What the emulator of a host may use of this machine. Whole processors are given by their number, and the memory is that
+/// of the guest: QEMU needs more for itself. Cores of a host are cores of this machine.
+pub(crate) fn of_emulator(host: &HostSpec) -> Limits {
+    let part = host.limits.cpus.filter(|cpus| cpus.fract() != 0.0);
+    Limits { cpus: part, cpu_set: host.limits.cpu_set.clone(), memory_bytes: None }
 }
 
 /// Memory of a host, in MiB.
@@ -140,7 +149,6 @@ pub(crate) fn program(name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use barograph_platform::Limits;
 
     fn site(options: &[(&str, &str)]) -> SiteSpec {
         let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -169,6 +177,14 @@ mod tests {
         };
         assert_eq!([processors(&host(None, None)), processors(&host(Some(0.2), None))], [1, 1]);
         assert_eq!([processors(&host(Some(1.5), None)), processors(&host(Some(4.0), None))], [2, 4]);
+        let on = |cpus| HostSpec {
+            limits: Limits { cpus, cpu_set: vec![1, 2, 5], memory_bytes: Some(1 << 30) },
+            ..HostSpec::default()
+        };
+        assert_eq!([processors(&on(None)), processors(&on(Some(1.5)))], [3, 2]);
+        let cpu_set = vec![1, 2, 5];
+        assert_eq!(of_emulator(&on(Some(1.5))), Limits { cpus: Some(1.5), cpu_set, memory_bytes: None });
+        assert_eq!(of_emulator(&on(Some(2.0))).cpus, None);
         assert_eq!([memory_mib(&host(None, None)), memory_mib(&host(None, Some(1)))], [1024, 256]);
         assert_eq!(memory_mib(&host(None, Some((768 << 20) + 1))), 769);
     }

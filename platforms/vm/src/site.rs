@@ -279,4 +279,24 @@ impl Network for VmSite {
     fn heal(&self) -> Later<'_, Result<(), Fault>> {
         Box::pin(async move { Ok(self.plant.switch.heal().await?) })
     }
+
+    fn carriers(&self) -> Vec<(String, u32)> {
+        let taps = lock(&self.taps);
+        let host = |tap: &str| taps.iter().find(|(_, known)| *known == tap).map(|(host, _)| host.clone());
+        let relays = self.plant.switch.relays().into_iter();
+        relays.filter_map(|(tap, pid)| Some((host(&tap)?, pid))).collect()
+    }
+
+    /// Asks the relays what they did so far, which takes microseconds.
+    fn facts(&self) -> Facts {
+        let mut facts = self.plant.delays.clone();
+        match self.plant.switch.relay_counts() {
+            Ok(counts) => {
+                facts
+                    .extend(counts.iter().map(|(tap, count)| (format!("relay of {tap}"), count.to_string())));
+            }
+            Err(error) => facts.push(("relays".to_owned(), error.to_string())),
+        }
+        facts
+    }
 }

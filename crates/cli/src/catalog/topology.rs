@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use barograph_harness::DataSet;
-use barograph_harness::topology::{Floating, Part, SiteFile, Stored, Topology, Value, Work, host_of};
+use barograph_harness::topology::{
+    Floating, Part, SiteFile, Stored, Topology, Value, Work, host_of, limits_of,
+};
 use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{DeployPlan, Plan};
@@ -323,11 +325,11 @@ impl Making<'_> {
         values: Vec<(&'static str, Value)>,
     ) -> String {
         let name = format!("{tier}-{number}");
-        let limits = self.deploy.limits_of(tier);
-        let memory_mib = limits.map_or(0, |limits| limits.memory_mib);
+        let mut limits = limits_of(self.deploy.limits_of(tier));
         // A machine of its own has some size, and services are tuned for it.
-        let is_machine = ["vm", "container-in-vm"].contains(&self.deploy.platform.as_str());
-        let memory_mib = if memory_mib == 0 && is_machine { MACHINE_MIB } else { memory_mib };
+        if self.deploy.has_guests() {
+            limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
+        }
         self.parts.push(Part {
             name: name.clone(),
             tier,
@@ -336,11 +338,7 @@ impl Making<'_> {
             needs: vec![],
             uses: vec![],
             values,
-            limits: Limits {
-                cpus: limits.map(|l| l.cpus).filter(|cpus| *cpus > 0.0),
-                cpu_set: Vec::new(),
-                memory_bytes: (memory_mib > 0).then_some(memory_mib << 20),
-            },
+            limits,
         });
         name
     }

@@ -288,11 +288,13 @@ fn faults_happen_at_their_moments_and_the_application_goes_on() {
     let place = Place::new();
     let mut sets = like("full", "namespace");
     sets.extend(["load.window_s=12".to_owned(), "deploy.bus=nats".to_owned()]);
+    // So that a machine where memory cannot be limited says so.
+    sets.push("deploy.bids_memory_mib=1024".to_owned());
     sets.push(
         "faults=[{at_s=3,unit=\"web-2\",act=\"kill\"},{at_s=4,unit=\"application-2\",act=\"pause\"},\
          {at_s=5,unit=\"application-2\",act=\"resume\"},{at_s=6,unit=\"web-2\",act=\"start\"},\
-         {at_s=7,unit=\"bids-1\",act=\"cpus\",cpus=0.5},{at_s=8,unit=\"bus-1\",act=\"partition\"},\
-         {at_s=9,act=\"heal\"},{at_s=10,unit=\"bus-1\",act=\"start\"},{at_s=900,unit=\"bus-1\",act=\"kill\"}]"
+         {at_s=7,unit=\"bids-1\",act=\"cpus\",cpus=0.5},{at_s=7.5,unit=\"bids-1\",act=\"memory\",memory_mib=640},\
+         {at_s=8,unit=\"bus-1\",act=\"partition\"},{at_s=9,act=\"heal\"},{at_s=10,unit=\"bus-1\",act=\"start\"},{at_s=900,unit=\"bus-1\",act=\"kill\"}]"
             .to_owned(),
     );
     if !possible(&place, &sets) {
@@ -300,10 +302,10 @@ fn faults_happen_at_their_moments_and_the_application_goes_on() {
     }
     let run = fine(&place, Going::start(place.run(None, &sets)));
     let faults: Vec<(&str, bool)> = run.faults().map(|f| (f.act.as_str(), f.failed.is_none())).collect();
-    let acts = ["kill", "pause", "resume", "start", "cpus 0.5", "partition", "heal"].map(|act| (act, true));
-    assert_eq!(faults[..7], acts);
-    assert_eq!(faults[7..], [("start", false), ("kill", false)], "it ran, and the load ended before");
-    for (fault, at) in run.faults().zip([3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]) {
+    let acts = ["kill", "pause", "resume", "start", "cpus 0.5", "memory 640 MiB", "partition", "heal"];
+    assert_eq!(faults[..8], acts.map(|act| (act, true)));
+    assert_eq!(faults[8..], [("start", false), ("kill", false)], "it ran, and the load ended before");
+    for (fault, at) in run.faults().zip([3.0, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 10.0]) {
         assert!(fault.at_s >= at && fault.at_s < at + 2.0, "{fault:?}");
     }
     let later = |row: &&barograph_record::ProbeRow| row.subject == "web-2" && row.cores().is_some();
@@ -341,6 +343,66 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     for quick in [before, after] {
         assert!(quick.iter().any(|us| *us < 150_000), "{quick:?}");
     }
+    nothing_left(&place);
+}
+
+/// The cores on which the kernel lets a process run.
+fn cores_of(pid: u32) -> String {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    list.trim().to_owned()
+}
+
+fn recorded_cores(run: &Run) -> Vec<&str> {
+    let parts = run.topology().unwrap().parts.iter();
+    parts.filter(|part| part.tier == "application").map(|part| part.cores.as_str()).collect()
+}
+
+#[test]
+fn a_part_runs_on_the_cores_that_its_plan_names() {
+    let place = Place::new();
+    let mut sets = like("embedded", "process");
+    sets.push("deploy.application_cores=0".to_owned());
+    if !possible(&place, &sets) {
+        return;
+    }
+    let going = Going::start(place.run(None, &sets));
+    assert_eq!(cores_of(going.application()), "0");
+    let run = fine(&place, going);
+    assert_eq!(recorded_cores(&run), ["0"]);
+    nothing_left(&place);
+}
+
+#[test]
+fn cores_that_this_machine_does_not_have_are_refused_with_their_key() {
+    let place = Place::new();
+    let mut command = place.checks(&plan("auction.toml"));
+    command.args(["--set", "deploy.application_cores=0,1023"]);
+    let checked = Going::start(command).end();
+    assert_eq!(checked.code, Some(i32::from(ExitCode::Refused.code())), "{checked:?}");
+    assert!(checked.err.contains("`deploy.application_cores` = \"0,1023\""), "{}", checked.err);
+    assert!(checked.err.contains("cores of this machine, which has 0"), "{}", checked.err);
+}
+
+#[test]
+fn links_and_cores_of_a_plan_hold_for_virtual_machines() {
+    let place = Place::new();
+    let mut sets = like("embedded", "vm");
+    sets.extend(["deploy.application_cores=0", "deploy.link_delay_ms=50"].map(str::to_owned));
+    if !possible(&place, &sets) {
+        return;
+    }
+    let going = Going::start(place.run(None, &sets));
+    going.says("the application answers at");
+    let emulator = place.process("qemu-system-x86_64").unwrap();
+    assert_eq!(cores_of(emulator), "0");
+    let run = fine(&place, going);
+    assert_eq!(recorded_cores(&run), ["0"]);
+    let log = run.response_log().unwrap();
+    let least = log.histograms().map(|told| told.unwrap().histogram.value_at_quantile(0.0)).min();
+    assert!(least.is_some_and(|us| us >= 95_000), "{least:?}: there and back is twice the delay");
+    let facts = &run.topology().unwrap().facts;
+    assert!(facts.iter().any(|(name, _)| name == "delays by"), "{facts:?}");
     nothing_left(&place);
 }
 

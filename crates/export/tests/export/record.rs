@@ -237,6 +237,7 @@ fn world() -> [Entry; 6] {
         uses: vec!["sql".to_owned(), "bus".to_owned()],
         start_s: 0.5,
         cpus: Some(1.5),
+        cores: "0-1".to_owned(),
         memory_bytes: Some(1_073_741_824),
     };
     let topology = KeptTopology {

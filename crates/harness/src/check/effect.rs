@@ -43,7 +43,8 @@ impl Checking<'_> {
             );
         }
         let limits = plan.deploy.limits_of("driver");
-        let limited = limits.is_some_and(|l| l.cpus > 0.0 || l.memory_mib > 0 || l.disk_mib > 0);
+        let limited =
+            limits.is_some_and(|l| l.cpus > 0.0 || !l.cores.is_all() || l.memory_mib > 0 || l.disk_mib > 0);
         if limited && deploy::drivers_apart(plan) == 0 {
             notes.push(
                 "deploy.driver_* limits nothing here: this process drives; driver.place = \"unit\" makes it a part"

@@ -32,6 +32,8 @@ fn keys_of_another_platform_are_noted_and_not_refused() {
     }
     assert!(noted(&["deploy.driver_cpus=1"], "deploy.driver_* limits nothing here"));
     assert!(!noted(&["deploy.driver_cpus=1", "platform=namespace"], "deploy.driver_*"));
+    assert!(noted(&["deploy.driver_cores=0"], "deploy.driver_* limits nothing here"));
+    assert!(!noted(&["deploy.driver_cores=0", "platform=namespace"], "deploy.driver_*"));
     assert_eq!(told(&[]), Ok(Vec::new()));
 }
 

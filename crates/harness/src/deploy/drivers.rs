@@ -1,10 +1,9 @@
 //! Drivers as parts of the deployment: one or more processes that run the engine, on hosts of their own where there are any.
 
-use barograph_platform::Limits;
 use barograph_spec::Plan;
 
 use crate::fleet::{DriverAt, Token};
-use crate::topology::{Part, Topology, Value, Work, host_of};
+use crate::topology::{Part, Topology, Value, Work, host_of, limits_of};
 
 use super::Deployed;
 
@@ -31,7 +30,7 @@ pub(crate) fn count(plan: &Plan) -> u32 {
 /// Adds them to what is deployed.
 pub(super) fn add(topology: &mut Topology, plan: &Plan) {
     let Some(service) = barograph_services::find(TIER) else { return };
-    let limits = plan.deploy.limits_of(TIER);
+    let limits = limits_of(plan.deploy.limits_of(TIER));
     for number in 1..=count(plan) {
         let name = format!("{TIER}-{number}");
         topology.parts.push(Part {
@@ -42,11 +41,7 @@ pub(super) fn add(topology: &mut Topology, plan: &Plan) {
             needs: vec![],
             uses: vec![topology.front.clone()],
             values: vec![("token_file", Value::SiteFile(TOKEN))],
-            limits: Limits {
-                cpus: limits.map(|l| l.cpus).filter(|cpus| *cpus > 0.0),
-                cpu_set: Vec::new(),
-                memory_bytes: limits.map(|l| l.memory_mib << 20).filter(|bytes| *bytes > 0),
-            },
+            limits: limits.clone(),
         });
     }
 }
