@@ -300,8 +300,22 @@ pub trait Machines: Send + Sync {
     /// Moves the disk of a running host into another file.
     fn mirror<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
-    /// Keeps memory and disk of a running host under a name, in its disk.
+    /// Keeps memory and disk of a running host under a name, in its disk. A name is given once. When the host's disk is
+    /// moved or cloned, what was kept before is left behind. Is done to its end also when its future is dropped.
     fn snapshot<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
+
+    /// Takes a running host back to what was kept under a name, as often as wanted; the bytes are those of the memory
+    /// that was kept, 0 where the emulator does not tell. A name that is not known is refused before anything is done.
+    /// Is done to its end also when its future is dropped.
+    ///
+    /// Memory and disk are as they were, with the processes of then; the guest's clock is put right. Units that this
+    /// site created after the snapshot have ended, as [`Ended::Unknown`]. Units that were there and still are go on as
+    /// they were then, and what they said since may come again. Units that were there and have ended since do not run.
+    /// What waits for the guest's answer fails. Connections do not stay.
+    ///
+    /// A guest whose agent does not answer cannot go back, and goes on. When the way back fails halfway, the host is
+    /// ended with all its units, and the fault says so.
+    fn restore<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
     /// Makes a host whose disk is a copy-on-write clone of another's and boots it, until its agent answers.
     fn clone_host<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;

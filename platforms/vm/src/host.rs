@@ -1,5 +1,6 @@
 //! One virtual machine of a site: made, booted, ended.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -82,13 +83,15 @@ pub(crate) struct Host {
 
 /// What changes when a guest moves, or its disk does.
 pub(crate) struct Inner {
-    /// `None` once the host is closed.
+    /// `None` once the host is closed, or was ended.
     pub(crate) emulator: Option<Emulator>,
     pub(crate) hardware: Hardware,
     /// Servers of folders, which end with the guest.
     pub(crate) servers: Vec<Box<dyn Running>>,
-    /// Emulators and disks so far.
+    /// Emulators, disks and jobs so far.
     pub(crate) count: u32,
+    /// The names under which memory and disk were kept in its present disk.
+    pub(crate) snapshots: BTreeSet<String>,
 }
 
 impl Host {
@@ -128,7 +131,8 @@ impl Host {
             }
         };
         let accounts = Mutex::new(accounts_of(&emulator));
-        let inner = Inner { emulator: Some(emulator), hardware, servers, count: 0 };
+        let inner =
+            Inner { emulator: Some(emulator), hardware, servers, count: 0, snapshots: BTreeSet::new() };
         let booted = (begun.elapsed(), up);
         let inner = tokio::sync::Mutex::new(inner);
         let host = Host { name, spec, port, inner, accounts, offset: Mutex::default(), booted };

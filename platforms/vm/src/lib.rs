@@ -29,6 +29,7 @@ mod preflight;
 mod qmp;
 mod settings;
 mod site;
+mod snapshots;
 mod stamp;
 mod unit;
 mod wire;

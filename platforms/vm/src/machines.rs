@@ -1,4 +1,5 @@
-//! What is done with running guests: moved, copied, kept. After each the guest goes on and its connections stay.
+//! What is done with running guests: moved, copied, kept and taken back. After each the guest goes on; only one that is
+//! taken back loses its connections.
 
 use std::fs;
 use std::io;
@@ -14,16 +15,18 @@ use tokio::net::UnixStream;
 use crate::clock::now;
 use crate::emulator::{Begin, Disk, Emulator};
 use crate::host::{Host, Inner};
+use crate::port::Silence;
 use crate::qmp::{Event, Qmp, QmpError};
 use crate::site::VmSite;
+use crate::snapshots;
 use crate::wire::Ask;
 use crate::work::failed;
 
 /// A guest of a few gigabytes that writes much.
-const MOVE_LIMIT: Duration = Duration::from_secs(300);
+pub(crate) const MOVE_LIMIT: Duration = Duration::from_secs(300);
 
 /// The agent answers, or writes what the guest's kernel holds back.
-const AGENT_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const AGENT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Memory is copied as quickly as this machine can, and the guest may stand still for so long at the most.
 const LONGEST_STANDSTILL_MS: u64 = 300;
@@ -39,7 +42,17 @@ impl Machines for VmSite {
     }
 
     fn snapshot<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
-        Box::pin(async move { snapshot(self, &*self.machine(host)?, name).await })
+        Box::pin(async move {
+            let (host, name) = (self.machine(host)?, name.to_owned());
+            to_the_end(async move { snapshots::snapshot(&host, &name).await }).await
+        })
+    }
+
+    fn restore<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async move {
+            let (host, name) = (self.machine(host)?, name.to_owned());
+            to_the_end(async move { snapshots::restore(&host, &name).await }).await
+        })
     }
 
     fn clone_host<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>> {
@@ -47,8 +60,19 @@ impl Machines for VmSite {
     }
 }
 
+/// Does it also when nobody waits for it any more: QEMU goes on, and this side must know what came of it.
+async fn to_the_end(
+    work: impl Future<Output = Result<Moved, Fault>> + Send + 'static,
+) -> Result<Moved, Fault> {
+    let done = tokio::spawn(work).await;
+    done.unwrap_or_else(|error| Err(failed("do something with a host to its end", error)))
+}
+
 /// The emulator and the rest of a host that has not been closed.
-fn parts<'a>(inner: &'a mut Inner, act: &str) -> Result<(&'a mut Emulator, &'a mut Disk, u32), Fault> {
+pub(crate) fn parts<'a>(
+    inner: &'a mut Inner,
+    act: &str,
+) -> Result<(&'a mut Emulator, &'a mut Disk, u32), Fault> {
     inner.count += 1;
     let Inner { emulator, hardware, count, .. } = inner;
     match emulator {
@@ -58,7 +82,7 @@ fn parts<'a>(inner: &'a mut Inner, act: &str) -> Result<(&'a mut Emulator, &'a m
 }
 
 /// QEMU keeps no account of what a folder server knows, so it refuses; better before the work than amid it.
-fn refuse_folders(inner: &Inner, act: &str) -> Result<(), Fault> {
+pub(crate) fn refuse_folders(inner: &Inner, act: &str) -> Result<(), Fault> {
     match inner.hardware.folders.first() {
         None => Ok(()),
         Some(_) => Err(failed(
@@ -142,7 +166,7 @@ async fn hand_over(
     let reading = stream.into_std().map_err(error)?;
     reading.set_nonblocking(false).map_err(error)?;
     let writing = reading.try_clone().map_err(error)?;
-    let held = host.port.hold(AGENT_LIMIT).await?;
+    let held = host.port.hold(Silence::Here, AGENT_LIMIT).await?;
     let carried = carry(from, to, place).await;
     let carried =
         carried.map_err(|error| failed(format!("move host `{}` to another emulator", host.name), error))?;
@@ -174,7 +198,7 @@ async fn carry(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u
     Ok((downtime, figures["ram"]["transferred"].as_u64().unwrap_or(0)))
 }
 
-fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
@@ -191,7 +215,10 @@ async fn mirror(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
         copy_disk(&mut emulator.qmp, disk, &to).await.map_err(|error| failed(act.as_str(), error))?;
     let took = begun.elapsed();
     let old = std::mem::replace(disk, to);
-    let bytes = allocated(&disk.path).map_err(|error| failed(act.as_str(), error))?;
+    let bytes = allocated(&disk.path);
+    // Those are in the old file only.
+    guard.snapshots.clear();
+    let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
     // The disk below a clone has another name, so this one has no other reader.
     fs::remove_file(&old.path).map_err(|error| failed(act, error))?;
     Ok(Moved { took, downtime, bytes })
@@ -223,44 +250,6 @@ async fn copy_disk(qmp: &mut Qmp, from: &Disk, to: &Disk) -> Result<Duration, Qm
     }
 }
 
-async fn snapshot(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fault> {
-    let act = format!("keep host `{}` under the name `{name}`", host.name);
-    let mut guard = host.inner.lock().await;
-    refuse_folders(&guard, &act)?;
-    let (emulator, disk, count) = parts(&mut guard, &act)?;
-    let job = format!("snapshot{count}-{}", site.plant().spec.id);
-    let error = |error: io::Error| failed(act.as_str(), error);
-    let before = allocated(&disk.path).map_err(error)?;
-    let begun = now();
-    let saved = save(&mut emulator.qmp, &disk.node, (&job, name)).await;
-    let downtime = saved.map_err(|error| failed(act.as_str(), error))?;
-    let took = begun.elapsed();
-    let bytes = allocated(&disk.path).map_err(error)?.saturating_sub(before);
-    Ok(Moved { took, downtime, bytes })
-}
-
-/// Returns how long the guest stood still.
-async fn save(qmp: &mut Qmp, node: &str, (job, name): (&str, &str)) -> Result<Duration, QmpError> {
-    let deadline = now() + MOVE_LIMIT;
-    qmp.forget_events();
-    let wish = json!({"job-id": job, "tag": name, "vmstate": node, "devices": [node]});
-    qmp.execute("snapshot-save", wish).await?;
-    let over = |event: &Event| {
-        event.name == "JOB_STATUS_CHANGE" && event.data["id"] == job && event.data["status"] == "concluded"
-    };
-    qmp.event(deadline, over).await?;
-    let jobs = qmp.execute("query-jobs", json!({})).await?;
-    let ours = jobs.as_array().and_then(|jobs| jobs.iter().find(|known| known["id"] == job));
-    let error = ours.and_then(|job| job.get("error")).map(|error| text(error).to_owned());
-    qmp.execute("job-dismiss", json!({ "id": job })).await?;
-    if let Some(error) = error {
-        return Err(QmpError::Failed(error));
-    }
-    let stop = qmp.event(deadline, |event| event.name == "STOP").await?;
-    let resume = qmp.event(deadline, |event| event.name == "RESUME").await?;
-    Ok(resume.at.saturating_sub(stop.at))
-}
-
 async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fault> {
     let act = format!("clone host `{}` as `{name}`", host.name);
     if site.machine(name).is_ok() {
@@ -282,6 +271,8 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fau
         let done = emulator.qmp.execute("blockdev-snapshot-sync", wish).await;
         done.map_err(|error| failed(act.as_str(), error))?;
         let below = std::mem::replace(disk, Disk { path: above, node });
+        // Those are in the file below only.
+        guard.snapshots.clear();
         (below.path, asked.elapsed())
     };
     let bytes = allocated(&below).map_err(|error| failed(act.as_str(), error))?;
@@ -293,6 +284,6 @@ async fn clone_host(site: &VmSite, host: &Host, name: &str) -> Result<Moved, Fau
 }
 
 /// Bytes that a file takes on its disk.
-fn allocated(path: &Path) -> io::Result<u64> {
+pub(crate) fn allocated(path: &Path) -> io::Result<u64> {
     Ok(fs::metadata(path)?.blocks() * 512)
 }

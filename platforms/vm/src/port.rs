@@ -29,10 +29,14 @@ const SOON: Duration = Duration::from_secs(10);
 /// What is read at once.
 const PIECE: usize = 64 << 10;
 
-type Answer = Result<Reply, Refused>;
+/// Why there is no answer from a guest that has ended.
+const GONE: &str = "the virtual machine is gone";
+
+/// An answer; or why there is none.
+type Answer = Result<Result<Reply, Refused>, String>;
 
 /// Where an answer goes.
-type Waiter = Box<dyn FnOnce(Option<Answer>) + Send>;
+type Waiter = Box<dyn FnOnce(Answer) + Send>;
 
 /// What comes of a unit, and where it goes.
 pub(crate) struct UnitEnd {
@@ -43,15 +47,36 @@ pub(crate) struct UnitEnd {
 
 /// Work for the writing thread.
 enum Out {
-    Frame(Vec<u8>),
-    /// Writes this, then nothing until it is told where to go on: at another socket, or the same.
-    Hold(Vec<u8>, Receiver<Option<UnixStream>>),
+    Frame {
+        id: u64,
+        /// The unit that this creates.
+        creates: Option<u64>,
+        bytes: Vec<u8>,
+    },
+    /// Writes these bytes, then nothing until it is told how to go on; then the bytes `go_on` come first.
+    Hold { bytes: Vec<u8>, wait: Receiver<Resume>, go_on: Vec<u8> },
+}
+
+/// How writing goes on.
+#[derive(Default)]
+struct Resume {
+    /// Another socket, or the same.
+    stream: Option<UnixStream>,
+    /// Before everything that waits.
+    first: Vec<u8>,
+}
+
+/// Something the guest is to know, and whether it was written: what waits to be written is not lost with the guest's
+/// memory.
+struct Asked<T> {
+    by: T,
+    written: bool,
 }
 
 struct Shared {
     host: String,
-    waiting: Mutex<HashMap<u64, Waiter>>,
-    units: Mutex<HashMap<u64, UnitEnd>>,
+    waiting: Mutex<HashMap<u64, Asked<Waiter>>>,
+    units: Mutex<HashMap<u64, Asked<UnitEnd>>>,
     hello: watch::Sender<Option<Duration>>,
     gone: watch::Sender<bool>,
     /// The socket that is read, to be shut from outside.
@@ -67,10 +92,19 @@ pub(crate) struct Port {
     count: AtomicU64,
 }
 
-/// A port whose writing is held while its guest moves.
+/// Who says nothing while a port is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// This side. What is said in the guest goes on coming.
+    Here,
+    /// The agent, too: nothing is on its way in either direction, and both are between two frames.
+    Both,
+}
+
+/// A port whose writing is held while something is done with its guest.
 pub(crate) struct Held<'a> {
     port: &'a Port,
-    resume: SyncSender<Option<UnixStream>>,
+    resume: SyncSender<Resume>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -91,9 +125,9 @@ impl Port {
         });
         let writing = stream.try_clone()?;
         let (out, work) = sync_channel(QUEUE);
-        let reader = shared.clone();
+        let (reader, writer) = (shared.clone(), shared.clone());
         thread::Builder::new().name("guest-in".to_owned()).spawn(move || read(&reader, stream))?;
-        thread::Builder::new().name("guest-out".to_owned()).spawn(move || write(&work, writing))?;
+        thread::Builder::new().name("guest-out".to_owned()).spawn(move || write(&writer, &work, writing))?;
         Ok(Port { shared, out, count: AtomicU64::new(1) })
     }
 
@@ -114,7 +148,7 @@ impl Port {
 
     /// Says where what comes of a unit goes. Before it is created.
     pub(crate) fn register(&self, unit: u64, end: UnitEnd) {
-        lock(&self.shared.units).insert(unit, end);
+        lock(&self.shared.units).insert(unit, Asked { by: end, written: false });
         if *self.shared.gone.borrow() {
             end_all(&self.shared);
         }
@@ -131,11 +165,21 @@ impl Port {
         // A caller that has gone does not want the answer.
         let waiter = Box::new(move |answer| drop(tell.send(answer)));
         let id = self.send(ask, waiter)?;
+        self.answer(id, told, (about, limit)).await
+    }
+
+    async fn answer(
+        &self,
+        id: u64,
+        told: oneshot::Receiver<Answer>,
+        (about, limit): (&str, Duration),
+    ) -> Result<Reply, Fault> {
         let told = tokio::time::timeout(limit, told).await;
         if told.is_err() {
             lock(&self.shared.waiting).remove(&id);
         }
-        self.understand(told.map(|answer| answer.ok().flatten()).ok(), about, limit)
+        let told = told.map(|answer| answer.unwrap_or_else(|_| Err(GONE.to_owned())));
+        self.understand(told.ok(), about, limit)
     }
 
     /// Asks, and holds this thread until the answer is there.
@@ -145,7 +189,7 @@ impl Port {
         let id = self.send(ask, waiter)?;
         let answer = match told.recv_timeout(SOON) {
             Ok(answer) => Some(answer),
-            Err(RecvTimeoutError::Disconnected) => Some(None),
+            Err(RecvTimeoutError::Disconnected) => Some(Err(GONE.to_owned())),
             Err(RecvTimeoutError::Timeout) => {
                 lock(&self.shared.waiting).remove(&id);
                 None
@@ -162,58 +206,73 @@ impl Port {
 
     fn send(&self, ask: Ask, waiter: Waiter) -> Result<u64, Fault> {
         let id = self.number();
-        let act = || format!("ask the agent of host `{}`", self.shared.host);
-        let bytes = frame(&Request { id, ask }, &[]).map_err(|error| failed(act(), error))?;
-        lock(&self.shared.waiting).insert(id, waiter);
-        let sent = match self.out.try_send(Out::Frame(bytes)) {
-            Ok(()) if *self.shared.gone.borrow() => Err("the virtual machine is gone"),
-            Ok(()) => Ok(id),
-            Err(TrySendError::Full(_)) => Err("it does not read: too many requests wait"),
-            Err(TrySendError::Disconnected(_)) => Err("the virtual machine is gone"),
+        let creates = match &ask {
+            Ask::Create { unit, .. } => Some(*unit),
+            _ => None,
         };
-        sent.map_err(|why| {
-            lock(&self.shared.waiting).remove(&id);
-            failed(act(), why)
+        let bytes = self.framed(id, ask)?;
+        self.wait_for(id, waiter, || self.queue(Out::Frame { id, creates, bytes }))?;
+        Ok(id)
+    }
+
+    fn act(&self) -> String {
+        format!("ask the agent of host `{}`", self.shared.host)
+    }
+
+    fn framed(&self, id: u64, ask: Ask) -> Result<Vec<u8>, Fault> {
+        frame(&Request { id, ask }, &[]).map_err(|error| failed(self.act(), error))
+    }
+
+    fn queue(&self, out: Out) -> Result<(), &'static str> {
+        self.out.try_send(out).map_err(|error| match error {
+            TrySendError::Full(_) => "it does not read: too many requests wait",
+            TrySendError::Disconnected(_) => GONE,
         })
     }
 
-    /// The outer `None`: too late; the inner: the guest is gone.
-    fn understand(
+    /// Has somebody wait for the answer to what `send` sends, where that can be sent.
+    fn wait_for(
         &self,
-        answer: Option<Option<Answer>>,
-        about: &str,
-        limit: Duration,
-    ) -> Result<Reply, Fault> {
-        let act = || format!("ask the agent of host `{}`", self.shared.host);
+        id: u64,
+        waiter: Waiter,
+        send: impl FnOnce() -> Result<(), &'static str>,
+    ) -> Result<(), Fault> {
+        lock(&self.shared.waiting).insert(id, Asked { by: waiter, written: false });
+        let sent = match send() {
+            // Nobody would answer.
+            Ok(()) if *self.shared.gone.borrow() => Err(GONE),
+            sent => sent,
+        };
+        sent.map_err(|why| {
+            lock(&self.shared.waiting).remove(&id);
+            failed(self.act(), why)
+        })
+    }
+
+    /// `None`: too late.
+    fn understand(&self, answer: Option<Answer>, about: &str, limit: Duration) -> Result<Reply, Fault> {
         match answer {
-            Some(Some(answer)) => answer.map_err(|refused| refused.into_fault(about)),
-            Some(None) => Err(failed(act(), "the virtual machine is gone")),
-            None => Err(failed(act(), format!("no answer within {limit:?}"))),
+            Some(Ok(answer)) => answer.map_err(|refused| refused.into_fault(about)),
+            Some(Err(why)) => Err(failed(self.act(), why)),
+            None => Err(failed(self.act(), format!("no answer within {limit:?}"))),
         }
     }
 
-    /// Lets the guest read all that was written, and writes nothing more until [`Held::go_on`]. Dropped without that,
-    /// it goes on where it was.
-    pub(crate) async fn hold(&self, limit: Duration) -> Result<Held<'_>, Fault> {
+    /// Lets the guest read all that was written, and writes nothing more until it is told how to go on. Requests wait
+    /// meanwhile, for as long as each would wait for its answer. Dropped, it goes on where it was.
+    pub(crate) async fn hold(&self, silence: Silence, limit: Duration) -> Result<Held<'_>, Fault> {
         let (resume, wait) = sync_channel(1);
         let (tell, told) = oneshot::channel();
         let id = self.number();
-        lock(&self.shared.waiting).insert(id, Box::new(move |answer| drop(tell.send(answer))));
-        let act = || format!("hold the port of host `{}`", self.shared.host);
-        let bytes = frame(&Request { id, ask: Ask::Ping }, &[]).map_err(|error| failed(act(), error))?;
-        let mut sent = self.out.try_send(Out::Hold(bytes, wait)).map_err(|error| error.to_string());
-        let held = Held { port: self, resume };
-        // Nobody would answer.
-        if *self.shared.gone.borrow() {
-            sent = Err("the virtual machine is gone".to_owned());
-        }
-        if let Err(why) = sent {
-            lock(&self.shared.waiting).remove(&id);
-            return Err(failed(act(), why));
-        }
-        let told = tokio::time::timeout(limit, told).await;
-        self.understand(told.map(|answer| answer.ok().flatten()).ok(), &self.shared.host, limit)?;
-        Ok(held)
+        let (ask, go_on) = match silence {
+            Silence::Here => (Ask::Ping, Vec::new()),
+            // Numbers begin at 1: nobody waits for this one.
+            Silence::Both => (Ask::Hold, self.framed(0, Ask::GoOn)?),
+        };
+        let out = Out::Hold { bytes: self.framed(id, ask)?, wait, go_on };
+        self.wait_for(id, Box::new(move |answer| drop(tell.send(answer))), || self.queue(out))?;
+        self.answer(id, told, (&self.shared.host, limit)).await?;
+        Ok(Held { port: self, resume })
     }
 }
 
@@ -223,7 +282,37 @@ impl Held<'_> {
     pub(crate) fn go_on(self, reading: UnixStream, writing: UnixStream) {
         *lock(&self.port.shared.next) = Some(reading);
         // The writer waits for exactly this.
-        let _ = self.resume.try_send(Some(writing));
+        let _ = self.resume.try_send(Resume { stream: Some(writing), first: Vec::new() });
+    }
+
+    /// Goes on with a guest that is as it was at an earlier moment, at which [`Silence::Both`] was kept, too. What it was
+    /// asked and has not answered fails because of `why`; what waits to be written is asked still. Units that it does not
+    /// know, because they were created after that moment, have ended; those it knows and this side does not, or not any
+    /// more, are killed there.
+    pub(crate) async fn went_back(self, why: &str, limit: Duration) -> Result<(), Fault> {
+        let Held { port, resume } = self;
+        let shared = &*port.shared;
+        let lost: Vec<_> = lock(&shared.waiting).extract_if(|_, asked| asked.written).collect();
+        lost.into_iter().for_each(|(_, asked)| (asked.by)(Err(why.to_owned())));
+        let mut units: Vec<u64> =
+            lock(&shared.units).iter().filter(|(_, asked)| asked.written).map(|(unit, _)| *unit).collect();
+        units.sort_unstable();
+        let (tell, told) = oneshot::channel();
+        let id = port.number();
+        let first = port.framed(id, Ask::Keep(units.clone()))?;
+        port.wait_for(id, Box::new(move |answer| drop(tell.send(answer))), || {
+            resume.try_send(Resume { stream: None, first }).map_err(|_| GONE)
+        })?;
+        let Reply::Kept(there) = port.answer(id, told, (&shared.host, limit)).await? else {
+            return Err(failed(port.act(), "it answers something else than which units it has"));
+        };
+        for unit in units.into_iter().filter(|unit| !there.contains(unit)) {
+            if let Some(asked) = lock(&shared.units).remove(&unit) {
+                let why = format!("{why}, taken before this unit was created");
+                asked.by.ended.send_replace(Some(Ended::Unknown(why)));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -237,20 +326,32 @@ impl Drop for Port {
     }
 }
 
-fn write(work: &Receiver<Out>, mut stream: UnixStream) {
+fn write(shared: &Shared, work: &Receiver<Out>, mut stream: UnixStream) {
     // An error of writing means that the guest is gone, which the reader finds too, and tells.
     while let Ok(out) = work.recv() {
         match out {
-            Out::Frame(bytes) => {
+            Out::Frame { id, creates, bytes } => {
+                note_written(shared, id, creates);
                 let _ = stream.write_all(&bytes);
             }
-            Out::Hold(bytes, wait) => {
+            Out::Hold { bytes, wait, go_on } => {
                 let _ = stream.write_all(&bytes);
-                if let Ok(Some(next)) = wait.recv() {
-                    stream = next;
-                }
+                let Resume { stream: next, first } = wait.recv().unwrap_or_default();
+                stream = next.unwrap_or(stream);
+                let _ = stream.write_all(&go_on);
+                let _ = stream.write_all(&first);
             }
         }
+    }
+}
+
+fn note_written(shared: &Shared, id: u64, creates: Option<u64>) {
+    if let Some(asked) = lock(&shared.waiting).get_mut(&id) {
+        asked.written = true;
+    }
+    let mut units = lock(&shared.units);
+    if let Some(asked) = creates.and_then(|unit| units.get_mut(&unit)) {
+        asked.written = true;
     }
 }
 
@@ -291,26 +392,26 @@ fn take_in(shared: &Shared, message: Message, raw: &[u8]) {
             shared.hello.send_replace(Some(up));
         }
         Message::Answer { id, answer } => {
-            let waiter = lock(&shared.waiting).remove(&id);
-            if let Some(waiter) = waiter {
-                waiter(Some(answer));
+            let asked = lock(&shared.waiting).remove(&id);
+            if let Some(asked) = asked {
+                (asked.by)(Ok(answer));
             }
         }
         Message::Line { unit, text } => {
-            let on_line = lock(&shared.units).get(&unit).map(|end| end.on_line.clone());
+            let on_line = lock(&shared.units).get(&unit).map(|asked| asked.by.on_line.clone());
             if let Some(on_line) = on_line {
                 on_line(&text);
             }
         }
         Message::Log { unit } => {
-            if let Some(log) = lock(&shared.units).get_mut(&unit).and_then(|end| end.log.as_mut()) {
+            if let Some(log) = lock(&shared.units).get_mut(&unit).and_then(|asked| asked.by.log.as_mut()) {
                 // A full disk here must not end the unit there; its log is cut then.
                 let _ = log.write_all(raw);
             }
         }
         Message::Ended { unit, end } => {
             if let Some(known) = lock(&shared.units).remove(&unit) {
-                known.ended.send_replace(Some(end.into()));
+                known.by.ended.send_replace(Some(end.into()));
             }
         }
     }
@@ -318,11 +419,11 @@ fn take_in(shared: &Shared, message: Message, raw: &[u8]) {
 
 fn end_all(shared: &Shared) {
     let waiting: Vec<_> = lock(&shared.waiting).drain().collect();
-    waiting.into_iter().for_each(|(_, waiter)| waiter(None));
+    waiting.into_iter().for_each(|(_, asked)| (asked.by)(Err(GONE.to_owned())));
     let units: Vec<_> = lock(&shared.units).drain().collect();
     for (_, unit) in units {
         let why = format!("the virtual machine `{}` is gone", shared.host);
-        unit.ended.send_replace(Some(Ended::Unknown(why)));
+        unit.by.ended.send_replace(Some(Ended::Unknown(why)));
     }
 }
 

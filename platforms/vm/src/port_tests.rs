@@ -1,8 +1,8 @@
-//! The port between sockets: answers, lines and ends, a guest that goes, and one that moves.
+//! The port between sockets: answers, lines and ends, a guest that goes, one that moves, and one that goes back.
 
 use std::io::BufReader;
 
-use barograph_platform::ignore_lines;
+use barograph_platform::{Readiness, Unit, ignore_lines};
 
 use super::*;
 use crate::wire::{End, Said};
@@ -88,7 +88,7 @@ async fn what_comes_of_a_unit_reaches_it_and_nobody_waits_for_a_guest_that_is_go
     assert!(port.ask_now(Ask::Ping, "db").is_err());
     let begun = std::time::Instant::now();
     assert!(
-        port.hold(LIMIT).await.is_err() && begun.elapsed() < LIMIT,
+        port.hold(Silence::Here, LIMIT).await.is_err() && begun.elapsed() < LIMIT,
         "nobody waits for a guest that is gone"
     );
 }
@@ -98,7 +98,7 @@ async fn a_guest_that_moves_is_spoken_to_at_its_new_place() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let _old = agent(theirs.try_clone().unwrap(), 1);
     let port = Arc::new(Port::open("db", ours).unwrap());
-    let held = port.hold(LIMIT).await.unwrap();
+    let held = port.hold(Silence::Here, LIMIT).await.unwrap();
     let (ours, new) = UnixStream::pair().unwrap();
     let _new = agent(new, 2);
     // Asked while it moves: it waits, and is answered from the new place.
@@ -108,6 +108,124 @@ async fn a_guest_that_moves_is_spoken_to_at_its_new_place() {
     theirs.shutdown(Shutdown::Both).unwrap();
     assert_eq!(clock(asked.1.await.unwrap()), 2);
     // One that did not move after all goes on where it was.
-    drop(port.hold(LIMIT).await.unwrap());
+    drop(port.hold(Silence::Here, LIMIT).await.unwrap());
     assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 2);
+}
+
+/// An agent that tells what it is asked. It has the unit 1 only, and answers no wish about a unit.
+fn telling_agent(mut stream: UnixStream) -> Receiver<String> {
+    let (tell, told) = sync_channel(100);
+    thread::spawn(move || {
+        let (mut frames, mut piece) = (Frames::default(), [0; 100]);
+        while let Ok(count) = stream.read(&mut piece) {
+            if count == 0 {
+                return;
+            }
+            frames.push(&piece[..count]);
+            while let Some((Request { id, ask }, _)) = frames.next::<Request>().unwrap() {
+                tell.send(match &ask {
+                    Ask::Create { unit, .. } => format!("Create {unit}"),
+                    other => format!("{other:?}"),
+                })
+                .unwrap();
+                let reply = match ask {
+                    Ask::Ping => Reply::Clock(7),
+                    Ask::Hold => Reply::Done,
+                    Ask::Keep(units) => Reply::Kept(units.into_iter().filter(|unit| *unit == 1).collect()),
+                    _ => continue,
+                };
+                stream.write_all(&frame(&Message::Answer { id, answer: Ok(reply) }, &[]).unwrap()).unwrap();
+            }
+        }
+    });
+    told
+}
+
+fn create(port: &Port, unit: u64) -> watch::Receiver<Option<Ended>> {
+    let (tell, ended) = watch::channel(None);
+    port.register(unit, UnitEnd { on_line: ignore_lines(), log: None, ended: tell });
+    let what = Unit::new("u", "/bin/true".into(), Readiness::Runs);
+    port.tell(Ask::Create { unit, what });
+    ended
+}
+
+fn why(fault: &Fault) -> String {
+    std::error::Error::source(fault).unwrap().to_string()
+}
+
+#[tokio::test]
+async fn a_guest_that_went_back_is_told_what_is_wanted_and_this_side_what_is_lost() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let told = telling_agent(theirs);
+    let next = || told.recv_timeout(LIMIT).unwrap();
+    let port = Arc::new(Port::open("db", ours).unwrap());
+    let (kept, mut lost) = (create(&port, 1), create(&port, 2));
+    assert_eq!([next(), next()], ["Create 1", "Create 2"]);
+    // It is asked for something that it never answers.
+    let asker = port.clone();
+    let asking = thread::spawn(move || asker.ask_now(Ask::Kill { unit: 2 }, "u"));
+    assert_eq!(next(), "Kill { unit: 2 }");
+    let held = port.hold(Silence::Both, LIMIT).await.unwrap();
+    assert_eq!(next(), "Hold");
+    // This waits to be written: it is asked of the guest that went back.
+    let later = create(&port, 3);
+    held.went_back("host `db` went back", LIMIT).await.unwrap();
+    assert_eq!([next(), next(), next()], ["GoOn", "Keep([1, 2])", "Create 3"]);
+    assert_eq!(why(&asking.join().unwrap().unwrap_err()), "host `db` went back");
+    let ended = lost.wait_for(Option::is_some).await.unwrap().clone();
+    let words = "host `db` went back, taken before this unit was created".to_owned();
+    assert_eq!(ended, Some(Ended::Unknown(words)));
+    assert_eq!((kept.borrow().clone(), later.borrow().clone()), (None, None), "they go on");
+    assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 7);
+}
+
+#[tokio::test]
+async fn a_held_port_lets_those_who_ask_wait_as_long_as_they_want_and_goes_on() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let told = telling_agent(theirs);
+    let next = || told.recv_timeout(LIMIT).unwrap();
+    let port = Port::open("db", ours).unwrap();
+    let held = port.hold(Silence::Both, LIMIT).await.unwrap();
+    let short = Duration::from_millis(10);
+    let late = port.ask(Ask::Ping, "db", short).await.unwrap_err();
+    assert_eq!(why(&late), "no answer within 10ms");
+    let unit = create(&port, 1);
+    // What was to be done with the guest failed.
+    drop(held);
+    assert_eq!(clock(port.ask(Ask::Ping, "db", LIMIT).await), 7);
+    assert_eq!([next(), next(), next(), next(), next()], ["Hold", "GoOn", "Ping", "Create 1", "Ping"]);
+    assert_eq!(unit.borrow().clone(), None);
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_silent_in_time_need_not_be() {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let port = Port::open("db", ours).unwrap();
+    let late = port.hold(Silence::Both, Duration::from_millis(10)).await.map(drop).unwrap_err();
+    assert_eq!(why(&late), "no answer within 10ms");
+    port.tell(Ask::Sync);
+    theirs.set_read_timeout(Some(LIMIT)).unwrap();
+    let (mut frames, mut piece, mut heard) = (Frames::default(), [0; 100], Vec::new());
+    while heard.len() < 3 {
+        let count = theirs.read(&mut piece).unwrap();
+        frames.push(&piece[..count]);
+        while let Some((Request { ask, .. }, _)) = frames.next::<Request>().unwrap() {
+            heard.push(format!("{ask:?}"));
+        }
+    }
+    assert_eq!(heard, ["Hold", "GoOn", "Sync"]);
+}
+
+#[tokio::test]
+async fn a_guest_that_goes_off_while_it_is_taken_back_keeps_nobody_waiting() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let told = telling_agent(theirs.try_clone().unwrap());
+    let port = Port::open("db", ours).unwrap();
+    let mut ended = create(&port, 1);
+    assert_eq!(told.recv_timeout(LIMIT).unwrap(), "Create 1");
+    let held = port.hold(Silence::Both, LIMIT).await.unwrap();
+    theirs.shutdown(Shutdown::Both).unwrap();
+    ended.wait_for(Option::is_some).await.unwrap();
+    let fault = held.went_back("host `db` went back", LIMIT).await.unwrap_err();
+    assert_eq!(why(&fault), "the virtual machine is gone");
 }

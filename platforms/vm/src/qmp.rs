@@ -84,11 +84,20 @@ impl Qmp {
 
     /// Gives a command and waits for its answer.
     pub(crate) async fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
+        self.execute_by(now() + ANSWER_LIMIT, command, arguments).await
+    }
+
+    /// As [`Qmp::execute`], for a command that is answered when its work is done.
+    pub(crate) async fn execute_by(
+        &mut self,
+        deadline: Instant,
+        command: &str,
+        arguments: Value,
+    ) -> Result<Value, QmpError> {
         self.count += 1;
         let wanted = self.count;
         let mut line = json!({ "execute": command, "arguments": arguments, "id": wanted }).to_string();
         line.push('\n');
-        let deadline = now() + ANSWER_LIMIT;
         self.to.write_all(line.as_bytes()).await?;
         loop {
             let heard = timeout_at(deadline, self.hear()).await;

@@ -58,6 +58,12 @@ pub(crate) enum Ask {
     Counters,
     /// What was written goes to the disk.
     Sync,
+    /// Answered, and then nothing is said until [`Ask::GoOn`]: what there is to say waits.
+    Hold,
+    /// Ends [`Ask::Hold`], and is not answered.
+    GoOn,
+    /// Kills all units but these. Answered with those of them that there are.
+    Keep(Vec<u64>),
     /// The agent ends, and the machine goes off.
     Leave,
 }
@@ -109,6 +115,8 @@ pub(crate) enum Reply {
     /// Nanoseconds since 1970.
     Clock(i64),
     Counters(GuestCounters),
+    /// The units asked for that there are. Of the others there is nothing more to come.
+    Kept(Vec<u64>),
 }
 
 /// How a unit ended.

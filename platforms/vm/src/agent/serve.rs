@@ -1,4 +1,4 @@
-//! Answers the requests of the host process, each in a task of its own.
+//! Answers the requests of the host process, each in a task of its own but for those whose order matters.
 
 use std::fs::{self, File};
 use std::net::IpAddr;
@@ -32,11 +32,29 @@ pub(super) async fn serve(address: IpAddr, site: SiteSpec, from: File, to: File)
     let counters = Arc::new(Counters::open());
     voice.say(&Message::Hello { up: uptime() }, &[]);
     while let Some(Request { id, ask }) = requests.recv().await {
-        if matches!(ask, Ask::Leave) {
-            units.end_all().await;
-            rustix::fs::sync();
-            voice.say(&Message::Answer { id, answer: Ok(Reply::Done) }, &[]);
-            return Ok(());
+        match ask {
+            Ask::Leave => {
+                units.end_all().await;
+                rustix::fs::sync();
+                voice.say(&Message::Answer { id, answer: Ok(Reply::Done) }, &[]);
+                return Ok(());
+            }
+            Ask::Hold => {
+                say_last_blocking(&voice, Message::Answer { id, answer: Ok(Reply::Done) }).await;
+                continue;
+            }
+            Ask::GoOn => {
+                voice.go_on();
+                continue;
+            }
+            Ask::Keep(wanted) => {
+                // A unit that is created next is none of those that go.
+                let answer = units.keep(&wanted).await.map_err(|fault| Refused::from(&fault));
+                say_blocking(&voice, Message::Answer { id, answer }).await;
+                continue;
+            }
+            Ask::Create { unit, .. } => units.announce(unit),
+            _ => {}
         }
         let (units, voice, local, counters) = (units.clone(), voice.clone(), local.clone(), counters.clone());
         tokio::spawn(async move {
@@ -53,6 +71,12 @@ pub(super) async fn say_blocking(voice: &Voice, message: Message) {
     let voice = voice.clone();
     // Fails only when the runtime ends, and with it everything.
     let _ = tokio::task::spawn_blocking(move || voice.say(&message, &[])).await;
+}
+
+/// As [`say_blocking`], with nothing behind it.
+async fn say_last_blocking(voice: &Voice, message: Message) {
+    let voice = voice.clone();
+    let _ = tokio::task::spawn_blocking(move || voice.say_last(&message)).await;
 }
 
 async fn answer(
@@ -87,8 +111,8 @@ async fn answer(
             synced.map_err(|error| failed("write to the disk", error))?;
             Ok(Reply::Done)
         }
-        // Taken care of before it gets here.
-        Ask::Leave => Ok(Reply::Done),
+        // Taken care of before they get here.
+        Ask::Leave | Ask::Hold | Ask::GoOn | Ask::Keep(_) => Ok(Reply::Done),
     }
 }
 

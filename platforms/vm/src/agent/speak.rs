@@ -1,9 +1,11 @@
 //! The guest's end of the serial port.
 
+use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use serde::Serialize;
@@ -46,18 +48,46 @@ fn find_port() -> io::Result<PathBuf> {
     Err(io::ErrorKind::NotFound.into())
 }
 
+/// Work for the writing thread.
+enum Out {
+    Frame(Vec<u8>),
+    /// Writes this, then nothing until the other end of the channel is dropped.
+    Last(Vec<u8>, Receiver<Infallible>),
+}
+
 /// Says things to the host process, in order.
 #[derive(Clone)]
 pub(super) struct Voice {
-    out: SyncSender<Vec<u8>>,
+    out: SyncSender<Out>,
+    /// While it is there, nothing is said.
+    silence: Arc<Mutex<Option<SyncSender<Infallible>>>>,
 }
 
 impl Voice {
     /// Says it, and waits while too much is still to be said. What cannot be said is lost with the port.
     pub(super) fn say(&self, message: &Message, raw: &[u8]) {
         if let Ok(bytes) = framed(message, raw) {
-            let _ = self.out.send(bytes);
+            let _ = self.out.send(Out::Frame(bytes));
         }
+    }
+
+    /// Says it, and then nothing until [`Voice::go_on`]; what is to be said meanwhile waits.
+    pub(super) fn say_last(&self, message: &Message) {
+        let (silence, wait) = sync_channel(0);
+        // An earlier silence that was not ended would keep this one from being said.
+        self.set_silence(Some(silence));
+        if let Ok(bytes) = framed(message, &[]) {
+            let _ = self.out.send(Out::Last(bytes, wait));
+        }
+    }
+
+    /// Says what waits. A silence that has not begun does not begin any more.
+    pub(super) fn go_on(&self) {
+        self.set_silence(None);
+    }
+
+    fn set_silence(&self, silence: Option<SyncSender<Infallible>>) {
+        *self.silence.lock().unwrap_or_else(PoisonError::into_inner) = silence;
     }
 }
 
@@ -72,13 +102,21 @@ pub(super) fn speak(from: File, to: File) -> Result<(mpsc::Receiver<Request>, Vo
     let (requests, incoming) = mpsc::channel(INCOMING);
     thread::Builder::new().name("port-out".to_owned()).spawn(move || write(&messages, to)).map_err(failed)?;
     thread::Builder::new().name("port-in".to_owned()).spawn(move || read(from, &requests)).map_err(failed)?;
-    Ok((incoming, Voice { out }))
+    Ok((incoming, Voice { out, silence: Arc::default() }))
 }
 
-fn write(messages: &Receiver<Vec<u8>>, mut to: File) {
-    while let Ok(bytes) = messages.recv() {
+fn write(messages: &Receiver<Out>, mut to: File) {
+    while let Ok(out) = messages.recv() {
+        let (bytes, wait) = match out {
+            Out::Frame(bytes) => (bytes, None),
+            Out::Last(bytes, wait) => (bytes, Some(wait)),
+        };
         if to.write_all(&bytes).is_err() {
             return;
+        }
+        if let Some(wait) = wait {
+            // Nothing ever comes: it ends.
+            let _ = wait.recv();
         }
     }
 }
@@ -107,5 +145,56 @@ fn read(mut from: File, requests: &mpsc::Sender<Request>) {
                 Err(_) => return,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn line(text: &str) -> Message {
+        Message::Line { unit: 1, text: text.to_owned() }
+    }
+
+    /// The texts of the next so many lines.
+    fn hear(from: &mut UnixStream, frames: &mut Frames, count: usize) -> Vec<String> {
+        let (mut texts, mut piece) = (Vec::new(), [0; 1000]);
+        while texts.len() < count {
+            match frames.next::<Message>().unwrap() {
+                Some((Message::Line { text, .. }, _)) => texts.push(text),
+                Some(other) => panic!("{other:?}"),
+                None => {
+                    let read = from.read(&mut piece).unwrap();
+                    assert!(read > 0, "it ended behind {texts:?}");
+                    frames.push(&piece[..read]);
+                }
+            }
+        }
+        texts
+    }
+
+    #[test]
+    fn what_is_said_in_a_silence_comes_behind_it_in_order() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let to = File::from(OwnedFd::from(theirs));
+        let (_requests, voice) = speak(to.try_clone().unwrap(), to).unwrap();
+        let mut frames = Frames::default();
+        voice.say(&line("before"), &[]);
+        voice.say_last(&line("last"));
+        assert_eq!(hear(&mut ours, &mut frames, 2), ["before", "last"]);
+        let waiting: Vec<String> = (0..OUTGOING).map(|number| number.to_string()).collect();
+        waiting.iter().for_each(|text| voice.say(&line(text), &[]));
+        let full = voice.out.try_send(Out::Frame(Vec::new()));
+        assert!(full.is_err(), "nothing of it was taken to be said");
+        voice.go_on();
+        assert_eq!(hear(&mut ours, &mut frames, OUTGOING), waiting);
+        // One that is ended before its turn is none.
+        voice.say_last(&line("last"));
+        voice.go_on();
+        voice.say(&line("after"), &[]);
+        assert_eq!(hear(&mut ours, &mut frames, 2), ["last", "after"]);
     }
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use barograph_platform::{Fault, Limits, Running, Site, Unit};
 use barograph_platform_process::Local;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::sleep;
 
+use super::serve::say_blocking;
 use super::speak::Voice;
 use crate::wire::{End, Message, Reply};
 use crate::work::failed;
@@ -24,11 +25,15 @@ const LOG_PIECE: u64 = 256 << 10;
 
 /// What is known of a unit.
 enum Known {
+    /// It was asked for.
+    Asked,
     /// It is being created, by this task.
     Coming(AbortHandle),
     /// It was killed while it was being created. The task may have been done already, and then there is a process.
     Killed,
     Running(Arc<dyn Running>),
+    /// It has ended, and that is still to be said.
+    Over,
 }
 
 pub(super) struct Units {
@@ -59,17 +64,28 @@ impl Units {
         self.logs.join(name.replace('/', "-"))
     }
 
-    /// Creates a unit, and follows it to its end.
+    /// Notes a unit in the order of the requests, before it is created: it can be killed from now on.
+    pub(super) fn announce(&self, number: u64) {
+        self.known().insert(number, Known::Asked);
+    }
+
+    /// Creates a unit that was announced, and follows it to its end.
     pub(super) async fn create(self: &Arc<Self>, number: u64, mut unit: Unit) -> Result<Reply, Fault> {
         let act = || format!("create unit `{}`", unit.name);
         let log = self.log_of(&format!("{number}-{}", unit.name));
-        let sent = SentLog::begin(number, &log, &self.voice).map_err(|error| failed(act(), error))?;
+        let sent = SentLog::begin(number, &log, &self.voice).map_err(|error| {
+            self.known().remove(&number);
+            failed(act(), error)
+        })?;
         unit.log = log;
         let (local, voice) = (self.local.clone(), self.voice.clone());
         let say_line =
             move |text: &str| voice.say(&Message::Line { unit: number, text: text.to_owned() }, &[]);
         let task = tokio::spawn(async move { local.create(&unit, Arc::new(say_line)).await });
-        self.known().insert(number, Known::Coming(task.abort_handle()));
+        let before = self.known().insert(number, Known::Coming(task.abort_handle()));
+        if matches!(before, Some(Known::Killed)) {
+            self.give_up(number);
+        }
         let mut following = tokio::spawn(sent.follow());
         let created = match task.await {
             Ok(created) => created,
@@ -78,9 +94,8 @@ impl Units {
         let running: Arc<dyn Running> = match created {
             Ok(running) => Arc::from(running),
             Err(fault) => {
-                self.known().remove(&number);
-                finish(&mut following, number, End::Unknown("it was not created".to_owned()), &self.voice)
-                    .await;
+                let end = End::Unknown("it was not created".to_owned());
+                self.finish(&mut following, number, end).await;
                 return Err(fault);
             }
         };
@@ -89,8 +104,7 @@ impl Units {
         let (units, followed) = (self.clone(), running.clone());
         tokio::spawn(async move {
             let end = End::from(followed.wait_exit().await);
-            units.known().remove(&number);
-            finish(&mut following, number, end, &units.voice).await;
+            units.finish(&mut following, number, end).await;
         });
         if matches!(before, Some(Known::Killed)) {
             running.kill().await?;
@@ -124,13 +138,23 @@ impl Units {
         }
     }
 
+    /// Gives up creating it. Returns whether it was not there yet.
+    fn give_up(&self, number: u64) -> bool {
+        match self.known().get_mut(&number) {
+            Some(known @ (Known::Asked | Known::Coming(_))) => {
+                if let Known::Coming(task) = &*known {
+                    task.abort();
+                }
+                *known = Known::Killed;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Kills it, or gives up creating it.
     pub(super) async fn kill(&self, number: u64) -> Result<Reply, Fault> {
-        if let Some(known) = self.known().get_mut(&number)
-            && let Known::Coming(task) = known
-        {
-            task.abort();
-            *known = Known::Killed;
+        if self.give_up(number) {
             return Ok(Reply::Done);
         }
         match self.running(number) {
@@ -157,6 +181,28 @@ impl Units {
         }
     }
 
+    /// Kills all but these, and tells which of these there are: the end of every other one was said before.
+    pub(super) async fn keep(&self, wanted: &[u64]) -> Result<Reply, Fault> {
+        let (there, unwanted): (Vec<u64>, Vec<u64>) =
+            self.known().keys().copied().partition(|number| wanted.contains(number));
+        // Every one is tried; the first fault is the one to look at.
+        let mut first = Ok(());
+        for number in unwanted {
+            first = first.and(self.kill(number).await.map(drop));
+        }
+        first.map(|()| Reply::Kept(there))
+    }
+
+    /// Sends the rest of the log, and the end behind it.
+    async fn finish(&self, following: &mut JoinHandle<()>, unit: u64, end: End) {
+        self.known().insert(unit, Known::Over);
+        following.abort();
+        // The log lies open in the task: it comes back with it or not at all.
+        let _ = following.await;
+        say_blocking(&self.voice, Message::Ended { unit, end }).await;
+        self.known().remove(&unit);
+    }
+
     /// Kills everything.
     pub(super) async fn end_all(&self) {
         let numbers: Vec<u64> = self.known().keys().copied().collect();
@@ -165,15 +211,6 @@ impl Units {
             let _ = self.kill(number).await;
         }
     }
-}
-
-/// Sends the rest of the log, and the end behind it.
-async fn finish(following: &mut tokio::task::JoinHandle<()>, unit: u64, end: End, voice: &Voice) {
-    following.abort();
-    // The log lies open in the task: it comes back with it or not at all.
-    let _ = following.await;
-    let voice = voice.clone();
-    let _ = tokio::task::spawn_blocking(move || voice.say(&Message::Ended { unit, end }, &[])).await;
 }
 
 impl SentLog {

@@ -1,5 +1,6 @@
 //! Real virtual machines. One site serves most of it, for each costs seconds to boot.
 
+mod back;
 mod disks;
 mod echo;
 mod ends;

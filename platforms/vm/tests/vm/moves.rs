@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use barograph_platform::{LogTail, Moved, Readiness, Running, Site, Thing, ignore_lines};
 
+use crate::back;
 use crate::echo::{self, Asking};
 use crate::site::{LIMIT, Opened, say};
 
@@ -32,6 +33,8 @@ pub(crate) async fn all(opened: &Opened) {
     show("snapshot of memory and disk", moved, asking.end());
     assert!(moved.bytes > 10 << 20);
     still_there(opened, "a", echo.as_ref()).await;
+    back::all(opened, "a", (echo.as_ref(), "kept")).await;
+    still_there(opened, "a", echo.as_ref()).await;
 
     let file = opened.spec.folder.join("mine");
     opened.script("write", "a", &format!("echo of a >{}", file.display())).await;
@@ -45,10 +48,16 @@ pub(crate) async fn all(opened: &Opened) {
     assert!(opened.vm.address("c").is_some() && opened.vm.address("c") != opened.vm.address("a"));
     machines.clone_host("a", "c").await.unwrap_err();
     a_gone_guest_cannot_be_moved(opened, "c").await;
+    machines.restore("a", "kept").await.map(drop).unwrap_err();
+    machines.snapshot("a", "late").await.unwrap();
 
     let asking = Asking::begin(address);
     let moved = machines.migrate("a").await.unwrap();
     show("live migration, once more", moved, asking.end());
+    still_there(opened, "a", echo.as_ref()).await;
+    // In another emulator than that which kept it.
+    let moved = machines.restore("a", "late").await.unwrap_or_else(|fault| panic!("{fault:?}"));
+    say(&format!("back to a snapshot from before the move: {moved:?}"));
     still_there(opened, "a", echo.as_ref()).await;
     // The network's faults find the guest at its new place.
     let network = opened.vm.network().unwrap();

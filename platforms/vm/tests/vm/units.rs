@@ -39,7 +39,7 @@ async fn guests_do_what_hosts_do_and_can_be_moved() {
     a_database(&opened).await;
     took("a database answered");
     moves::all(&opened).await;
-    took("guests were moved, mirrored, kept and cloned");
+    took("guests were moved, mirrored, kept, taken back and cloned");
     opened.close().await;
     took("nothing is left");
 }

@@ -1,0 +1,142 @@
+//! Memory and disk of a running guest, kept under a name, and the way back to them.
+//!
+//! The agent in a guest that went back is as it was at the moment of the snapshot, and this side is not. So nothing is
+//! on its way between the two at that moment, nor when the guest goes back; and then the agent is told which of its
+//! units are still wanted.
+
+use std::io;
+use std::time::Duration;
+
+use barograph_platform::{Fault, Moved};
+use serde_json::json;
+
+use crate::clock::now;
+use crate::host::{Host, Inner};
+use crate::machines::{AGENT_LIMIT, MOVE_LIMIT, allocated, parts, refuse_folders, text};
+use crate::port::{Held, Silence};
+use crate::qmp::{Event, Qmp, QmpError};
+use crate::wire::causes;
+use crate::work::failed;
+
+const SAVE: &str = "snapshot-save";
+const LOAD: &str = "snapshot-load";
+
+/// Something QEMU does with a snapshot while the guest stands still.
+struct Job<'a> {
+    command: &'static str,
+    id: String,
+    name: &'a str,
+    /// QEMU's name for the disk.
+    node: &'a str,
+}
+
+impl Job<'_> {
+    /// Returns how long the guest stood still.
+    async fn run(&self, qmp: &mut Qmp) -> Result<Duration, QmpError> {
+        let deadline = now() + MOVE_LIMIT;
+        qmp.forget_events();
+        let wish = json!({"job-id": self.id, "tag": self.name, "vmstate": self.node, "devices": [self.node]});
+        // QEMU answers once the guest has stood still.
+        qmp.execute_by(deadline, self.command, wish).await?;
+        let id = self.id.as_str();
+        let over = |event: &Event| {
+            event.name == "JOB_STATUS_CHANGE" && event.data["id"] == id && event.data["status"] == "concluded"
+        };
+        qmp.event(deadline, over).await?;
+        let jobs = qmp.execute("query-jobs", json!({})).await?;
+        let ours = jobs.as_array().and_then(|jobs| jobs.iter().find(|known| known["id"] == id));
+        let error = ours.and_then(|job| job.get("error")).map(|error| text(error).to_owned());
+        qmp.execute("job-dismiss", json!({ "id": id })).await?;
+        if let Some(error) = error {
+            return Err(QmpError::Failed(error));
+        }
+        let stop = qmp.event(deadline, |event| event.name == "STOP").await?;
+        let resume = qmp.event(deadline, |event| event.name == "RESUME").await?;
+        Ok(resume.at.saturating_sub(stop.at))
+    }
+}
+
+/// Keeps memory and disk under a name.
+pub(crate) async fn snapshot(host: &Host, name: &str) -> Result<Moved, Fault> {
+    let act = format!("keep host `{}` under the name `{name}`", host.name);
+    let mut guard = host.inner.lock().await;
+    refuse_folders(&guard, &act)?;
+    let (emulator, disk, count) = parts(&mut guard, &act)?;
+    let error = |error: io::Error| failed(act.as_str(), error);
+    let before = allocated(&disk.path).map_err(error)?;
+    let begun = now();
+    let held = host.port.hold(Silence::Both, AGENT_LIMIT).await?;
+    let job = Job { command: SAVE, id: format!("snapshot{count}"), name, node: &disk.node };
+    let saved = job.run(&mut emulator.qmp).await;
+    drop(held);
+    let downtime = saved.map_err(|error| failed(act.as_str(), error))?;
+    let took = begun.elapsed();
+    let after = allocated(&disk.path);
+    guard.snapshots.insert(name.to_owned());
+    Ok(Moved { took, downtime, bytes: after.map_err(error)?.saturating_sub(before) })
+}
+
+/// Goes back to what was kept under a name. A guest that cannot be told in what state it is, is ended.
+pub(crate) async fn restore(host: &Host, name: &str) -> Result<Moved, Fault> {
+    let act = format!("take host `{}` back to its snapshot `{name}`", host.name);
+    let mut guard = host.inner.lock().await;
+    refuse_unknown(&guard, name, &act)?;
+    let (emulator, disk, count) = parts(&mut guard, &act)?;
+    // One that QEMU does not find would stop the guest all the same.
+    let bytes = kept_bytes(&mut emulator.qmp, &disk.node, name).await;
+    let bytes = bytes.map_err(|error| failed(act.as_str(), error))?;
+    let begun = now();
+    let held = host.port.hold(Silence::Both, AGENT_LIMIT).await?;
+    let job = Job { command: LOAD, id: format!("restore{count}"), name, node: &disk.node };
+    let back = match job.run(&mut emulator.qmp).await {
+        Err(QmpError::Refused { command, says }) if command == LOAD => {
+            return Err(failed(act, format!("QEMU refuses, and the guest goes on as it was: {says}")));
+        }
+        Err(error) => Err(failed("load it", error)),
+        Ok(downtime) => go_on(host, held, name).await.map(|()| downtime),
+    };
+    match back {
+        Ok(downtime) => Ok(Moved { took: begun.elapsed(), downtime, bytes }),
+        Err(fault) => Err(failed(act, end(&mut guard, &fault).await)),
+    }
+}
+
+/// Brings both sides together again.
+async fn go_on(host: &Host, held: Held<'_>, name: &str) -> Result<(), Fault> {
+    let why = format!("host `{}` went back to its snapshot `{name}`", host.name);
+    held.went_back(&why, AGENT_LIMIT).await?;
+    // Its clock shows the time of the snapshot.
+    host.set_clock().await
+}
+
+/// Ends a guest that is neither as it was nor as it was kept, and says so.
+async fn end(inner: &mut Inner, fault: &Fault) -> String {
+    if let Some(emulator) = inner.emulator.take() {
+        // One that cannot be ended stays in the ledger.
+        let _ = emulator.running.kill().await;
+    }
+    format!("{fault}: {}; the host was in no certain state any more and has been ended", causes(fault))
+}
+
+fn refuse_unknown(inner: &Inner, name: &str, act: &str) -> Result<(), Fault> {
+    if inner.snapshots.contains(name) {
+        return Ok(());
+    }
+    let known: Vec<String> = inner.snapshots.iter().map(|known| format!("`{known}`")).collect();
+    let has = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    let why = format!(
+        "the host has no snapshot of this name; it has: {has} (to move or clone its disk leaves earlier ones behind)"
+    );
+    Err(failed(act, why))
+}
+
+/// The size of the memory that QEMU has kept under this name in its disk; 0 where it does not say.
+async fn kept_bytes(qmp: &mut Qmp, node: &str, name: &str) -> Result<u64, QmpError> {
+    let nodes = qmp.execute("query-named-block-nodes", json!({})).await?;
+    let disk = nodes.as_array().and_then(|nodes| nodes.iter().find(|known| known["node-name"] == node));
+    let snapshots = disk.and_then(|disk| disk["image"]["snapshots"].as_array());
+    match snapshots.and_then(|snapshots| snapshots.iter().find(|known| known["name"] == name)) {
+        Some(snapshot) => Ok(snapshot["vm-state-size"].as_u64().unwrap_or(0)),
+        None => Err(QmpError::Failed(format!("the disk `{node}` has no snapshot of this name any more"))),
+    }
+}

@@ -1,0 +1,75 @@
+//! A guest that is taken back to a snapshot: what is there then, and what this side is told.
+
+use std::error::Error;
+use std::time::Duration;
+
+use barograph_platform::{Ended, Fault, Readiness, Running, Site, ignore_lines};
+
+use crate::echo;
+use crate::site::{LIMIT, Opened, say};
+
+/// On a host on which only this service runs, and which has the snapshot `known`.
+pub(crate) async fn all(opened: &Opened, host: &str, (echo, known): (&dyn Running, &str)) {
+    let machines = opened.vm.machines().unwrap();
+    an_unknown_name_is_refused(opened, host, known).await;
+    let file = opened.spec.folder.join("of-a-time");
+    let write = |text: &str| format!("echo {text} >{0}; sync {0}", file.display());
+    opened.script("write", host, &write("then")).await;
+    let (kept, ends) = (sleep(opened, host, "1001").await, sleep(opened, host, "1002").await);
+    let moved = machines.snapshot(host, "then").await.unwrap_or_else(|fault| panic!("{fault:?}"));
+    say(&format!("snapshot with units that run: {moved:?}"));
+    machines.snapshot(host, "then").await.unwrap_err();
+
+    let comes = sleep(opened, host, "1003").await;
+    assert_eq!(ends.kill().await.unwrap(), Ended::Signal(9));
+    opened.script("write", host, &write("now")).await;
+    assert_eq!(sleepers(opened, host).await, ["sleep 1001", "sleep 1003"]);
+    let moved = back(opened, host).await;
+    assert!(moved.bytes > 10 << 20 && moved.downtime < moved.took, "{moved:?}");
+    let words = format!("host `{host}` went back to its snapshot `then`, taken before this unit was created");
+    let ended = tokio::time::timeout(LIMIT, comes.wait_exit()).await.unwrap();
+    assert_eq!(ended, Ended::Unknown(words));
+    assert_eq!(sleepers(opened, host).await, ["sleep 1001"], "what ended since does not run again");
+    assert_eq!(opened.script("read", host, &format!("cat {}", file.display())).await, ["then"]);
+    let offset = opened.vm.clock_offset(host).unwrap();
+    say(&format!("clock after going back: {offset:?}"));
+    assert!(offset.nanos.unsigned_abs() < 50_000_000 + offset.error_nanos, "{offset:?}");
+    assert_eq!(echo::once(echo.address().unwrap(), "hej", LIMIT).unwrap(), "hej");
+
+    // Once more, from a state in which what was kept has ended, too.
+    assert_eq!(kept.kill().await.unwrap(), Ended::Signal(9));
+    back(opened, host).await;
+    assert_eq!(sleepers(opened, host).await, Vec::<String>::new());
+    assert_eq!(echo::once(echo.address().unwrap(), "hej", LIMIT).unwrap(), "hej");
+}
+
+async fn back(opened: &Opened, host: &str) -> barograph_platform::Moved {
+    let moved = opened.vm.machines().unwrap().restore(host, "then").await;
+    let moved = moved.unwrap_or_else(|fault| panic!("{fault:?}"));
+    say(&format!("back to a snapshot: {moved:?}"));
+    assert!(moved.downtime > Duration::ZERO, "{moved:?}");
+    moved
+}
+
+/// Refuses it with the names that there are, and does nothing.
+async fn an_unknown_name_is_refused(opened: &Opened, host: &str, known: &str) {
+    let running = sleep(opened, host, "1004").await;
+    let fault: Fault = opened.vm.machines().unwrap().restore(host, "never").await.unwrap_err();
+    let text = format!("{fault}: {}", fault.source().unwrap());
+    for said in [format!("`{host}`"), "`never`".to_owned(), format!("it has: `{known}` ")] {
+        assert!(text.contains(&said), "{said} is not in {text}");
+    }
+    assert_eq!(running.kill().await.unwrap(), Ended::Signal(9));
+}
+
+async fn sleep(opened: &Opened, host: &str, seconds: &str) -> Box<dyn Running> {
+    let mut unit = opened.unit(&format!("sleep-{seconds}"), host, "/bin/sleep", &[seconds]);
+    unit.ready = Readiness::Runs;
+    opened.create(&unit, ignore_lines()).await
+}
+
+/// The sleeping units that the guest itself sees.
+async fn sleepers(opened: &Opened, host: &str) -> Vec<String> {
+    let script = "ps -eo args | grep -o '[s]leep 100[0-9]$' | sort -u";
+    opened.script("sleepers", host, script).await
+}
