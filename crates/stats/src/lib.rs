@@ -3,6 +3,7 @@
 //! Pure code. It does not know where samples come from, reads no clock and writes nothing.
 
 pub mod binomial;
+pub mod bounds;
 pub mod compare;
 pub mod episode;
 pub mod headroom;
