@@ -1,9 +1,12 @@
 //! Headroom: how far each measured resource was from its limit in the window the answer rests on, and at which level of
-//! load it would be used up.
+//! load it would be used up; beside it the bounds that follow for the throughput.
+
+mod bounds;
 
 use barograph_record::{IntervalRow, KeptPart, KeptResult, KeptWindow, ProbeRow, Run, Trial};
 use barograph_stats::headroom::Use;
 
+use self::bounds::Bounds;
 use crate::answer::{capitalised, mean, mean_cores, samples};
 use crate::words;
 
@@ -26,6 +29,16 @@ const NODES: [&str; 2] = ["application", "bids"];
 pub(crate) struct Headroom {
     pub(crate) title: String,
     pub(crate) points: Vec<String>,
+    pub(crate) bounds: Option<Bounds>,
+}
+
+/// What operations take of a resource that works for one after the other; one that only fills has none of it.
+#[derive(Clone, Copy)]
+enum Work {
+    /// Cores busy.
+    Cores,
+    /// Mbit/s sent or received.
+    Link,
 }
 
 /// One resource at the level of the window.
@@ -34,6 +47,8 @@ struct Resource {
     name: String,
     /// So much of so much.
     amount: String,
+    of: Use,
+    work: Option<Work>,
     /// Nothing is left of it at this level.
     used_up_at: f64,
 }
@@ -58,7 +73,8 @@ pub(crate) fn headroom(run: &Run) -> Option<Headroom> {
     if rest > 0 {
         points.push(format!("{rest} more that would last longer"));
     }
-    Some(Headroom { title: format!("Headroom at {}", words::offered(trial.offered())), points })
+    let bounds = bounds::bounds(run, trial, &found);
+    Some(Headroom { title: format!("Headroom at {}", words::offered(trial.offered())), points, bounds })
 }
 
 /// A level by the law, in words.
@@ -106,11 +122,16 @@ fn ended_by(run: &Run, capacity: u32, first: &Resource) -> String {
 
 fn resources(run: &Run, trial: &Trial) -> Vec<Resource> {
     let level = f64::from(trial.level);
-    let all = cores(run, trial).into_iter().chain(memory(run, trial));
-    let all = all.chain(files(run, trial)).chain(network(run, trial));
-    let resource = |(name, amount, of): Found| {
+    let all = [
+        (Some(Work::Cores), cores(run, trial)),
+        (None, memory(run, trial)),
+        (None, files(run, trial)),
+        (Some(Work::Link), network(run, trial)),
+    ];
+    let all = all.into_iter().flat_map(|(work, found)| found.into_iter().map(move |found| (work, found)));
+    let resource = |(work, (name, amount, of)): (Option<Work>, Found)| {
         let used_up_at = of.used_up_at(level).filter(|at| *at <= level * NEVER)?;
-        Some(Resource { name, amount, used_up_at })
+        Some(Resource { name, amount, of, work, used_up_at })
     };
     all.filter_map(resource).collect()
 }

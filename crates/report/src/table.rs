@@ -122,6 +122,9 @@ pub fn terminal_summary(run: &Run) -> String {
     }
     if let Some(headroom) = &top.headroom {
         parts.push(listed(&headroom.title, &headroom.points));
+        if let Some(bounds) = &headroom.bounds {
+            parts.push(format!("{}\n{}", listed("Bounds", &bounds.points), plain(&bounds.table, &[])));
+        }
     }
     if !top.reasons.is_empty() {
         parts.push(listed("Reasons", &top.reasons));

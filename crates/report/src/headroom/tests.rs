@@ -1,6 +1,6 @@
 //! Headroom of made-up runs, with figures that can be checked by hand.
 
-use barograph_record::{Entry, Header, ProbeRow, Run, VERSION};
+use barograph_record::{Entry, Header, KeptUnit, ProbeRow, Run, VERSION};
 use serde_json::{Value, json};
 
 use super::*;
@@ -139,6 +139,70 @@ fn a_limit_of_a_part_sets_what_comes_next() {
     let sql = "The CPU of sql: 0.25 of 0.5 cores, used up at about 2,000 users";
     let files = "The open files of node-1: 4,500 of 20,000, used up at about 16,500 users";
     assert!(points.contains(&sql.to_owned()) && points.contains(&files.to_owned()), "{points:?}");
+    // 0.25 cores over 300 operations/s; half a core gives as much 600 times a second.
+    assert_eq!(bounds_of(&limited)[1], ["The CPU of sql", "833 µs of a core", "600", "2,000"]);
+}
+
+/// The rows of the table of bounds.
+fn bounds_of(run: &Run) -> Vec<Vec<String>> {
+    headroom(run).unwrap().bounds.unwrap().table.rows
+}
+
+/// The same run, changed in its window and in what was in flight.
+fn changed(change: fn(&mut Trial), in_flight: f64) -> Run {
+    let mut run = run(&json!({}), "pass");
+    for entry in &mut run.entries {
+        match entry {
+            Entry::Trial(trial) => change(trial),
+            Entry::Interval(row) => row.in_flight = in_flight,
+            _ => {}
+        }
+    }
+    run
+}
+
+#[test]
+fn what_operations_need_bounds_the_throughput_and_the_users() {
+    let bounds = headroom(&run(&json!({}), "pass")).unwrap().bounds.unwrap();
+    let points = [
+        // 1.6 cores over 300 operations/s; two cores give as much 375 times a second.
+        "Saturates at 375 operations/s at most: 5.33 ms of a core per operation (the CPU of the host)",
+        "Demand is measured, as use over throughput; that it stays so, up to 1.25 times the load, is assumed",
+        "A knee is at its lower end if response times were all waiting, at its upper end if they held none",
+    ];
+    assert_eq!(bounds.points, points);
+    let head = ["Resource", "Demand per operation", "Operations/s, at most", "Users at the knee"];
+    assert_eq!(bounds.table.head, head);
+    // With one operation in flight, hardly anything was waiting. Memory and files have no operations one after the other.
+    let rows = [
+        ["The CPU of the host", "5.33 ms of a core", "375", "1,250"],
+        ["The busiest worker of the driver", "833 µs of a core", "1,200", "4,000"],
+    ];
+    assert_eq!(bounds.table.rows, rows);
+}
+
+#[test]
+fn a_knee_is_as_open_as_response_times_leave_it() {
+    let knees = |in_flight: f64| -> Vec<String> {
+        bounds_of(&changed(|_| {}, in_flight)).into_iter().map(|row| row[3].clone()).collect()
+    };
+    // 900 users think, so each for 3 s: 3 s / (0.8 / 300) + 1 is 1,126, and 3 s / (0.25 / 300) + 1 is 3,601.
+    assert_eq!(knees(100.0), ["1,130 to 1,250", "3,600 to 4,000"]);
+    // Users of the auction wait for bids while they do other things.
+    assert_eq!(knees(1_300.0), ["at most 1,250", "at most 4,000"]);
+    assert_eq!(knees(f64::NAN), ["at most 1,250", "at most 4,000"]);
+}
+
+#[test]
+fn bounds_of_an_open_loop_have_no_users_and_nothing_done_has_no_bounds() {
+    let open = changed(|trial| trial.unit = KeptUnit::StartsPerSecond, 100.0);
+    let bounds = headroom(&open).unwrap().bounds.unwrap();
+    assert_eq!(bounds.points.len(), 2);
+    assert_eq!(bounds.table.head.len(), 3);
+    assert_eq!(bounds.table.rows[0], ["The CPU of the host", "5.33 ms of a core", "375"]);
+    let nothing = changed(|trial| trial.window.throughput = 0.0, 1.0);
+    let unknown = changed(|trial| trial.window.throughput = f64::NAN, 1.0);
+    assert!(headroom(&nothing).unwrap().bounds.is_none() && headroom(&unknown).unwrap().bounds.is_none());
 }
 
 #[test]
@@ -174,6 +238,10 @@ fn a_link_with_a_speed_counts_in_its_fuller_direction() {
     let points = headroom(&linked).unwrap().points;
     let network = "The network of web: 80.0 of 100 Mbit/s, used up at about 1,250 users";
     assert!(points.contains(&network.to_owned()), "{points:?}");
+    // 10 MB/s over 300 operations/s.
+    let bounds = bounds_of(&linked);
+    let network = ["The network of web", "32.6 KiB", "375", "1,250"];
+    assert!(bounds.iter().any(|row| *row == network), "{bounds:?}");
 }
 
 #[test]

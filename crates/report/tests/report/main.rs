@@ -62,6 +62,10 @@ fn a_whole_run_shows_everything() {
         "<h2>Headroom at 12,500 users</h2>",
         "Next limit: the CPU of the host, at most about 13,700 users (1,200 more), if nothing else gives way",
         "At the capacity of 12,500 users 91.5 % of it is used, which explains where it ends",
+        "<h3>Bounds</h3>",
+        "<th scope=\"col\">Users at the knee</th>",
+        // Followers have a poll in flight beside what they do.
+        "<td>at most 13,700</td>",
         "capacity 12,500",
         "12,500</b> <span>users",
         "10,870</b> <span>users per core",
@@ -187,7 +191,11 @@ fn the_terminal_table_fits_and_reads() {
  GetNextBid      28,570      –          –   8,954  22,168  44,007  44,007      –           7  not judged
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 ");
-    for line in terminal_summary(&run).lines().take(19).chain(table.lines()) {
+    let summary = terminal_summary(&run);
+    let bounds = summary.lines().skip_while(|line| *line != "Bounds:").take_while(|line| !line.is_empty());
+    let bounds: Vec<&str> = bounds.collect();
+    assert!(bounds.iter().any(|line| line.contains("The CPU of the host ")), "{summary}");
+    for line in summary.lines().take(19).chain(table.lines()).chain(bounds) {
         assert!(line.chars().count() <= 110, "{line}");
     }
 }
