@@ -28,6 +28,10 @@ pub enum Metric {
     ServiceP99,
     /// Cores that the nodes of the application used.
     ApplicationCores,
+    /// Cores that everything on the host used, driver and stores included.
+    HostCpu,
+    /// Cores that the driver used.
+    DriverCpu,
     /// CPU time of the application's nodes per operation that ended well.
     CpuPerOperation,
     /// CPU time of the whole host, driver and stores included, per operation that ended well.
@@ -46,14 +50,14 @@ pub enum Metric {
 }
 
 use Metric::{
-    ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpuPerRequest, Goodput,
-    HostCpuPerDriverCpu, HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseP50, ResponseP90,
-    ResponseP99, ResponseP999, ServiceP50, ServiceP99, Throughput, UsersPerApplicationCore,
+    ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerRequest, Goodput,
+    HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseP50,
+    ResponseP90, ResponseP99, ResponseP999, ServiceP50, ServiceP99, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Metric; 19] = [
+    pub const ALL: [Metric; 21] = [
         Throughput,
         Goodput,
         Requests,
@@ -66,6 +70,8 @@ impl Metric {
         ServiceP50,
         ServiceP99,
         ApplicationCores,
+        HostCpu,
+        DriverCpu,
         CpuPerOperation,
         HostCpuPerOperation,
         HostCpuPerDriverCpu,
@@ -74,6 +80,11 @@ impl Metric {
         ApplicationMemory,
         ReadyTime,
     ];
+
+    /// What a figure may be divided by: amounts of the whole run. A capacity is none, since one that is only a lower bound
+    /// would make an upper bound of the quotient.
+    pub const DIVISORS: [Metric; 7] =
+        [Throughput, Goodput, Requests, ApplicationCores, HostCpu, DriverCpu, ApplicationMemory];
 
     /// The name in study files and tables.
     #[must_use]
@@ -91,6 +102,8 @@ impl Metric {
             ServiceP50 => "service_p50",
             ServiceP99 => "service_p99",
             ApplicationCores => "application_cores",
+            HostCpu => "host_cpu",
+            DriverCpu => "driver_cpu",
             CpuPerOperation => "cpu_per_operation",
             HostCpuPerOperation => "host_cpu_per_operation",
             HostCpuPerDriverCpu => "host_cpu_per_driver_cpu",
@@ -117,6 +130,8 @@ impl Metric {
             ServiceP50 => "median service time",
             ServiceP99 => "p99 service time",
             ApplicationCores => "CPU use of the application",
+            HostCpu => "CPU use of the host",
+            DriverCpu => "CPU use of the driver",
             CpuPerOperation => "application CPU per operation",
             HostCpuPerOperation => "host CPU per operation",
             HostCpuPerDriverCpu => "host CPU per driver CPU",
@@ -142,7 +157,7 @@ impl Metric {
             Capacity => "of load",
             ResponseJudged | ResponseP50 | ResponseP90 | ResponseP99 | ResponseP999 | ServiceP50
             | ServiceP99 => "ms",
-            ApplicationCores => "cores",
+            ApplicationCores | HostCpu | DriverCpu => "cores",
             CpuPerOperation | HostCpuPerOperation | DriverCpuPerRequest => "µs",
             HostCpuPerDriverCpu => "s/s",
             UsersPerApplicationCore => "users/core",
@@ -178,5 +193,12 @@ mod tests {
             assert!(!metric.unit().is_empty());
         }
         assert_eq!(Metric::of_name("speed"), None);
+    }
+
+    #[test]
+    fn a_divisor_is_of_the_whole_run_and_no_bound() {
+        for metric in Metric::DIVISORS {
+            assert!(!metric.is_of_operation() && metric != Metric::Capacity, "{metric:?}");
+        }
     }
 }

@@ -79,6 +79,8 @@ fn of_resources(metric: Metric, trial: &Trial) -> Option<f64> {
     let per_operation = |cores: f64| cpu_per_operation(cores, trial.window.throughput);
     match metric {
         Metric::ApplicationCores => used.app_cores,
+        Metric::HostCpu => used.host_busy_cores,
+        Metric::DriverCpu => used.driver_cores,
         Metric::CpuPerOperation => used.app_cores.map(per_operation),
         Metric::HostCpuPerOperation => used.host_busy_cores.map(per_operation),
         Metric::HostCpuPerDriverCpu => host_per_driver(used),

@@ -87,6 +87,9 @@ pub struct RunStarted {
     pub attempt: u32,
     /// Name of the run.
     pub run: String,
+    /// It is of a block of warm-up, which are numbered from 1 by themselves, and its figures are not judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warm_up: bool,
 }
 
 /// A run came to an end.
@@ -113,6 +116,18 @@ pub struct RunEnded {
     /// CPU time that a hypervisor took away in the window the figures are from, relative; older entries do not say.
     #[serde(default)]
     pub stolen: Option<f64>,
+    /// Metrics of the study without a figure; older entries do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingFigure>,
+}
+
+/// A metric of a study that a run has no figure of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingFigure {
+    /// Label of the metric.
+    pub metric: String,
+    /// Why there is none, as in "host_cpu was not measured".
+    pub why: String,
 }
 
 impl RunEnded {
@@ -218,7 +233,7 @@ mod tests {
 
     fn started(configuration: &str) -> StudyEntry {
         let (configuration, run) = (configuration.to_owned(), "20301120-184501-04f3".to_owned());
-        StudyEntry::RunStarted(RunStarted { block: 1, configuration, attempt: 1, run })
+        StudyEntry::RunStarted(RunStarted { block: 1, configuration, attempt: 1, run, warm_up: false })
     }
 
     #[test]
@@ -237,6 +252,19 @@ mod tests {
         appender.json(&started("groß")).unwrap();
         let read = read_study(folder.path()).unwrap();
         assert_eq!(read, StudyRead { entries: vec![header(), resumed, started("groß")], broken: 0 });
+    }
+
+    #[test]
+    fn entries_of_older_versions_are_of_judged_blocks_and_written_as_they_were() {
+        let entry = started("a");
+        let line = serde_json::to_string(&entry).unwrap();
+        assert!(!line.contains("warm_up"), "{line}");
+        assert_eq!(serde_json::from_str::<StudyEntry>(&line).unwrap(), entry);
+        let StudyEntry::RunStarted(mut warming) = entry else { unreachable!("it is one") };
+        warming.warm_up = true;
+        let line = serde_json::to_string(&StudyEntry::RunStarted(warming.clone())).unwrap();
+        assert!(line.ends_with(",\"warm_up\":true}"), "{line}");
+        assert_eq!(serde_json::from_str::<StudyEntry>(&line).unwrap(), StudyEntry::RunStarted(warming));
     }
 
     #[test]

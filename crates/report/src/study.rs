@@ -15,7 +15,7 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use page::page;
 
-use tables::{METRIC_WORDS, about, crossings, excluded, growths, runs};
+use tables::{METRIC_WORDS, about, crossings, excluded, growths, runs, runs_title};
 
 /// Title of the table of crossings.
 const WHERE_REACHED: &str = "Where a limit is reached";
@@ -34,7 +34,7 @@ pub fn text(study: &Conclusions) -> String {
     for (title, table) in growths(study) {
         parts.push(titled(&title, &table));
     }
-    parts.push(titled("Runs", &runs(study)));
+    parts.push(titled(&runs_title(study), &runs(study)));
     parts.extend(excluded(study).map(|table| titled("Runs that were dropped", &table)));
     let listed = |title: &str, lines: &[String]| format!("{title}:\n  {}", lines.join("\n  "));
     if !study.warnings.is_empty() {

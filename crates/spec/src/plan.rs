@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
+use toml::Table;
 
 use crate::deploy::{DeployPlan, deploy};
 use crate::effect::effects;
@@ -56,6 +57,21 @@ impl Plan {
     #[must_use]
     pub fn place(&self, key: &str) -> &str {
         self.places.get(key).unwrap_or(&self.name)
+    }
+
+    /// The number that `key` is in the plan as resolved, as in `deploy.application_nodes`. `None` where the plan has no such
+    /// key, or it is no number.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<f64> {
+        let resolved: Table = self.resolved.parse().ok()?;
+        let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let tables = tables.split('.').filter(|table| !table.is_empty());
+        let mut within = &resolved;
+        for table in tables {
+            within = within.get(table)?.as_table()?;
+        }
+        let value = within.get(name)?;
+        value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
     }
 
     /// Where a file is that `key` names: beside the plan or the study in which the key stands, in the working folder when it

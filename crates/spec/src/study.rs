@@ -36,6 +36,8 @@ pub struct Study {
     pub baseline: Vec<Option<usize>>,
     /// The first baseline is run once more under another name.
     pub control: bool,
+    /// Blocks at the begin that are run and recorded, and not judged: the machine is in use from then on.
+    pub warm_up_blocks: u32,
     /// How often.
     pub repeats: Repeats,
     /// How many more times a run that cannot be used is tried, within its block.
@@ -107,6 +109,8 @@ pub struct MetricPlan {
     pub metric: Metric,
     /// The operation, for metrics of one.
     pub operation: Option<String>,
+    /// What its figure is divided by.
+    pub per: Option<Divisor>,
     /// Is more of it better?
     pub more_is_better: bool,
     /// Difference without practical interest, relative; that of the study unless given.
@@ -119,9 +123,51 @@ impl MetricPlan {
     /// What a sentence calls it: `p99 response time of PlaceBid`.
     #[must_use]
     pub fn called(&self) -> String {
-        match &self.operation {
-            Some(operation) => format!("{} of {operation}", self.metric.words()),
-            None => self.metric.words().to_owned(),
+        named(self.metric.words(), self.operation.as_deref(), self.per.as_ref())
+    }
+
+    /// The unit of its figures, as in `operations/s per core`. A capacity's part of it is that of [`Metric::unit`].
+    #[must_use]
+    pub fn unit(&self) -> String {
+        match &self.per {
+            Some(per) => format!("{} per {}", self.metric.unit(), per.one()),
+            None => self.metric.unit().to_owned(),
+        }
+    }
+}
+
+/// A metric by its name, its operation, and what it is divided by.
+fn named(name: &str, operation: Option<&str>, per: Option<&Divisor>) -> String {
+    let of = operation.map_or_else(String::new, |operation| format!(" of {operation}"));
+    let per = per.map_or_else(String::new, |per| format!(" per {}", per.name()));
+    format!("{name}{of}{per}")
+}
+
+/// What the figure of a run is divided by, of the same run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Divisor {
+    /// Another figure: one of [`Metric::DIVISORS`].
+    Measured(Metric),
+    /// A number of the plan as resolved, by its key.
+    Planned(String),
+}
+
+impl Divisor {
+    /// What it is called in a study's file and in tables.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Divisor::Measured(metric) => metric.name(),
+            Divisor::Planned(key) => key,
+        }
+    }
+
+    /// One of what it counts, as a unit.
+    fn one(&self) -> &str {
+        match self {
+            Divisor::Measured(metric) if metric.unit() == "cores" => "core",
+            Divisor::Measured(metric) => metric.unit(),
+            Divisor::Planned(key) => key,
         }
     }
 }

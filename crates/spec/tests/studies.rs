@@ -1,7 +1,7 @@
 //! Studies as people write them, right and wrong.
 
 use barograph_model::Metric;
-use barograph_spec::study::{Study, read};
+use barograph_spec::study::{Divisor, Study, read};
 use barograph_spec::{Refusal, Setting};
 
 const GOOD: &str = r#"
@@ -117,6 +117,95 @@ fn a_resolved_study_reads_back_to_the_same() {
     assert_eq!((again.configurations, again.metrics), (first.configurations, first.metrics));
 }
 
+/// The study with metrics that are divided by something and with a warm-up.
+fn divided() -> String {
+    let metrics = [
+        "of = \"capacity\"\nper = \"deploy.application_nodes\"\n",
+        "of = \"throughput\"\nper = \"host_cpu\"\n",
+        "of = \"response_p90\"\noperation = \"Get\"\nper = \"application_memory\"\n",
+    ];
+    let metrics = metrics.map(|metric| format!("[[metric]]\n{metric}")).concat();
+    let text = GOOD.replace("[settings]", "warm_up_blocks = 2\n[settings]");
+    text.replace("[[crossing]]", &format!("{metrics}[[crossing]]"))
+}
+
+#[test]
+fn a_metric_may_be_divided_by_a_figure_or_by_a_key_of_the_plan() {
+    let s = study(&divided());
+    let told: Vec<(&str, String, String, bool)> = s
+        .metrics
+        .iter()
+        .map(|m| (m.label.as_str(), m.called(), m.unit(), m.more_is_better))
+        .skip(2)
+        .collect();
+    let expected = [
+        (
+            "capacity per deploy.application_nodes",
+            "capacity per deploy.application_nodes",
+            "of load per deploy.application_nodes",
+            true,
+        ),
+        ("throughput per host_cpu", "throughput per host_cpu", "operations/s per core", true),
+        (
+            "response_p90 of Get per application_memory",
+            "p90 response time of Get per application_memory",
+            "ms per MiB",
+            false,
+        ),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(label, called, unit, more)| (label, called.to_owned(), unit.to_owned(), more))
+    );
+    assert_eq!(s.metrics[2].per, Some(Divisor::Planned("deploy.application_nodes".to_owned())));
+    assert_eq!(s.metrics[3].per, Some(Divisor::Measured(Metric::HostCpu)));
+    assert!(!s.metrics[2].scaling, "what is divided by a size is no speed of the whole");
+    assert_eq!((s.metrics[0].per.as_ref(), s.metrics[0].unit().as_str()), (None, "operations/s"));
+}
+
+#[test]
+fn what_is_left_to_its_default_is_not_in_the_resolved_study_and_the_rest_is() {
+    // A study that was begun before there were these keys goes on only if it reads as it did then.
+    let before = study(GOOD).resolved();
+    assert!(!before.contains("warm_up") && !before.contains("per ="), "{before}");
+    assert_eq!(study(GOOD).warm_up_blocks, 0);
+    let first = study(&divided());
+    assert_eq!(first.warm_up_blocks, 2);
+    let again = read("s.toml", &first.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!(again.resolved(), first.resolved());
+    assert_eq!((again.metrics, again.warm_up_blocks), (first.metrics, 2));
+    for (from, to) in [
+        ("warm_up_blocks = 2", "warm_up_blocks = 1"),
+        ("per = \"host_cpu\"", "per = \"driver_cpu\""),
+        ("per = \"host_cpu\"\n", ""),
+    ] {
+        // The last one would be a metric that is there already, were it not of something else.
+        let changed = divided().replacen("of = \"throughput\"\nper", "of = \"goodput\"\nper", 1);
+        assert!(changed.contains(from), "{from}");
+        assert_ne!(study(&changed.replacen(from, to, 1)).resolved(), study(&changed).resolved(), "{to}");
+    }
+}
+
+#[test]
+fn numbers_of_a_resolved_plan_are_found_by_their_key() {
+    let text = "workload = \"auction\"\n[load]\nstrategy = \"fixed\"\nusers = 30\n[data]\nhistory = 0.1\n";
+    let plan = barograph_spec::read("p.toml", text, &[]).unwrap_or_else(|refused| panic!("{refused}"));
+    for (key, number) in [
+        ("load.users", Some(30.0)),
+        ("data.history", Some(0.1)),
+        ("deploy.application_cpus", Some(0.0)),
+        ("deploy.application_nodes", Some(1.0)),
+        ("load.strategy", None),
+        ("load", None),
+        ("load.usres", None),
+        ("loads.users", None),
+        ("load.users.more", None),
+        ("load.", None),
+    ] {
+        assert_eq!(plan.number(key), number, "{key}");
+    }
+}
+
 #[test]
 fn only_some_levels_can_be_left() {
     let s = study(GOOD).only(0, &[1]);
@@ -178,6 +267,34 @@ fn what_cannot_be_is_refused_with_file_key_and_what_is_allowed() {
             "at least repeats = 20",
         ),
         ("[settings]", "colour = 1\n[settings]", "colour", "only known keys"),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nper = \"capacity\"",
+            "metric[0].per",
+            "one of goodput, requests, application_cores, host_cpu, driver_cpu, application_memory, or a key of the plan \
+             that is a number, as in deploy.application_nodes",
+        ),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nper = \"throughput\"",
+            "metric[0].per",
+            "one of goodput",
+        ),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nper = \"load users.\"",
+            "metric[0].per",
+            "one of goodput",
+        ),
+        ("of = \"throughput\"", "of = \"throughput\"\nper = 4", "metric[0].per", "one of goodput"),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nscaling = true\nper = \"load.users\"",
+            "metric[0].scaling",
+            "false with `per`",
+        ),
+        ("[settings]", "warm_up_blocks = -1\n[settings]", "warm_up_blocks", "a whole number from 0 to 100"),
+        ("[settings]", "warm_up_blocks = 101\n[settings]", "warm_up_blocks", "a whole number from 0 to 100"),
     ];
     for (from, to, key, allowed) in cases {
         let (found, told) = of(from, to);

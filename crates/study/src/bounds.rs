@@ -6,6 +6,8 @@ use barograph_record::RunEnded;
 use barograph_spec::study::{MetricPlan, Study};
 use barograph_stats::compare::{Comparison, Finding};
 
+use crate::sentences::number;
+
 /// Runs that are named one by one; what is said of more of them is said once.
 const MOST_NAMED: usize = 5;
 
@@ -32,21 +34,26 @@ pub(crate) fn weaken(compared: &mut Comparison, (baseline, candidate): (bool, bo
 
 /// One sentence per run whose capacity is only a bound; where there are many the rest in one.
 pub(crate) fn warnings(study: &Study, runs: &[RunEnded]) -> Vec<String> {
-    let Some(metric) = study.metrics.iter().find(|metric| metric.metric == Metric::Capacity) else {
+    let capacities = study.metrics.iter().filter(|metric| metric.metric == Metric::Capacity);
+    // A bound is told once for each run: of the capacity itself, where the study has it.
+    let Some(metric) = capacities.min_by_key(|metric| metric.per.is_some()) else {
         return Vec::new();
     };
+    let called = metric.called();
+    let told = |capacity: f64| if metric.per.is_some() { number(capacity) } else { format!("{capacity:.0}") };
     let bounds = runs.iter().filter(|run| run.valid);
     let bounds: Vec<(&RunEnded, &str, f64)> =
         bounds.filter_map(|run| Some((run, run.at_least.as_deref()?, run.figure(&metric.label)?))).collect();
     let named = bounds.iter().take(MOST_NAMED).map(|(run, bound, capacity)| {
         let (configuration, block) = (&run.started.configuration, run.started.block);
         format!(
-            "{configuration} in block {block}: the capacity is at least {capacity:.0}; the search was bounded by {bound}."
+            "{configuration} in block {block}: the {called} is at least {}; the search was bounded by {bound}.",
+            told(*capacity)
         )
     });
     let rest = bounds.len().saturating_sub(MOST_NAMED);
     let rest = (rest > 0).then(|| {
-        format!("The capacity of {rest} more runs is only a bound too. None of these is found to be the same as another.")
+        format!("The {called} of {rest} more runs is only a bound too. None of these is found to be the same as another.")
     });
     named.chain(rest).collect()
 }

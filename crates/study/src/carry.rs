@@ -19,6 +19,8 @@ pub struct Wanted {
     pub name: String,
     /// How often this was tried in this block, from 1.
     pub attempt: u32,
+    /// It is of a block of warm-up, and not judged.
+    pub warm_up: bool,
 }
 
 /// What became of a run.
@@ -54,16 +56,16 @@ pub fn carry_out<R: Runner>(
             Next::Width { blocks } if !narrow_enough(study, progress) => progress.further(blocks),
             next => next,
         };
-        let Next::Run { block, place, attempt } = next else {
+        let Next::Run { block, place, attempt, warm_up } = next else {
             entries.json(&StudyEntry::Finished {})?;
             entries.sync()?;
             return Ok(true);
         };
         let name = places(study).swap_remove(place);
         let configuration = if place < study.configurations.len() { place } else { study.controlled() };
-        let wanted = Wanted { block, configuration, name, attempt };
+        let wanted = Wanted { block, configuration, name, attempt, warm_up };
         let run = runner.name();
-        let started = RunStarted { block, configuration: wanted.name.clone(), attempt, run };
+        let started = RunStarted { block, configuration: wanted.name.clone(), attempt, run, warm_up };
         entries.json(&StudyEntry::RunStarted(started.clone()))?;
         match runner.run(&wanted, started, progress)? {
             Made::Ended(ended) => {

@@ -10,7 +10,7 @@ use barograph_stats::rank::median;
 use crate::crossing::crossings;
 use crate::figures::{of, pairs};
 use crate::scaling::scalings;
-use crate::{CONTROL, Progress, bounds, places, sentences};
+use crate::{CONTROL, Progress, bounds, measured, places, sentences};
 
 /// What the conclusions say of the study besides its figures.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +43,7 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
         complete: about.complete,
         sentences: Vec::new(),
         warnings: Vec::new(),
-        configurations: configurations(study, runs),
+        configurations: configurations(study, progress),
         metrics: metrics(study, runs),
         crossings: crossings(study, runs),
         scaling: scalings(study, runs),
@@ -53,6 +53,7 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
     sentences::answer(&mut conclusions);
     conclusions.warnings = sentences::warnings(&conclusions, runs.len());
     conclusions.warnings.extend(bounds::warnings(study, runs));
+    conclusions.warnings.extend(measured::warnings(study, runs));
     conclusions
 }
 
@@ -127,7 +128,7 @@ fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
     all.map(|(at, metric)| KeptMetric {
         label: metric.label.clone(),
         name: metric.called(),
-        unit: metric.metric.unit().to_owned(),
+        unit: metric.unit(),
         more_is_better: metric.more_is_better,
         noise_floor: floors[at],
         margin: metric.margin,
@@ -180,11 +181,13 @@ fn row(name: &str, baseline: &str, figures: &[f64], compared: Option<&Comparison
     }
 }
 
-fn configurations(study: &Study, runs: &[RunEnded]) -> Vec<KeptConfiguration> {
+fn configurations(study: &Study, progress: &Progress) -> Vec<KeptConfiguration> {
+    let runs = progress.ended();
     let kept = |(place, name): (usize, String)| {
         let at = if place < study.configurations.len() { place } else { study.controlled() };
         let levels = study.factors.iter().zip(&study.configurations[at].levels);
         let of_it: Vec<&RunEnded> = runs.iter().filter(|r| r.started.configuration == name).collect();
+        let warm_ups = progress.warmed_up();
         let count = |pick: fn(&RunEnded) -> bool| of_it.iter().filter(|run| pick(run)).count() as u32;
         KeptConfiguration {
             levels: levels.map(|(f, level)| (f.name.clone(), f.levels[*level].name.clone())).collect(),
@@ -193,6 +196,7 @@ fn configurations(study: &Study, runs: &[RunEnded]) -> Vec<KeptConfiguration> {
             valid: count(|run| run.valid),
             missed: count(|run| run.valid && !run.passed),
             dropped: count(|run| !run.valid),
+            warm_up: warm_ups.iter().filter(|run| run.started.configuration == name).count() as u32,
             stolen: stolen(&of_it),
             name,
         }

@@ -101,7 +101,7 @@ fn crossing(
         factor: study.factors[asked.factor].name.clone(),
         among,
         metric: metric.called(),
-        unit: metric.metric.unit().to_owned(),
+        unit: metric.unit(),
         limit: asked.limit,
         at: at(&all),
         low: interval.map_or(f64::NAN, |interval| interval.low),

@@ -13,6 +13,7 @@ pub mod conclude;
 mod crossing;
 mod enough;
 mod figures;
+mod measured;
 pub mod progress;
 mod scaling;
 pub mod schedule;
@@ -22,6 +23,7 @@ pub use barograph_record::CONTROL;
 pub use carry::{Made, Runner, Wanted, carry_out};
 pub use conclude::{About, conclude};
 pub use enough::too_few_blocks;
+pub use measured::figure;
 pub use progress::{Next, Progress};
 pub use schedule::Schedule;
 

@@ -12,8 +12,10 @@ use crate::{Schedule, places};
 pub struct Progress {
     schedule: Schedule,
     places: Vec<String>,
+    warm_up_blocks: u32,
     repeats: Repeats,
     again: u32,
+    warmed_up: Vec<RunEnded>,
     ended: Vec<RunEnded>,
 }
 
@@ -28,6 +30,8 @@ pub enum Next {
         place: usize,
         /// How often it was tried in this block, from 1.
         attempt: u32,
+        /// It is of a block of warm-up, which have numbers of their own.
+        warm_up: bool,
     },
     /// All blocks that were asked for are whole, and a width is sought: are the intervals narrow enough?
     Width {
@@ -46,8 +50,10 @@ impl Progress {
         let mut progress = Progress {
             schedule: Schedule::new(study.seed, places.len()),
             places,
+            warm_up_blocks: study.warm_up_blocks,
             repeats: study.repeats,
             again: study.again,
+            warmed_up: Vec::new(),
             ended: Vec::new(),
         };
         for entry in entries {
@@ -61,24 +67,35 @@ impl Progress {
     /// One more run came to its end. One that was stopped from outside counts as not made.
     pub fn add(&mut self, ended: RunEnded) {
         if !ended.interrupted {
-            self.ended.push(ended);
+            let of_its_kind = if ended.started.warm_up { &mut self.warmed_up } else { &mut self.ended };
+            of_its_kind.push(ended);
         }
     }
 
-    /// Runs that came to their end.
+    /// Runs that came to their end, without those of the warm-up.
     #[must_use]
     pub fn ended(&self) -> &[RunEnded] {
         &self.ended
     }
 
-    /// What comes next. A run that cannot be used is tried again when the others of its block have been made, so that what
-    /// disturbed it has some time to pass, and it still is of its block.
+    /// Runs of the warm-up that came to their end; nothing is concluded from them.
+    #[must_use]
+    pub fn warmed_up(&self) -> &[RunEnded] {
+        &self.warmed_up
+    }
+
+    /// What comes next. First the warm-up, whose runs are made once, whatever becomes of them. After it, a run that cannot be
+    /// used is tried again when the others of its block have been made, so that what disturbed it has some time to pass, and
+    /// it still is of its block.
     #[must_use]
     pub fn next(&self) -> Next {
+        if let Some((block, place)) = self.next_of_warm_up() {
+            return Next::Run { block, place, attempt: 1, warm_up: true };
+        }
         let mut block = 1;
         loop {
             if let Some((place, attempt)) = self.next_of(block) {
-                return Next::Run { block, place, attempt };
+                return Next::Run { block, place, attempt, warm_up: false };
             }
             if block >= self.repeats.most {
                 return Next::Done;
@@ -95,7 +112,7 @@ impl Progress {
     #[must_use]
     pub fn further(&self, blocks: u32) -> Next {
         match self.next_of(blocks + 1) {
-            Some((place, attempt)) => Next::Run { block: blocks + 1, place, attempt },
+            Some((place, attempt)) => Next::Run { block: blocks + 1, place, attempt, warm_up: false },
             None => Next::Done,
         }
     }
@@ -104,6 +121,15 @@ impl Progress {
     #[must_use]
     pub fn whole_blocks(&self) -> u32 {
         (1..=self.repeats.most).take_while(|block| self.next_of(*block).is_none()).count() as u32
+    }
+
+    fn next_of_warm_up(&self) -> Option<(u32, usize)> {
+        (1..=self.warm_up_blocks).find_map(|block| {
+            let made = self.warmed_up.iter().filter(|run| run.started.block == block);
+            let made: Vec<&str> = made.map(|run| run.started.configuration.as_str()).collect();
+            let is_left = |place: &usize| !made.contains(&self.places[*place].as_str());
+            self.schedule.warm_up(block).into_iter().find(is_left).map(|place| (block, place))
+        })
     }
 
     fn next_of(&self, block: u32) -> Option<(usize, u32)> {
@@ -130,20 +156,28 @@ impl Progress {
     #[must_use]
     pub fn seconds_left(&self, expected: &[f64]) -> f64 {
         let took = |place: usize| {
-            let of_it = self.ended.iter().filter(|run| run.started.configuration == self.places[place]);
-            let seconds: Vec<f64> = of_it.map(|run| run.seconds).filter(|s| s.is_finite()).collect();
+            let seconds: Vec<f64> =
+                self.made(place).map(|run| run.seconds).filter(|s| s.is_finite()).collect();
             match seconds.len() {
                 0 => expected.get(place).copied().unwrap_or(0.0),
                 made => seconds.iter().sum::<f64>() / made as f64,
             }
         };
         let left = |place: usize| {
+            let warmed_up = self.made(place).filter(|run| run.started.warm_up).count();
             let made = (1..=self.repeats.blocks).filter(|block| {
                 let (tried, valid) = self.tries(*block, &self.places[place]);
                 valid || tried > self.again
             });
-            f64::from(self.repeats.blocks) - made.count() as f64
+            let all = f64::from(self.repeats.blocks) + f64::from(self.warm_up_blocks);
+            all - (made.count() + warmed_up) as f64
         };
         (0..self.places.len()).map(|place| left(place) * took(place)).sum()
+    }
+
+    /// Runs of the configuration at this place, those of the warm-up too.
+    fn made(&self, place: usize) -> impl Iterator<Item = &RunEnded> {
+        let all = self.warmed_up.iter().chain(&self.ended);
+        all.filter(move |run| run.started.configuration == self.places[place])
     }
 }

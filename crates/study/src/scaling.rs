@@ -47,7 +47,7 @@ fn scaling(
         factor: study.factors[factor].name.clone(),
         among,
         metric: metric.called(),
-        unit: metric.metric.unit().to_owned(),
+        unit: metric.unit(),
         points,
         ..law_of(&sizes)
     })

@@ -15,6 +15,13 @@ impl Schedule {
         Schedule { seed, places }
     }
 
+    /// The order within a block of warm-up, numbered from 1. It is that of a judged block from the far end of their numbers,
+    /// where no study comes to, so that judged blocks have their order whether there is a warm-up or not.
+    #[must_use]
+    pub fn warm_up(&self, number: u32) -> Vec<usize> {
+        self.block(u32::MAX - number)
+    }
+
     /// The order within a block, numbered from 1: places of configurations.
     #[must_use]
     pub fn block(&self, number: u32) -> Vec<usize> {
@@ -59,6 +66,8 @@ mod tests {
         let golden: [[usize; 7]; 3] = [[4, 0, 3, 6, 5, 1, 2], [1, 4, 5, 3, 2, 6, 0], [5, 6, 4, 0, 1, 3, 2]];
         assert_eq!(blocks(20_301_120, 7).take(3).collect::<Vec<_>>(), golden);
         assert_eq!(Schedule::new(u64::MAX, 5).block(u32::MAX), [2, 1, 4, 3, 0]);
+        let warm_ups = [1, 2, 3].map(|number| Schedule::new(1, 4).warm_up(number));
+        assert_eq!(warm_ups, [[2, 1, 3, 0], [2, 1, 0, 3], [3, 1, 0, 2]]);
     }
 
     #[test]

@@ -118,7 +118,8 @@ fn crossing(crossing: &KeptCrossing) -> String {
     )
 }
 
-fn number(x: f64) -> String {
+/// A figure in a sentence.
+pub(crate) fn number(x: f64) -> String {
     if x.abs() >= 100.0 { format!("{x:.0}") } else { format!("{x:.2}") }
 }
 

@@ -1,10 +1,12 @@
 //! Made-up studies: the order of runs, going on after an interrupt, and conclusions with a planted effect.
 
+use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, Figure, KeptFinding, RecordError, RunEnded, RunStarted, StudyEntry, append_to_study,
+    Conclusions, Figure, KeptFinding, MissingFigure, RecordError, RunEnded, RunStarted, StudyEntry,
+    append_to_study,
 };
 use barograph_spec::study::{Study, read};
-use barograph_study::{About, CONTROL, Made, Progress, Runner, Wanted, carry_out, conclude, places};
+use barograph_study::{About, CONTROL, Made, Progress, Runner, Wanted, carry_out, conclude, figure, places};
 use proptest::prelude::*;
 
 const STUDY: &str = r#"
@@ -45,7 +47,7 @@ fn noise(block: u32, salt: u64) -> f64 {
 }
 
 /// Makes runs in no time: each size is a little slower than linear, each block has a mood of its own of 30 %, and every run
-/// a noise of 1 %.
+/// a noise of 1 %. In a warm-up everything takes twice as long.
 struct MadeUp {
     names: u32,
     made: Vec<Wanted>,
@@ -78,7 +80,8 @@ impl Runner for MadeUp {
         let mood = 1.0 + 0.3 * noise(wanted.block, 7);
         let own = 1.0
             + 0.01 * noise(wanted.block, 100 + wanted.name.len() as u64 * 31 + wanted.configuration as u64);
-        let throughput = 100.0 * size.powf(0.8) * mood * own;
+        let cold = if wanted.warm_up { 2.0 } else { 1.0 };
+        let throughput = 100.0 * size.powf(0.8) * mood * own / cold;
         let spoilt = self.spoilt.is_some_and(|(name, block, times)| {
             wanted.name == name && wanted.block == block && wanted.attempt <= times
         });
@@ -91,10 +94,11 @@ impl Runner for MadeUp {
             reasons: if spoilt { vec!["not valid: the machine was busy".to_owned()] } else { vec![] },
             figures: vec![
                 Figure::new("throughput", throughput),
-                Figure::new("response_p99 of Get", 10.0 * size * own),
+                Figure::new("response_p99 of Get", 10.0 * size * own * cold),
             ],
             at_least: None,
             stolen: Some(0.001 * f64::from(wanted.block)),
+            missing: Vec::new(),
         })))
     }
 }
@@ -138,11 +142,70 @@ fn every_block_holds_every_configuration_and_the_control_once() {
     assert!(firsts.len() > 1, "the order differs from block to block");
 }
 
+/// The study after so many blocks of warm-up.
+fn warmed_up(blocks: u32) -> String {
+    STUDY.replace("repeats = 12", &format!("repeats = 12\nwarm_up_blocks = {blocks}"))
+}
+
+#[test]
+fn a_warm_up_comes_first_and_changes_nothing_of_what_is_judged() {
+    let (cold, warm) = (study(STUDY), study(&warmed_up(2)));
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let (mut straight, mut runner) = (MadeUp::new(), MadeUp::new());
+    let (_, without) = carry(&cold, folders[0].path(), &mut straight);
+    let (complete, with) = carry(&warm, folders[1].path(), &mut runner);
+    assert!(complete && with.whole_blocks() == 12);
+    let made: Vec<(u32, bool, &str)> =
+        runner.made.iter().map(|wanted| (wanted.block, wanted.warm_up, wanted.name.as_str())).collect();
+    let expected = [
+        (1, true, "size 2"),
+        (1, true, "size 1"),
+        (1, true, "size 4"),
+        (1, true, CONTROL),
+        (2, true, CONTROL),
+        (2, true, "size 1"),
+        (2, true, "size 2"),
+        (2, true, "size 4"),
+        (1, false, CONTROL),
+        (1, false, "size 2"),
+        (1, false, "size 4"),
+        (1, false, "size 1"),
+    ];
+    assert_eq!(made[..12], expected);
+    assert_eq!(runner.made[8..], straight.made[..]);
+    assert_eq!((with.warmed_up().len(), with.ended().len()), (8, 48));
+    let (mut said, expected) = (concluded(&warm, &with), concluded(&cold, &without));
+    assert!(said.configurations.iter().all(|configuration| configuration.warm_up == 2));
+    said.configurations.iter_mut().for_each(|configuration| configuration.warm_up = 0);
+    assert_eq!(format!("{said:?}"), format!("{expected:?}"));
+}
+
+#[test]
+fn a_run_of_warm_up_is_made_once_whatever_becomes_of_it() {
+    let study = study(&warmed_up(2));
+    let begun = Progress::new(&study, &[]);
+    assert_eq!(begun.seconds_left(&[10.0, 20.0, 30.0, 40.0]), 1_400.0);
+    let folder = tempfile::tempdir().unwrap();
+    let mut runner = MadeUp { spoilt: Some(("size 4", 2, 1)), ..MadeUp::new() };
+    let (complete, progress) = carry(&study, folder.path(), &mut runner);
+    assert!(complete && progress.seconds_left(&[10.0; 4]) == 0.0);
+    let tries = |warm_up: bool| {
+        let of_block = runner.made.iter().filter(|wanted| wanted.block == 2 && wanted.name == "size 4");
+        of_block.filter(|wanted| wanted.warm_up == warm_up).count()
+    };
+    assert_eq!((tries(true), tries(false)), (1, 2));
+    assert!(progress.warmed_up().iter().any(|run| !run.valid));
+    let said = concluded(&study, &progress);
+    assert_eq!((said.excluded.len(), said.configurations[2].dropped), (1, 1), "the judged one alone");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn a_study_that_was_stopped_anywhere_goes_on_exactly(stop_at in 0..48usize, spoilt in 1..12u32, times in 0..3u32) {
-        let study = study(STUDY);
+    fn a_study_that_was_stopped_anywhere_goes_on_exactly(
+        stop_at in 0..48usize, spoilt in 1..12u32, times in 0..3u32, warm_up in 0..3u32,
+    ) {
+        let study = study(&warmed_up(warm_up));
         let runner = || MadeUp { spoilt: Some(("size 2", spoilt, times)), ..MadeUp::new() };
         let whole = tempfile::tempdir().unwrap();
         let mut straight = runner();
@@ -307,6 +370,124 @@ fn capacities_that_are_only_a_bound_are_not_the_same() {
     assert!(
         bounded.warnings.iter().any(|w| w.starts_with("The control is not shown to be the same as itself"))
     );
+}
+
+const DIVIDED: &str = r#"
+question = "What is a node worth?"
+plan = "p.toml"
+repeats = 8
+[[factor]]
+name = "nodes"
+levels = [
+    { name = "1", set = { deploy.application_nodes = 1 } },
+    { name = "2", set = { deploy.application_nodes = 2 } },
+    { name = "0", set = { deploy.application_nodes = 0 } },
+]
+[[metric]]
+of = "throughput"
+[[metric]]
+of = "throughput"
+per = "deploy.application_nodes"
+"#;
+
+/// One node does 100 operations/s in the first block, 200 in the second and so on; two do 1.8 times as many, none half.
+fn divided(study: &Study) -> Progress {
+    let mut progress = Progress::new(study, &[]);
+    for block in 1..=8 {
+        for (name, nodes, times) in
+            [("nodes 1", 1.0, 1.0), ("nodes 2", 2.0, 1.8), ("nodes 0", 0.0, 0.5), (CONTROL, 1.0, 1.0)]
+        {
+            let (mut figures, mut missing) = (Vec::new(), Vec::new());
+            for metric in &study.metrics {
+                let measured = |of: Metric, _: Option<&str>| {
+                    (of == Metric::Throughput).then_some(100.0 * f64::from(block) * times)
+                };
+                let planned = |key: &str| (key == "deploy.application_nodes").then_some(nodes);
+                match figure(metric, measured, planned) {
+                    Ok(value) => figures.push(Figure::new(&metric.label, value)),
+                    Err(why) => missing.push(MissingFigure { metric: metric.label.clone(), why }),
+                }
+            }
+            let (configuration, run) = (name.to_owned(), format!("{name} {block}"));
+            progress.add(RunEnded {
+                started: RunStarted { block, configuration, attempt: 1, run, warm_up: false },
+                seconds: 10.0,
+                valid: true,
+                passed: true,
+                interrupted: false,
+                reasons: Vec::new(),
+                figures,
+                at_least: None,
+                stolen: None,
+                missing,
+            });
+        }
+    }
+    progress
+}
+
+#[test]
+fn a_metric_that_is_divided_is_compared_by_its_quotients() {
+    let study = study(DIVIDED);
+    let said = concluded(&study, &divided(&study));
+    let [whole, per_node] = said.metrics.as_slice() else { panic!("{:?}", said.metrics) };
+    assert_eq!((whole.label.as_str(), whole.unit.as_str()), ("throughput", "operations/s"));
+    let label = "throughput per deploy.application_nodes";
+    let unit = "operations/s per deploy.application_nodes";
+    assert_eq!((per_node.label.as_str(), per_node.unit.as_str()), (label, unit));
+    assert!(per_node.more_is_better, "as of what is divided");
+    // The median of 100, 200 ... 800 is 450. Two nodes: 1.8 times that, and by their number 0.9 times.
+    for (metric, median, ratio, finding) in
+        [(whole, 810.0, 1.8, KeptFinding::Better), (per_node, 405.0, 0.9, KeptFinding::Worse)]
+    {
+        assert!((metric.rows[0].median - 450.0).abs() < 1e-9, "{:?}", metric.rows[0]);
+        let row = &metric.rows[1];
+        assert_eq!((row.configuration.as_str(), row.pairs, row.finding), ("nodes 2", 8, finding));
+        assert!((row.median - median).abs() < 1e-9, "{row:?}");
+        assert!([row.ratio, row.low, row.high].iter().all(|found| (found - ratio).abs() < 1e-9), "{row:?}");
+    }
+    let sentence = "nodes 2: throughput per deploy.application_nodes is worse than with nodes 1: −10.0 %,";
+    assert!(per_node.sentences[0].starts_with(sentence), "{:?}", per_node.sentences);
+}
+
+#[test]
+fn a_figure_that_cannot_be_divided_is_missing_and_says_why() {
+    let study = study(DIVIDED);
+    let said = concluded(&study, &divided(&study));
+    let without = &said.metrics[1].rows[2];
+    assert_eq!((without.configuration.as_str(), without.runs, without.pairs), ("nodes 0", 0, 0));
+    assert_eq!(said.metrics[0].rows[2].runs, 8, "its throughput is known");
+    let why = "There is no figure of throughput per deploy.application_nodes in 8 of 32 valid runs (of nodes 0): \
+               deploy.application_nodes is 0, and nothing can be divided by it.";
+    let told: Vec<&String> = said.warnings.iter().filter(|warning| warning.contains("no figure")).collect();
+    assert_eq!(told, [why]);
+}
+
+#[test]
+fn a_bound_stays_one_when_it_is_divided() {
+    let label = "capacity per deploy.application_nodes";
+    let capacity = "of = \"capacity\"\nper = \"deploy.application_nodes\"";
+    let study = study(&STUDY.replace("of = \"throughput\"\nscaling = true", capacity));
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let said = |bound: Option<&str>| {
+        let mut bounded = Progress::new(&study, &[]);
+        for run in progress.ended() {
+            let mut run = run.clone();
+            run.figures[0] = Figure::new(label, 62.5);
+            run.at_least = bound.map(str::to_owned);
+            bounded.add(run);
+        }
+        concluded(&study, &bounded)
+    };
+    let exact = said(None);
+    assert!(exact.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Equivalent));
+    let bounded = said(Some("the most users allowed"));
+    assert!(bounded.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    let told = "control (A/A) in block 1: the capacity per deploy.application_nodes is at least 62.50; the search was bounded \
+                by the most users allowed.";
+    assert!(bounded.warnings.iter().any(|warning| warning == told), "{:?}", bounded.warnings);
+    assert!(bounded.scaling.is_empty(), "what is divided is no speed of the whole");
 }
 
 #[test]

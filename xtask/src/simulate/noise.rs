@@ -57,7 +57,7 @@ pub(super) fn noise(root: &Path, folder: &str) -> anyhow::Result<bool> {
         .entries
         .iter()
         .filter_map(|entry| match entry {
-            StudyEntry::RunEnded(run) if !run.interrupted => Some(&**run),
+            StudyEntry::RunEnded(run) if !run.interrupted && !run.started.warm_up => Some(&**run),
             _ => None,
         })
         .collect();
@@ -251,6 +251,7 @@ mod tests {
                 configuration: configuration.to_owned(),
                 attempt: 1,
                 run: format!("{configuration} {block}"),
+                warm_up: false,
             },
             seconds: 1.0,
             valid: true,
@@ -260,6 +261,7 @@ mod tests {
             figures: vec![Figure::new("throughput", throughput), Figure::new("response_p99 of Get", p99)],
             at_least: None,
             stolen: None,
+            missing: Vec::new(),
         }
     }
 

@@ -211,7 +211,7 @@ impl Begun {
         let Begun { folder, header, entries, .. } = &self;
         let study = &prepared.study;
         let mut progress = Progress::new(study, entries);
-        let resumed = progress.ended().len();
+        let resumed = progress.warmed_up().len() + progress.ended().len();
         if resumed > 0 {
             terminal::say(&format!("{} goes on after {resumed} runs", header.id));
         }
@@ -219,7 +219,7 @@ impl Begun {
         let mut runner = Runs::new(prepared, &runs_of(folder), &args.watch)?;
         let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| why.0)?;
 
-        let conclusions = concluded(study, &progress, header, complete, prepared.unit(Metric::Capacity));
+        let conclusions = concluded(study, &progress, header, complete, prepared.counted());
         print(&conclusions, args.format)?;
         let page = write_page(folder, &conclusions)?;
         terminal::say(&format!("report  {}", page.display()));
@@ -237,8 +237,9 @@ impl Begun {
 fn name_the_load(conclusions: &mut Conclusions, unit: &str) {
     let metrics = conclusions.metrics.iter_mut().map(|metric| &mut metric.unit);
     let units = metrics.chain(conclusions.scaling.iter_mut().map(|scaling| &mut scaling.unit));
-    for of_load in units.filter(|known| known.as_str() == Metric::Capacity.unit()) {
-        unit.clone_into(of_load);
+    // A capacity may be divided by something, which stands behind it in its unit.
+    for known in units {
+        *known = known.replace(Metric::Capacity.unit(), unit);
     }
 }
 

@@ -212,6 +212,39 @@ fn a_study_answers_in_every_form() {
 }
 
 #[test]
+fn a_warm_up_and_a_divided_metric_are_told_before_and_after() {
+    let place = Place::new();
+    let file = short(&place, 1);
+    let text =
+        fs::read_to_string(&file).unwrap().replace("repeats = 1\n", "repeats = 1\nwarm_up_blocks = 1\n");
+    let per = "[[metric]]\nof = \"throughput\"\nper = \"load.users\"\n";
+    fs::write(&file, format!("{text}{per}")).unwrap();
+    let dry = Going::start(study(&place, &file, &["--dry-run"])).end();
+    for words in [
+        "\nwarm-up   1 of 3 runs: 3 runs, recorded and not judged\nblocks    1 of 3 runs: 3 runs, ",
+        "\norder     warm-up block 1: ",
+        "\n          block 1: ",
+        "throughput per load.users (operations/s per load.users), more is better",
+        "\n          load.users is 10 for users 10; 20 for users 20\n",
+    ] {
+        assert!(dry.code == Some(0) && dry.out.contains(words), "{words:?}: {dry:?}");
+    }
+    let ended = Going::start(study(&place, &file, &[])).end();
+    let conclusions = whole(&place, &ended);
+    assert!(ended.err.contains("run 1: warm-up block 1 of 1, not judged, "), "{}", ended.err);
+    assert!(ended.err.contains("run 4: block 1 of 1, "), "{}", ended.err);
+    assert!(ended.out.contains("Runs, besides 3 of warm-up, not judged\n"), "{}", ended.out);
+    assert!(conclusions.configurations.iter().all(|configuration| configuration.warm_up == 1));
+    for entry in read_study(&folder(&place)).unwrap().entries {
+        let StudyEntry::RunEnded(run) = entry else { continue };
+        let users = if run.started.configuration == "users 20" { 20.0 } else { 10.0 };
+        let [whole, divided] = ["throughput", "throughput per load.users"].map(|label| run.figure(label));
+        assert_eq!(divided, whole.map(|throughput| throughput / users), "{run:?}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
 fn every_run_of_a_study_is_seen_at_one_address() {
     let place = Place::new();
     let file = short(&place, 1);
@@ -353,6 +386,15 @@ fn studies_that_cannot_be_are_refused_before_anything_is_created() {
     assert!(err.contains("w.toml: `metric[0].operation` = \"Fly\"\n  allowed: one of HomePage, "), "{err}");
     fs::write(&wrong, text.replace("of = \"throughput\"", "of = \"capacity\"")).unwrap();
     assert!(refused(&place, &wrong, &[]).contains("capacity with load.strategy = \"search\" only"));
+    let divided =
+        |key: &str| text.replace("of = \"throughput\"", &format!("of = \"throughput\"\nper = \"{key}\""));
+    fs::write(&wrong, divided("load.usres")).unwrap();
+    let err = refused(&place, &wrong, &[]);
+    let expected = "w.toml: `metric[0].per` = \"load.usres\"\n  allowed: a key of the configurations' plans that is a number \
+                    above 0 (it is a number in none of them)\n";
+    assert!(err.contains(expected), "{err}");
+    fs::write(&wrong, divided("deploy.application_cpus")).unwrap();
+    assert!(refused(&place, &wrong, &[]).contains("a number above 0 (it is 0 in all of them)"));
     fs::write(&wrong, text.replace("load.users = 20", "load.usres = 20")).unwrap();
     let err = refused(&place, &wrong, &[]);
     assert!(err.starts_with("barograph: check configuration `users 20` of the study\n"), "{err}");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use barograph_record::{
     Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptMetric, KeptPoint, KeptRow,
-    KeptScaling, RunEnded, StudyEntry,
+    KeptScaling, MissingFigure, RunEnded, StudyEntry,
 };
 
 use super::{Columns, Written, put};
@@ -74,6 +74,7 @@ fn answers(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
         .whole("valid_runs", |r| r.valid.into())
         .whole("missed_runs", |r| r.missed.into())
         .whole("dropped_runs", |r| r.dropped.into())
+        .whole("warm_up_runs", |r| r.warm_up.into())
         .float("stolen_median_share", |r| r.stolen.map(|stolen| stolen.0).into())
         .float("stolen_most_share", |r| r.stolen.map(|stolen| stolen.1).into());
     book.table("configurations", &columns, &found.configurations)?;
@@ -95,6 +96,7 @@ fn of_run<'c, R>(
         .text("configuration", move |r| (&run(r).started.configuration).into())
         .whole("attempt", move |r| run(r).started.attempt.into())
         .text("run", move |r| (&run(r).started.run).into())
+        .truth("warm_up", move |r| run(r).started.warm_up.into())
 }
 
 fn runs(book: &mut Book<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> {
@@ -121,6 +123,11 @@ fn runs(book: &mut Book<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> 
         &columns,
         runs().flat_map(|run| run.figures.iter().map(move |figure| (run, figure))),
     )?;
+    let columns = of_run(Columns::<(&RunEnded, &MissingFigure)>::new(), |r| r.0)
+        .text("metric", |r| (&r.1.metric).into())
+        .text("reason", |r| (&r.1.why).into());
+    let missing = runs().flat_map(|run| run.missing.iter().map(move |missing| (run, missing)));
+    book.table("missing_figures", &columns, missing)?;
     let columns = of_run(Columns::<(&RunEnded, u32, &String)>::new(), |r| r.0)
         .whole("n", |r| r.1.into())
         .text("reason", |r| r.2.into());

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use barograph_export::{Format, export_study};
 use barograph_record::{
-    Conclusions, KeptBand, KeptCrossing, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, StudyEntry,
-    read_study,
+    Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptFit, KeptInterval, KeptKnee,
+    KeptPoint, KeptScaling, MissingFigure, RunEnded, RunStarted, StudyEntry, read_study,
 };
 
 use crate::tables::{Row, Tables, are_told, read_csv, read_parquet};
@@ -61,6 +61,57 @@ fn every_run_and_every_comparison_of_a_study_is_a_row() {
     let of_block = |row: &&Row| row["block"] == "1" && row["metric"] == "response_p50 of AddItem";
     assert_eq!(rows("figures").iter().filter(of_block).count(), 3);
     assert_eq!((rows("crossings").len(), rows("scaling_fits").len()), (0, 0));
+    // Begun before there was a warm-up.
+    assert!(rows("study_runs").iter().all(|row| row["warm_up"] == "false"));
+}
+
+/// A run of block 1 of its kind, with a throughput and without what it is divided by.
+fn ended(warm_up: bool, throughput: f64) -> StudyEntry {
+    let (configuration, run) = ("nodes 1".to_owned(), "20301120-184501-04f3".to_owned());
+    StudyEntry::RunEnded(Box::new(RunEnded {
+        started: RunStarted { block: 1, configuration, attempt: 1, run, warm_up },
+        seconds: 10.0,
+        valid: true,
+        passed: true,
+        interrupted: false,
+        reasons: Vec::new(),
+        figures: vec![Figure::new("throughput", throughput)],
+        at_least: None,
+        stolen: None,
+        missing: vec![MissingFigure {
+            metric: "throughput per host_cpu".to_owned(),
+            why: "host_cpu was not measured".to_owned(),
+        }],
+    }))
+}
+
+#[test]
+fn runs_of_warm_up_and_figures_that_are_missing_are_told_as_such() {
+    let configuration = KeptConfiguration { name: "nodes 1".to_owned(), warm_up: 1, ..Default::default() };
+    let conclusions = Conclusions {
+        id: "study-20301120-184500-04f2".to_owned(),
+        configurations: vec![configuration],
+        ..Conclusions::default()
+    };
+    let tables = exported(&conclusions, &[ended(true, 90.0), ended(false, 100.0)]);
+    let all = |table: &str, columns: &[&str]| -> Vec<String> {
+        let told = |row: &Row| {
+            cells(row, columns).iter().map(|cell| cell.unwrap_or("-")).collect::<Vec<_>>().join(" ")
+        };
+        tables[table].1.iter().map(told).collect()
+    };
+    assert_eq!(all("study_runs", &["block", "warm_up", "valid"]), ["1 true true", "1 false true"]);
+    assert_eq!(
+        all("figures", &["warm_up", "metric", "value"]),
+        ["true throughput 90", "false throughput 100"]
+    );
+    let missing = "throughput per host_cpu host_cpu was not measured";
+    assert_eq!(
+        all("missing_figures", &["warm_up", "metric", "reason"]),
+        [format!("true {missing}"), format!("false {missing}")]
+    );
+    assert_eq!(all("configurations", &["configuration", "warm_up_runs"]), ["nodes 1 1"]);
+    are_told(tables);
 }
 
 /// A limit that no level reached.

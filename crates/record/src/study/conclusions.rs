@@ -64,6 +64,9 @@ pub struct KeptConfiguration {
     pub missed: u32,
     /// Runs that were dropped.
     pub dropped: u32,
+    /// Runs of warm-up, which are not judged and not among the others.
+    #[serde(default)]
+    pub warm_up: u32,
     /// CPU time that a hypervisor took away in the window of a valid run, relative: the median run and the one that lost
     /// most. `None` where nobody looked.
     #[serde(default)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use barograph_record::Conclusions;
 
 use super::WHERE_REACHED;
-use super::tables::{self, about, crossings, excluded, growths, runs};
+use super::tables::{self, about, crossings, excluded, growths, runs, runs_title};
 use crate::escape;
 use crate::html::Grid;
 
@@ -31,7 +31,7 @@ pub fn markdown(study: &Conclusions) -> String {
     }
     crossings(study).iter().for_each(|grid| table(WHERE_REACHED, grid));
     growths(study).iter().for_each(|(title, grid)| table(title, grid));
-    table("Runs", &runs(study));
+    table(&runs_title(study), &runs(study));
     excluded(study).iter().for_each(|grid| table("Runs that were dropped", grid));
     write!(text, "\nTo run it again: `{}`\n", study.repeat).expect("writing to memory cannot fail");
     text

@@ -3,7 +3,7 @@
 use askama::Template;
 use barograph_record::Conclusions;
 
-use super::tables::{self, bounds, crossings, excluded, growths, runs};
+use super::tables::{self, bounds, crossings, excluded, growths, runs, runs_title};
 use super::{bars, growth};
 use crate::ReportError;
 use crate::html::Grid;
@@ -36,6 +36,7 @@ struct Page<'a> {
     warnings: Vec<String>,
     figures: Vec<Shown>,
     crossings: Option<Grid>,
+    runs_title: String,
     runs: Grid,
     excluded: Option<Grid>,
 }
@@ -61,6 +62,7 @@ pub fn page(study: &Conclusions) -> Result<String, ReportError> {
         warnings: unbroken(&study.warnings),
         figures: drawn.chain(metrics).collect(),
         crossings: crossings(study),
+        runs_title: runs_title(study),
         runs: runs(study),
         excluded: excluded(study),
         study,

@@ -73,6 +73,14 @@ fn verdict(row: &KeptRow) -> String {
     format!("{} {name}{needed}", words::mark(row.finding))
 }
 
+/// The title above the table of runs, with those that are not in it.
+pub(super) fn runs_title(study: &Conclusions) -> String {
+    match study.configurations.iter().map(|configuration| configuration.warm_up).sum::<u32>() {
+        0 => "Runs".to_owned(),
+        made => format!("Runs, besides {made} of warm-up, not judged"),
+    }
+}
+
 /// How many runs there were of each configuration.
 pub(super) fn runs(study: &Conclusions) -> Grid {
     let rows = study.configurations.iter().map(|c| {

@@ -199,6 +199,31 @@ fn the_page_begins_with_the_first_metric_and_says_the_rest_beside_its_figure() {
 }
 
 #[test]
+fn what_a_metric_is_divided_by_is_named_wherever_it_is() {
+    let mut study = conclusions();
+    let per = "capacity per deploy.application_nodes";
+    let metric = &mut study.metrics[0];
+    (metric.label, metric.unit) = (per.to_owned(), "users per deploy.application_nodes".to_owned());
+    let title = "capacity per deploy.application_nodes, users per deploy.application_nodes";
+    assert!(text(&study).contains(&format!("{title} (more is better; within")), "{}", text(&study));
+    let html = page(&study).unwrap();
+    assert!(html.contains(&format!("{title}</h2>")) && html.contains(&format!("{per} over its baseline")));
+    assert!(markdown(&study).contains("**capacity per deploy.application"), "{}", markdown(&study));
+    assert!(junit(&study).contains(&format!("<testsuite name=\"{per}\" tests=\"4\"")));
+}
+
+#[test]
+fn runs_of_warm_up_are_told_and_not_among_the_others() {
+    let mut study = conclusions();
+    assert!(text(&study).contains("\n\nRuns\n") && page(&study).unwrap().contains(">Runs</h2>"));
+    study.configurations.iter_mut().for_each(|configuration| configuration.warm_up = 2);
+    let title = "Runs, besides 6 of warm-up, not judged";
+    assert!(text(&study).contains(&format!("\n\n{title}\n")), "{}", text(&study));
+    assert!(page(&study).unwrap().contains(&format!(">{title}</h2>")));
+    assert!(markdown(&study).contains("besides 6 of warm"), "{}", markdown(&study));
+}
+
+#[test]
 fn ratios_far_apart_are_drawn_by_their_logarithm() {
     let mut study = conclusions();
     assert!(!page(&study).unwrap().contains("over its baseline, logarithmic"));

@@ -7,7 +7,8 @@ use barograph_model::{Metric, Refused};
 use toml::Value;
 
 use super::{
-    Configuration, Crossing, Factor, Level, MOST_CONFIGURATIONS, MetricPlan, Repeats, Study, beside,
+    Configuration, Crossing, Divisor, Factor, Level, MOST_CONFIGURATIONS, MetricPlan, Repeats, Study, beside,
+    named,
 };
 use crate::Setting;
 use crate::given::Given;
@@ -20,6 +21,9 @@ const MOST_METRICS: usize = 20;
 
 /// Blocks of one study at the most.
 const MOST_BLOCKS: u64 = 10_000;
+
+/// Blocks of warm-up at the most: what has not settled after so many does not settle by being run.
+const MOST_WARM_UP_BLOCKS: u64 = 100;
 
 /// Largest number of a level or a limit: far beyond what anybody counts here, and readable in a refusal.
 const LARGEST: f64 = 1e12;
@@ -57,6 +61,7 @@ fn check(name: &str, g: &mut Given) -> Option<Study> {
     let again = g.number("again", 0..=20, 1);
     let margin = g.fraction("margin", 0.0..=1.0, 0.01);
     let repeats = repeats(g);
+    let warm_up_blocks = g.number("warm_up_blocks", 0..=MOST_WARM_UP_BLOCKS, 0);
     let factors = factors(g);
     let metrics = metrics(g, margin.unwrap_or(0.01));
     let (Some(factors), Some(metrics)) = (factors, metrics) else {
@@ -76,6 +81,7 @@ fn check(name: &str, g: &mut Given) -> Option<Study> {
         configurations: configurations?,
         baseline: baseline?,
         control: control?,
+        warm_up_blocks: warm_up_blocks? as u32,
         repeats: repeats?,
         again: again? as u32,
         seed: seed?,
@@ -271,13 +277,40 @@ fn metric(g: &mut Given, at: &str, margin: f64) -> Option<MetricPlan> {
     let usual = if metric.is_some_and(Metric::more_is_better) { "higher" } else { "lower" };
     let better = g.word(&format!("{at}.better"), &["higher", "lower"], usual);
     let margin = g.fraction(&format!("{at}.margin"), 0.0..=1.0, margin);
-    let scaling = g.flag(&format!("{at}.scaling"), metric == Some(Metric::Capacity));
+    let per = divisor(g, &format!("{at}.per"), metric);
+    let key = format!("{at}.scaling");
+    let is_divided = !matches!(per, Some(None));
+    let scaling = g.flag(&key, metric == Some(Metric::Capacity) && !is_divided);
+    if scaling == Some(true) && matches!(per, Some(Some(_))) {
+        let remedy = "leave it out here, and add a [[metric]] without `per` for the growth";
+        g.refuse(&key, true, "false with `per`: what is divided is no speed of the whole", remedy);
+    }
     let (metric, operation, better, margin, scaling) = (metric?, operation?, better?, margin?, scaling?);
-    let label = match &operation {
-        Some(operation) => format!("{} of {operation}", metric.name()),
-        None => metric.name().to_owned(),
-    };
-    Some(MetricPlan { label, metric, operation, more_is_better: better == "higher", margin, scaling })
+    let per = per?;
+    let label = named(metric.name(), operation.as_deref(), per.as_ref());
+    let more_is_better = better == "higher";
+    Some(MetricPlan { label, metric, operation, per, more_is_better, margin, scaling })
+}
+
+/// What the figures of `metric` are divided by, if anything.
+fn divisor(g: &mut Given, key: &str, metric: Option<Metric>) -> Option<Option<Divisor>> {
+    let known = Metric::DIVISORS.into_iter().filter(|divisor| Some(*divisor) != metric);
+    let known: Vec<&str> = known.map(Metric::name).collect();
+    let allowed = format!(
+        "one of {}, or a key of the plan that is a number, as in deploy.application_nodes",
+        known.join(", ")
+    );
+    let Some(name) = g.optional_word(key, &allowed)? else { return Some(None) };
+    if let Some(measured) = Metric::of_name(&name).filter(|_| known.contains(&name.as_str())) {
+        return Some(Some(Divisor::Measured(measured)));
+    }
+    // Whether a plan has the key, and as a number, is seen once there are plans.
+    let is_of_key = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.contains('.') && name.chars().all(is_of_key) {
+        return Some(Some(Divisor::Planned(name)));
+    }
+    g.refuse(key, format!("{name:?}"), &allowed, "name one of them, or leave the key out");
+    None
 }
 
 fn crossings(g: &mut Given, factors: &[Factor], metrics: &[MetricPlan]) -> Option<Vec<Crossing>> {
@@ -340,6 +373,10 @@ pub(super) fn resolved(study: &Study) -> String {
     line(format!("again = {}", study.again));
     line(format!("margin = {:?}", study.margin));
     line(format!("repeats = {}", study.repeats.blocks));
+    // Left out where there is none, so that studies that were begun before there was such a key go on.
+    if study.warm_up_blocks > 0 {
+        line(format!("warm_up_blocks = {}", study.warm_up_blocks));
+    }
     if let Some(width) = study.repeats.width {
         line(format!("width = {width:?}\nmost_repeats = {}", study.repeats.most));
     }
@@ -380,6 +417,7 @@ pub(super) fn resolved(study: &Study) -> String {
     for metric in &study.metrics {
         line(format!("\n[[metric]]\nof = {}", quoted(metric.metric.name())));
         metric.operation.iter().for_each(|op| line(format!("operation = {}", quoted(op))));
+        metric.per.iter().for_each(|per| line(format!("per = {}", quoted(per.name()))));
         let better = if metric.more_is_better { "higher" } else { "lower" };
         line(format!("better = \"{better}\"\nmargin = {:?}\nscaling = {}", metric.margin, metric.scaling));
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use barograph_model::Nanos;
 use barograph_model::words::span;
 use barograph_platform::Missing;
-use barograph_spec::study::Study;
+use barograph_spec::study::{Divisor, MetricPlan, Study};
 use barograph_study::{Progress, Schedule, places};
 
 use super::prepare::Prepared;
@@ -43,15 +43,7 @@ pub(super) fn explain(prepared: &Prepared, missing: &[(String, Missing)], runs: 
         line("", &format!("{} ({controlled} once more)", barograph_study::CONTROL));
     }
     blocks(study, names.len(), &mut line);
-    let schedule = Schedule::new(study.seed, names.len());
-    let shown = study.repeats.blocks.min(SHOWN);
-    for block in 1..=shown {
-        let order: Vec<&str> = schedule.block(block).iter().map(|at| names[*at].as_str()).collect();
-        line(if block == 1 { "order" } else { "" }, &format!("block {block}: {}", order.join(" | ")));
-    }
-    if study.repeats.blocks > shown {
-        line("", "and so on, each block in an order of its own");
-    }
+    order(study, &names, &mut line);
     compared(prepared, &mut line);
     let seconds = Progress::new(study, &[]).seconds_left(&prepared.expected());
     let time = span(Nanos::from_secs_f64(seconds));
@@ -74,10 +66,32 @@ fn factors(study: &Study, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
+fn order(study: &Study, names: &[String], line: &mut impl FnMut(&str, &str)) {
+    let schedule = Schedule::new(study.seed, names.len());
+    let named = |order: Vec<usize>| {
+        let named: Vec<&str> = order.into_iter().map(|at| names[at].as_str()).collect();
+        named.join(" | ")
+    };
+    let (warm_up, shown) = (study.warm_up_blocks.min(SHOWN), study.repeats.blocks.min(SHOWN));
+    let warm_ups =
+        (1..=warm_up).map(|block| format!("warm-up block {block}: {}", named(schedule.warm_up(block))));
+    let blocks = (1..=shown).map(|block| format!("block {block}: {}", named(schedule.block(block))));
+    for (at, told) in warm_ups.chain(blocks).enumerate() {
+        line(if at == 0 { "order" } else { "" }, &told);
+    }
+    if study.repeats.blocks > shown || study.warm_up_blocks > warm_up {
+        line("", "and so on, each block in an order of its own");
+    }
+}
+
 fn blocks(study: &Study, places: usize, line: &mut impl FnMut(&str, &str)) {
     let repeats = study.repeats;
     let runs = repeats.blocks as usize * places;
     let order = format!("in random order within each block, by seed {}", study.seed);
+    if study.warm_up_blocks > 0 {
+        let (blocks, warm_ups) = (study.warm_up_blocks, study.warm_up_blocks as usize * places);
+        line("warm-up", &format!("{blocks} of {places} runs: {warm_ups} runs, recorded and not judged"));
+    }
     line("blocks", &format!("{} of {places} runs: {runs} runs, {order}", repeats.blocks));
     if let Some(width) = repeats.width {
         let until = format!("until the 95 % intervals of {} are", study.metrics[0].label);
@@ -102,13 +116,25 @@ fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
         let about = format!(
             "{} ({}), {better} is better; within ±{margin:.1} % counts as the same, within the noise floor as noise",
             metric.label,
-            prepared.unit(metric.metric)
+            prepared.unit(metric)
         );
         line(if at == 0 { "compared" } else { "" }, &about);
+        divided(prepared, metric, line);
     }
     for crossing in &study.crossings {
         let (factor, metric) = (&study.factors[crossing.factor].name, &study.metrics[crossing.metric]);
-        let (label, unit) = (&metric.label, prepared.unit(metric.metric));
+        let (label, unit) = (&metric.label, prepared.unit(metric));
         line("sought", &format!("{factor} at which {label} reaches {} {unit}", crossing.limit));
     }
+}
+
+/// By how much the figures of each configuration are divided, where the plans say so.
+fn divided(prepared: &Prepared, metric: &MetricPlan, line: &mut impl FnMut(&str, &str)) {
+    let Some(Divisor::Planned(key)) = &metric.per else { return };
+    let numbers = prepared.numbers(key).into_iter().map(|(name, number)| match number {
+        Some(number) if number > 0.0 => format!("{number} for {name}"),
+        Some(number) => format!("{number} for {name}, which has no figure then"),
+        None => format!("no number for {name}, which has no figure then"),
+    });
+    line("", &format!("{key} is {}", numbers.collect::<Vec<_>>().join("; ")));
 }

@@ -7,7 +7,7 @@ use barograph_harness::{Checked, HarnessError};
 use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
 use barograph_platform::Missing;
 use barograph_record::{ExitCode, StudyHeader};
-use barograph_spec::study::Study;
+use barograph_spec::study::{Divisor, MetricPlan, Study};
 
 use super::refused;
 use crate::args::StudyArgs;
@@ -81,6 +81,7 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
         measurable(&prepared.study, &checked, &found)?;
         prepared.checked.push((checked, found));
     }
+    divisible(&prepared)?;
     Ok(prepared)
 }
 
@@ -171,7 +172,36 @@ fn measurable(study: &Study, checked: &Checked, found: &Found) -> Result<(), Fai
     Ok(())
 }
 
+/// Refuses metrics that are divided by what no configuration has as a number above 0. One that only some have is no mistake:
+/// a level may be to have none of something.
+fn divisible(prepared: &Prepared) -> Result<(), Failed> {
+    for (at, metric) in prepared.study.metrics.iter().enumerate() {
+        let Some(Divisor::Planned(key)) = &metric.per else { continue };
+        let numbers = prepared.numbers(key);
+        if numbers.iter().any(|(_, number)| number.is_some_and(|number| number > 0.0)) {
+            continue;
+        }
+        let is_number = numbers.iter().any(|(_, number)| number.is_some());
+        let here = if is_number { "it is 0 in all of them" } else { "it is a number in none of them" };
+        return Err(of_study(&Refused(vec![Refusal {
+            place: prepared.study.name.clone(),
+            key: format!("metric[{at}].per"),
+            value: format!("{key:?}"),
+            allowed: format!("a key of the configurations' plans that is a number above 0 ({here})"),
+            remedy: "name another key (`barograph list keys` shows all of them), or give this one a number in [settings]"
+                .to_owned(),
+        }])));
+    }
+    Ok(())
+}
+
 impl Prepared {
+    /// What a key is in the plan of each configuration, by its name; nothing where it is no number there.
+    pub(super) fn numbers(&self, key: &str) -> Vec<(&str, Option<f64>)> {
+        let names = self.study.configurations.iter().map(|configuration| configuration.name.as_str());
+        names.zip(self.checked.iter().map(|(checked, _)| checked.plan.number(key))).collect()
+    }
+
     /// The plan of a configuration, checked here and now, with further overrides.
     pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<(Checked, Found), Failed> {
         let configuration = &self.study.configurations[at];
@@ -185,11 +215,13 @@ impl Prepared {
     }
 
     /// The unit beside the figures of a metric.
-    pub(super) fn unit(&self, metric: Metric) -> &'static str {
-        match metric {
-            Metric::Capacity => counted(self.checked.iter().map(|(checked, _)| checked.plan.unit)),
-            _ => metric.unit(),
-        }
+    pub(super) fn unit(&self, metric: &MetricPlan) -> String {
+        metric.unit().replace(Metric::Capacity.unit(), self.counted())
+    }
+
+    /// What capacities count.
+    pub(super) fn counted(&self) -> &'static str {
+        counted(self.checked.iter().map(|(checked, _)| checked.plan.unit))
     }
 
     /// The plans as resolved, by the configuration's name.

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use barograph_harness::{Finished, Stop, StopHandle};
-use barograph_model::Nanos;
 use barograph_model::words::{in_one_line, span};
-use barograph_record::{ExitCode, Figure, RecordError, Run, RunEnded, RunStarted};
+use barograph_model::{Metric, Nanos};
+use barograph_record::{ExitCode, Figure, MissingFigure, RecordError, Run, RunEnded, RunStarted};
+use barograph_spec::study::Study;
 use barograph_study::{Made, Progress, Runner, Wanted};
 use tokio::runtime::Runtime;
 
@@ -69,17 +70,20 @@ impl<'p> Runs<'p> {
 
     /// Says what comes and how long all of it still takes.
     fn announce(&self, wanted: &Wanted, left: &Progress) {
-        let repeats = self.prepared.study.repeats;
+        let Study { repeats, warm_up_blocks, .. } = &self.prepared.study;
         let again = if wanted.attempt > 1 { ", once more because it could not be used" } else { "" };
         let blocks = match repeats.width {
             Some(_) => format!("{} to {}", repeats.blocks, repeats.most),
             None => repeats.blocks.to_string(),
         };
+        let block = match wanted.warm_up {
+            true => format!("{} of {warm_up_blocks}, not judged", block(wanted)),
+            false => format!("{} of {blocks}", block(wanted)),
+        };
         let time = span(Nanos::from_secs_f64(left.seconds_left(&self.expected)));
         terminal::say(&format!(
-            "run {}: block {} of {blocks}, {}{again}; about {time} left",
-            left.ended().len() + 1,
-            wanted.block,
+            "run {}: {block}, {}{again}; about {time} left",
+            left.warmed_up().len() + left.ended().len() + 1,
             wanted.name
         ));
     }
@@ -89,7 +93,7 @@ impl Runs<'_> {
     /// Lets those look on who were asked to. After the first run it goes on without them if they cannot: what looks on is not
     /// worth the rest of a study.
     fn watch(&mut self, wanted: &Wanted) -> Result<Watch, Failed> {
-        let title = format!("block {}, {}", wanted.block, wanted.name);
+        let title = format!("{}, {}", block(wanted), wanted.name);
         match Watch::start(&self.watch, &title) {
             Ok(watch) => {
                 self.watch.live = watch.live_at();
@@ -127,7 +131,7 @@ impl Runner for Runs<'_> {
         let finished = self.runtime.block_on(barograph_harness::run(checked, &world, &mut beside));
         screen.finish();
         let finished = finished.map_err(Failed::from)?;
-        let ended = Box::new(self.ended(&finished, started));
+        let ended = Box::new(self.ended(&finished, wanted.configuration, started));
         watch.end(Some(&finished.dir.join("report.html")), Some(&finished.dir));
         match finished.error {
             Some(_) if ended.interrupted => Ok(Made::Stopped(Some(ended))),
@@ -138,8 +142,8 @@ impl Runner for Runs<'_> {
 }
 
 impl Runs<'_> {
-    /// What a run came to, from its record.
-    fn ended(&self, finished: &Finished, started: RunStarted) -> RunEnded {
+    /// What a run of the configuration at this place came to, from its record.
+    fn ended(&self, finished: &Finished, configuration: usize, started: RunStarted) -> RunEnded {
         let mut ended = RunEnded {
             started,
             seconds: f64::NAN,
@@ -150,6 +154,7 @@ impl Runs<'_> {
             figures: Vec::new(),
             at_least: None,
             stolen: None,
+            missing: Vec::new(),
         };
         if let Some(why) = &finished.error {
             ended.reasons.push(in_one_line(why));
@@ -179,28 +184,37 @@ impl Runs<'_> {
                 }
             }
         }
-        let metrics = self.prepared.study.metrics.iter();
-        let figures = metrics.filter_map(|metric| {
-            let value = run.metric(metric.metric, metric.operation.as_deref())?;
-            Some(Figure::new(&metric.label, value))
-        });
-        ended.figures = figures.collect();
+        let plan = &self.prepared.checked[configuration].0.plan;
+        for metric in &self.prepared.study.metrics {
+            let measured = |metric: Metric, operation: Option<&str>| run.metric(metric, operation);
+            match barograph_study::figure(metric, measured, |key| plan.number(key)) {
+                Ok(value) => ended.figures.push(Figure::new(&metric.label, value)),
+                Err(why) => ended.missing.push(MissingFigure { metric: metric.label.clone(), why }),
+            }
+        }
         ended.stolen = run.stolen();
         terminal::say(&told(&ended));
         ended
     }
 }
 
+/// The block of a run, by the name that is said of it.
+fn block(wanted: &Wanted) -> String {
+    let kind = if wanted.warm_up { "warm-up block" } else { "block" };
+    format!("{kind} {}", wanted.block)
+}
+
 /// A run in a line.
 fn told(ended: &RunEnded) -> String {
     let word = match (ended.valid, ended.passed) {
+        _ if ended.started.warm_up => "warm-up, not judged",
         (false, _) => "not used",
         (true, true) => "valid, passed",
         (true, false) => "valid, not passed",
     };
     let figures = ended.figures.iter().map(|figure| format!("{} {:.4}", figure.name, figure.value));
     let rest: Vec<String> = match ended.valid {
-        true => figures.collect(),
+        true => figures.chain(ended.missing.iter().map(|missing| missing.why.clone())).collect(),
         false => ended.reasons.iter().take(2).cloned().collect(),
     };
     format!("    {}: {word}; {}", ended.started.configuration, rest.join("; "))
