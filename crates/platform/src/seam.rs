@@ -300,8 +300,9 @@ pub trait Machines: Send + Sync {
     /// Moves the disk of a running host into another file.
     fn mirror<'a>(&'a self, host: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
-    /// Keeps memory and disk of a running host under a name, in its disk. A name is given once. When the host's disk is
-    /// moved or cloned, what was kept before is left behind. Is done to its end also when its future is dropped.
+    /// Keeps memory and disk of a running host under a name, in its disk. A name is given once, and the guest's agent
+    /// must answer. When the host's disk is moved or cloned, what was kept before is left behind. Is done to its end also
+    /// when its future is dropped.
     fn snapshot<'a>(&'a self, host: &'a str, name: &'a str) -> Later<'a, Result<Moved, Fault>>;
 
     /// Takes a running host back to what was kept under a name, as often as wanted; the bytes are those of the memory

@@ -66,8 +66,8 @@ struct Resume {
     first: Vec<u8>,
 }
 
-/// Something the guest is to know, and whether it was written: what waits to be written is not lost with the guest's
-/// memory.
+/// Something that somebody here asked for, and whether it was written: what waits to be written is not lost when the
+/// guest goes back.
 struct Asked<T> {
     by: T,
     written: bool,

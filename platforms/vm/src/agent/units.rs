@@ -23,6 +23,8 @@ const LOG_EVERY: Duration = Duration::from_millis(500);
 /// So much of a log goes into one message.
 const LOG_PIECE: u64 = 256 << 10;
 
+type Created = Result<Box<dyn Running>, Fault>;
+
 /// What is known of a unit.
 enum Known {
     /// It was asked for.
@@ -81,16 +83,13 @@ impl Units {
         let (local, voice) = (self.local.clone(), self.voice.clone());
         let say_line =
             move |text: &str| voice.say(&Message::Line { unit: number, text: text.to_owned() }, &[]);
-        let task = tokio::spawn(async move { local.create(&unit, Arc::new(say_line)).await });
-        let before = self.known().insert(number, Known::Coming(task.abort_handle()));
-        if matches!(before, Some(Known::Killed)) {
-            self.give_up(number);
-        }
+        let task = self.begin(number, async move { local.create(&unit, Arc::new(say_line)).await });
         let mut following = tokio::spawn(sent.follow());
-        let created = match task.await {
-            Ok(created) => created,
-            Err(_) => Err(failed("create a unit", "it was killed before it was ready")),
+        let created = match task {
+            Some(task) => task.await.ok(),
+            None => None,
         };
+        let created = created.unwrap_or_else(|| Err(killed_early()));
         let running: Arc<dyn Running> = match created {
             Ok(running) => Arc::from(running),
             Err(fault) => {
@@ -108,9 +107,24 @@ impl Units {
         });
         if matches!(before, Some(Known::Killed)) {
             running.kill().await?;
-            return Err(failed("create a unit", "it was killed before it was ready"));
+            return Err(killed_early());
         }
         Ok(Reply::Created { address })
+    }
+
+    /// Begins to create it, unless it was killed meanwhile.
+    fn begin(
+        &self,
+        number: u64,
+        work: impl Future<Output = Created> + Send + 'static,
+    ) -> Option<JoinHandle<Created>> {
+        let mut known = self.known();
+        if matches!(known.get(&number), Some(Known::Killed)) {
+            return None;
+        }
+        let task = tokio::spawn(work);
+        known.insert(number, Known::Coming(task.abort_handle()));
+        Some(task)
     }
 
     fn running(&self, number: u64) -> Option<Arc<dyn Running>> {
@@ -213,6 +227,10 @@ impl Units {
     }
 }
 
+fn killed_early() -> Fault {
+    failed("create a unit", "it was killed before it was ready")
+}
+
 impl SentLog {
     fn begin(unit: u64, path: &Path, voice: &Voice) -> io::Result<SentLog> {
         File::options().append(true).create(true).open(path)?;
@@ -243,5 +261,69 @@ impl SentLog {
 impl Drop for SentLog {
     fn drop(&mut self) {
         self.send_more();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    use barograph_platform::{Ledger, Readiness, SiteSpec};
+
+    use super::*;
+    use crate::agent::speak::speak;
+    use crate::wire::Frames;
+
+    /// The next end that is told.
+    fn next_end(from: &mut UnixStream, frames: &mut Frames) -> (u64, End) {
+        let mut piece = [0; 1000];
+        loop {
+            match frames.next::<Message>().unwrap() {
+                Some((Message::Ended { unit, end }, _)) => return (unit, end),
+                Some(_) => {}
+                None => {
+                    let count = from.read(&mut piece).unwrap();
+                    assert!(count > 0, "the port ended");
+                    frames.push(&piece[..count]);
+                }
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn units_that_are_not_wanted_end_and_one_can_be_killed_before_it_is_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path().join("ledger")).unwrap();
+        let spec = SiteSpec { id: "test".to_owned(), ..SiteSpec::default() };
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let to = File::from(OwnedFd::from(theirs));
+        let (_requests, voice) = speak(to.try_clone().unwrap(), to).unwrap();
+        let local = Arc::new(Local::open(&spec, &ledger));
+        let units = Arc::new(Units::new(local, voice, folder.path().to_owned()));
+        let sleep = || Unit {
+            args: vec!["1000".to_owned()],
+            workdir: folder.path().to_owned(),
+            ..Unit::new("sleep", "/bin/sleep".into(), Readiness::Runs)
+        };
+        [1, 2, 3].into_iter().for_each(|number| units.announce(number));
+        for number in [1, 2] {
+            assert!(matches!(units.create(number, sleep()).await.unwrap(), Reply::Created { .. }));
+        }
+        match units.keep(&[2, 3, 9]).await.unwrap() {
+            Reply::Kept(mut there) => {
+                there.sort_unstable();
+                assert_eq!(there, [2, 3], "one that was announced is there, and 9 was never heard of");
+            }
+            other => panic!("{other:?}"),
+        }
+        let mut frames = Frames::default();
+        assert_eq!(next_end(&mut ours, &mut frames), (1, End::Signal(9)));
+        units.kill(3).await.unwrap();
+        units.create(3, sleep()).await.unwrap_err();
+        let end = End::Unknown("it was not created".to_owned());
+        assert_eq!(next_end(&mut ours, &mut frames), (3, end));
+        units.kill(2).await.unwrap();
+        assert_eq!(next_end(&mut ours, &mut frames), (2, End::Signal(9)));
     }
 }
