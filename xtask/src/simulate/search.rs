@@ -102,7 +102,7 @@ fn head(searches: u32, prior: Prior) -> String {
          A made-up target passes a trial with a probability that falls with the load along an edge around its capacity.\n\
          The capacity is the level at which half of the trials pass that do not fail for no reason.\n\
          It is drawn between 8,000 and 60,000, evenly on a logarithmic scale; a search may go from 1,000 up to 1,000,000.\n\
-         Ours begins as in a run: a first ramp gave way somewhere between 5 % below and 20 % above the capacity.\n\
+         Ours begins as in a run: a first ramp gave way somewhere between 5 % below and 20 % above the capacity, where a section does not say otherwise.\n\
          {other}\
          The others begin at 1,000.\n\
          Softness is the width of the edge as a share of the capacity, spurious the share of trials that fail for no \
