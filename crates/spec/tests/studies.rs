@@ -214,14 +214,53 @@ fn only_some_levels_can_be_left() {
     assert_eq!((s.baseline.as_slice(), s.controlled()), (&[Some(1), Some(0)][..], 0));
 }
 
+/// What is changed in a good study, what it is changed to, and the key and the beginning of what is allowed that are told.
+fn refuses(cases: &[(&str, &str, &str, &str)]) {
+    for (from, to, key, allowed) in cases {
+        assert!(GOOD.contains(from), "{from}");
+        let told = &refused(&GOOD.replacen(from, to, 1))[0];
+        assert_eq!(told.key, *key, "{from} -> {to}");
+        assert!(told.allowed.starts_with(allowed), "{key}: {}", told.allowed);
+    }
+}
+
+#[test]
+fn divisors_and_warm_ups_that_cannot_be_are_refused() {
+    refuses(&[
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nper = \"capacity\"",
+            "metric[0].per",
+            "one of goodput, requests, application_cores, host_cpu, driver_cpu, application_memory, or a key of the plan \
+             that is a number, as in deploy.application_nodes",
+        ),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nper = \"throughput\"",
+            "metric[0].per",
+            "one of goodput",
+        ),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nper = \"load users.\"",
+            "metric[0].per",
+            "one of goodput",
+        ),
+        ("of = \"throughput\"", "of = \"throughput\"\nper = 4", "metric[0].per", "one of goodput"),
+        (
+            "of = \"throughput\"",
+            "of = \"throughput\"\nscaling = true\nper = \"load.users\"",
+            "metric[0].scaling",
+            "false with `per`",
+        ),
+        ("[settings]", "warm_up_blocks = -1\n[settings]", "warm_up_blocks", "a whole number from 0 to 100"),
+        ("[settings]", "warm_up_blocks = 101\n[settings]", "warm_up_blocks", "a whole number from 0 to 100"),
+    ]);
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_file_key_and_what_is_allowed() {
-    let of = |from: &str, to: &str| {
-        assert!(GOOD.contains(from), "{from}");
-        let all = refused(&GOOD.replacen(from, to, 1));
-        (all[0].key.clone(), all[0].allowed.clone())
-    };
-    let cases = [
+    refuses(&[
         ("question = \"How much?\"", "", "question", "the question"),
         ("plan = \"../plans/p.toml\"", "", "plan", "the plan"),
         ("of = \"throughput\"", "of = \"speed\"", "metric[0].of", "one of throughput, goodput"),
@@ -267,40 +306,7 @@ fn what_cannot_be_is_refused_with_file_key_and_what_is_allowed() {
             "at least repeats = 20",
         ),
         ("[settings]", "colour = 1\n[settings]", "colour", "only known keys"),
-        (
-            "of = \"throughput\"",
-            "of = \"throughput\"\nper = \"capacity\"",
-            "metric[0].per",
-            "one of goodput, requests, application_cores, host_cpu, driver_cpu, application_memory, or a key of the plan \
-             that is a number, as in deploy.application_nodes",
-        ),
-        (
-            "of = \"throughput\"",
-            "of = \"throughput\"\nper = \"throughput\"",
-            "metric[0].per",
-            "one of goodput",
-        ),
-        (
-            "of = \"throughput\"",
-            "of = \"throughput\"\nper = \"load users.\"",
-            "metric[0].per",
-            "one of goodput",
-        ),
-        ("of = \"throughput\"", "of = \"throughput\"\nper = 4", "metric[0].per", "one of goodput"),
-        (
-            "of = \"throughput\"",
-            "of = \"throughput\"\nscaling = true\nper = \"load.users\"",
-            "metric[0].scaling",
-            "false with `per`",
-        ),
-        ("[settings]", "warm_up_blocks = -1\n[settings]", "warm_up_blocks", "a whole number from 0 to 100"),
-        ("[settings]", "warm_up_blocks = 101\n[settings]", "warm_up_blocks", "a whole number from 0 to 100"),
-    ];
-    for (from, to, key, allowed) in cases {
-        let (found, told) = of(from, to);
-        assert_eq!(found, key, "{from} -> {to}");
-        assert!(told.starts_with(allowed), "{key}: {told}");
-    }
+    ]);
     let alone = "question = \"q\"\nplan = \"p\"\ncontrol = false\n[[metric]]\nof = \"throughput\"\n";
     assert_eq!(refused(alone)[0].key, "control");
     let unknown = &refused(&GOOD.replace("question", "questoin"))[1];

@@ -65,18 +65,6 @@ fn the_json_is_alone_on_stdout_and_has_its_keys() {
 }
 
 #[test]
-fn a_rate_is_kept_whatever_answers_take() {
-    let (place, site) = (Place::without_data(), site());
-    let ended = http(&place, &[&site.url("/delay/300"), "--rate", "100", "-d", "3s", "--json", "-q"]);
-    let result = result(&ended, 0);
-    let rate = result["achieved_rate"].as_f64().unwrap();
-    assert!((97.0..103.0).contains(&rate), "{}", ended.out);
-    let p50 = result["p50_ms"].as_f64().unwrap();
-    assert!((299.0..400.0).contains(&p50), "{}", ended.out);
-    assert_eq!((&result["unit"], &result["dropped"]), (&Value::from("starts/s"), &Value::from(0)));
-}
-
-#[test]
 fn a_limit_that_does_not_hold_and_failures_end_with_four() {
     let (place, site) = (Place::without_data(), site());
     let slow = http(&place, &[&site.url("/delay/30"), "-d", "1s", "--qos", "p99<5ms", "--json", "-q"]);

@@ -15,6 +15,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use barograph_record::Run;
+use barograph_testkit::services::skip;
 use barograph_testkit::{Delay, Stalls, TimedServer, Timing};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -73,6 +74,20 @@ fn agrees(what: &str, found: &Found, exact: &[Duration]) {
 /// Start phases over one period, a millisecond apart.
 fn phases() -> impl Iterator<Item = Duration> {
     (0..5_000).map(Duration::from_millis)
+}
+
+#[test]
+fn a_rate_is_kept_whatever_answers_take() {
+    let server = TimedServer::start(Timing::constant(Duration::from_millis(300))).unwrap();
+    let mut tries = (0..TRIES).map(|_| http(&server, &["--rate", "100", "-d", "3s"]));
+    let Some(result) = tries.find(|result| result["valid"] == true) else {
+        return skip("no try could be believed, so nothing is known about the rate");
+    };
+    let rate = result["achieved_rate"].as_f64().unwrap();
+    assert!((97.0..103.0).contains(&rate), "{result}");
+    let p50 = result["p50_ms"].as_f64().unwrap();
+    assert!((299.0..400.0).contains(&p50), "{result}");
+    assert_eq!((&result["unit"], &result["dropped"]), (&Value::from("starts/s"), &Value::from(0)));
 }
 
 #[test]
