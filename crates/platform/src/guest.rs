@@ -16,6 +16,8 @@ pub struct GuestCounters {
     pub disks: Vec<String>,
     /// Name below `/proc` (as `stat`, `net/dev`, `pressure/cpu`) and text of each file that is there.
     pub files: Vec<(String, String)>,
+    /// CPU time that the one who reads them in the guest has used, for this and all else.
+    pub agent: Duration,
     /// Its units that have a control group.
     pub units: Vec<UnitCounters>,
 }

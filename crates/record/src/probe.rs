@@ -11,7 +11,8 @@ pub struct ProbeRow {
     /// Seconds since the run began.
     pub at_s: f64,
     /// Whose sample it is: `host`, `driver`, `app` (all nodes of the application together), the name of a part, or
-    /// `guest-HOST` and `guest-HOST/UNIT` for what the kernel of a virtual machine says of itself and of its units.
+    /// `guest-HOST` and `guest-HOST/UNIT` for what the kernel of a virtual machine says of itself and of its units, `guest-HOST/agent`
+    /// among them for who reads that.
     pub subject: String,
     /// Cores used in user mode since the sample before.
     pub cpu_user_cores: Option<f64>,

@@ -216,10 +216,11 @@ fn ask(socket: &UdpSocket, delay: Duration) -> io::Result<Vec<Duration>> {
     let end = begin + EVERY_NS * PACKETS as u64 + 2 * delay.as_nanos() as u64 + PATIENCE_NS;
     while times.len() < PACKETS && now_ns() < end {
         let next = begin + EVERY_NS * sent.len() as u64;
+        let left = next.saturating_sub(now_ns());
         let wait = if sent.len() == PACKETS {
             LOOK
-        } else if now_ns() < next {
-            Duration::from_nanos((next - now_ns()).max(1))
+        } else if left > 0 {
+            Duration::from_nanos(left)
         } else {
             let number = sent.len() as u64;
             sent.push(now_ns());

@@ -36,6 +36,7 @@ pub(crate) struct Guests<'d> {
 /// A guest and its units at one instant.
 struct Sample {
     host: HostSample,
+    agent: Nanos,
     units: BTreeMap<String, Usage>,
 }
 
@@ -107,7 +108,7 @@ impl Sample {
         let at = Nanos::from(counters.at);
         let host = HostSample::of_texts(at, counters.hz, &counters.disks, |name| counters.text(name))?;
         let units = counters.units.iter().map(|unit| (unit.unit.clone(), Usage::of_texts(&unit.files)));
-        Some(Sample { host, units: units.collect() })
+        Some(Sample { host, agent: Nanos::from(counters.agent), units: units.collect() })
     }
 }
 
@@ -123,6 +124,14 @@ fn between(guest: &str, at_s: f64, then: &Sample, now: &Sample) -> Vec<ProbeRow>
         ..host_row(at_s, &now.host, &then.host)
     }];
     let span = now.host.at - then.host.at;
+    // What looking at it costs the guest, and what else the agent does; nobody tells the kernel's part of it apart.
+    let agent = now.agent.since(then.agent).as_secs_f64() / span.as_secs_f64().max(1e-9);
+    rows.push(ProbeRow {
+        at_s,
+        subject: format!("guest-{guest}/agent"),
+        cpu_user_cores: Some(agent),
+        ..ProbeRow::default()
+    });
     // A unit that was not there before has no rates yet.
     let unit = |(name, usage): (&String, &Usage)| ProbeRow {
         at_s,

@@ -44,6 +44,7 @@ fn after(seconds: u64) -> GuestCounters {
         ]
         .map(pair)
         .to_vec(),
+        agent: Duration::from_millis(seconds * 10),
         units: vec![UnitCounters { unit: "postgres".to_owned(), files: unit.map(pair).to_vec() }],
     }
 }
@@ -68,12 +69,13 @@ async fn what_a_guest_counts_becomes_rows_of_it_and_its_units() {
     let second = guests.answer().await;
     let (rows, note) = guests.rows(second, Nanos::from_secs(22));
     assert_eq!(note, None);
-    let [guest, unit] = rows.as_slice() else { panic!("{rows:?}") };
+    let [guest, agent, unit] = rows.as_slice() else { panic!("{rows:?}") };
     assert_eq!((guest.subject.as_str(), guest.at_s), ("guest-db", 21.0));
     assert_eq!((guest.cpu_user_cores, guest.cpu_idle_cores), (Some(0.25), Some(0.5)));
     assert_eq!((guest.steal_share, guest.psi_cpu), (Some(0.25), Some(20.0)));
     assert_eq!((guest.rss_bytes, guest.page_cache_bytes), (Some(600 << 10), Some(300 << 10)));
     assert_eq!((guest.net_rx_bytes_s, guest.psi_io), (Some(1.0), None), "what it does not say is not known");
+    assert_eq!((agent.subject.as_str(), agent.cores()), ("guest-db/agent", Some(0.01)));
     assert_eq!((unit.subject.as_str(), unit.cores()), ("guest-db/postgres", Some(0.125)));
 }
 
@@ -93,7 +95,7 @@ async fn a_guest_that_says_nothing_is_told_of_once_and_asked_again() {
     }
     assert_eq!(
         rows.iter().map(|row| row.subject.as_str()).collect::<Vec<_>>(),
-        ["guest-db", "guest-db/postgres"]
+        ["guest-db", "guest-db/agent", "guest-db/postgres"]
     );
     let [note] = notes.as_slice() else { panic!("{notes:?}") };
     assert!(

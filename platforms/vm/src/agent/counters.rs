@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use barograph_cgroup::Meter;
 use barograph_platform::{GuestCounters, Running, UnitCounters};
-use barograph_probe::whole_disks;
+use barograph_probe::{process_cpu, whole_disks};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Files below `/proc` that say what a machine does.
@@ -37,7 +37,8 @@ impl Counters {
         let clock = clock_gettime(ClockId::Boottime);
         let at = Duration::new(clock.tv_sec.unsigned_abs(), u32::try_from(clock.tv_nsec).unwrap_or(0));
         let files = FILES.into_iter().filter_map(read).collect();
-        GuestCounters { at, hz: self.hz, disks: self.disks.clone(), files, units: self.of_units(running) }
+        let (disks, units) = (self.disks.clone(), self.of_units(running));
+        GuestCounters { at, hz: self.hz, disks, files, agent: Duration::from(process_cpu()), units }
     }
 
     fn of_units(&self, running: &[(u64, Arc<dyn Running>)]) -> Vec<UnitCounters> {
