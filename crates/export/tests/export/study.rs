@@ -87,7 +87,8 @@ fn ended(warm_up: bool, throughput: f64) -> StudyEntry {
 
 #[test]
 fn runs_of_warm_up_and_figures_that_are_missing_are_told_as_such() {
-    let configuration = KeptConfiguration { name: "nodes 1".to_owned(), warm_up: 1, ..Default::default() };
+    let (name, baseline) = ("nodes 1".to_owned(), "nodes 1".to_owned());
+    let configuration = KeptConfiguration { name, baseline, warm_up: 1, ..Default::default() };
     let conclusions = Conclusions { configurations: vec![configuration], ..shipped().0 };
     let tables = exported(&conclusions, &[ended(true, 90.0), ended(false, 100.0)]);
     let all = |table: &str, columns: &[&str]| -> Vec<String> {
