@@ -8,7 +8,7 @@ mod load;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy};
-use barograph_spec::{Connections, FaultAct, Plan, Refusal, Refused};
+use barograph_spec::{Connections, FaultAct, LINKED, Plan, Refusal, Refused};
 
 use crate::deploy;
 use crate::topology::Work;
@@ -18,9 +18,6 @@ use crate::{DataSet, Deployment, WorkloadKind};
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
-
-/// Platforms whose hosts have networks that can be changed.
-const SHAPED: [&str; 3] = ["namespace", "vm", "container-in-vm"];
 
 /// A plan that is possible, with what was found out on the way.
 #[derive(Clone, Debug, PartialEq)]
@@ -281,8 +278,8 @@ impl<'a> Checking<'a> {
             if on_disk && !effect::DISKS.contains(&platform.as_str()) {
                 let allowed = format!("{} with platform = {}", fault.act.name(), effect::DISKS.join(" or "));
                 self.refuse(refuse(fault.act.name(), allowed));
-            } else if on_network && !SHAPED.contains(&platform.as_str()) {
-                let allowed = format!("{} with platform = {}", fault.act.name(), SHAPED.join(" or "));
+            } else if on_network && !LINKED.contains(&platform.as_str()) {
+                let allowed = format!("{} with platform = {}", fault.act.name(), LINKED.join(" or "));
                 self.refuse(refuse(fault.act.name(), allowed));
             } else if fault.act != FaultAct::Heal && !names.contains(&fault.unit) {
                 self.refuse(refuse(&fault.unit, format!("one of {}", names.join(", "))));

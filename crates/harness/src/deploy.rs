@@ -37,9 +37,6 @@ pub(crate) const SITE: &str = "site";
 /// The folder that all hosts see and may write to, in that of the run.
 pub(crate) const COMMON: &str = "common";
 
-/// Platforms that make virtual machines.
-pub(crate) const GUESTS: [&str; 2] = ["vm", "container-in-vm"];
-
 /// The platform of a plan.
 pub(crate) fn platform<'p>(
     platforms: &[&'p dyn Platform],
@@ -119,7 +116,7 @@ fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
     let network = Some(("network", deploy.container_network.clone()));
     let engine = deploy.container_engine.clone().map(|engine| ("engine", engine));
     // Containers refuse an option that they do not know.
-    let guests = GUESTS.contains(&deploy.platform.as_str());
+    let guests = deploy.has_guests();
     let accel = guests.then(|| ("accel", deploy.vm_accel.clone()));
     let all = [network, engine, accel, floating].into_iter().flatten();
     all.map(|(name, value)| (name.to_owned(), value)).collect()

@@ -7,11 +7,11 @@ use barograph_model::Nanos;
 use crate::cores::Cores;
 use crate::given::Given;
 
-/// Platforms whose hosts hang on a switch, so that a plan can give their links limits, delays and losses.
-const LINKED: [&str; 3] = ["namespace", "vm", "container-in-vm"];
+/// Platforms whose hosts hang on a switch, so that links can have limits, delays and losses, and be cut.
+pub const LINKED: [&str; 3] = ["namespace", "vm", "container-in-vm"];
 
 /// Platforms whose hosts are virtual machines: the cores of a part are those that its machine runs on.
-const GUESTS: [&str; 2] = ["vm", "container-in-vm"];
+pub const GUESTS: [&str; 2] = ["vm", "container-in-vm"];
 
 /// Most MiB of a part, of memory or of disk: 16 TiB.
 pub(crate) const MOST_MIB: u64 = 16_777_216;

@@ -18,7 +18,7 @@ mod trace;
 
 pub use barograph_model::{Refusal, Refused};
 pub use cores::Cores;
-pub use deploy::{DeployPlan, Link, PLATFORMS, TIERS, TierLimits};
+pub use deploy::{DeployPlan, GUESTS, LINKED, Link, PLATFORMS, TIERS, TierLimits};
 pub use explain::{Spreading, emptying, estimate, explain, spreading};
 pub use faults::{FaultAct, FaultPlan};
 pub use given::{Given, Known};

@@ -335,6 +335,25 @@ fn a_control_that_differs_from_itself_is_told_and_nothing_is_believed() {
     );
 }
 
+/// What is concluded where every run has this figure, and where it is a bound only: that all are equivalent, and nothing.
+fn as_bounds(study: &Study, progress: &Progress, figure: &Figure) -> [Conclusions; 2] {
+    let said = |bound: Option<&str>| {
+        let mut bounded = Progress::new(study, &[]);
+        for run in progress.ended() {
+            let mut run = run.clone();
+            run.figures[0] = figure.clone();
+            run.at_least = bound.map(str::to_owned);
+            bounded.add(run);
+        }
+        concluded(study, &bounded)
+    };
+    let exact = said(None);
+    assert!(exact.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Equivalent));
+    let bounded = said(Some("the most users allowed"));
+    assert!(bounded.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    [exact, bounded]
+}
+
 /// Every search ends at the highest level allowed, so all capacities are 500: that says nothing about them.
 #[test]
 fn capacities_that_are_only_a_bound_are_not_the_same() {
@@ -342,20 +361,7 @@ fn capacities_that_are_only_a_bound_are_not_the_same() {
     let study = study(&text);
     let folder = tempfile::tempdir().unwrap();
     let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
-    let said = |bound: Option<&str>| {
-        let mut bounded = Progress::new(&study, &[]);
-        for run in progress.ended() {
-            let mut run = run.clone();
-            run.figures[0] = Figure::new("capacity", 500.0);
-            run.at_least = bound.map(str::to_owned);
-            bounded.add(run);
-        }
-        concluded(&study, &bounded)
-    };
-    let exact = said(None);
-    assert!(exact.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Equivalent));
-    let bounded = said(Some("the most users allowed"));
-    assert!(bounded.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    let [exact, bounded] = as_bounds(&study, &progress, &Figure::new("capacity", 500.0));
     // As text, because what is not known is no number.
     assert_eq!(
         format!("{:?}", bounded.metrics[1]),
@@ -470,20 +476,7 @@ fn a_bound_stays_one_when_it_is_divided() {
     let study = study(&STUDY.replace("of = \"throughput\"\nscaling = true", capacity));
     let folder = tempfile::tempdir().unwrap();
     let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
-    let said = |bound: Option<&str>| {
-        let mut bounded = Progress::new(&study, &[]);
-        for run in progress.ended() {
-            let mut run = run.clone();
-            run.figures[0] = Figure::new(label, 62.5);
-            run.at_least = bound.map(str::to_owned);
-            bounded.add(run);
-        }
-        concluded(&study, &bounded)
-    };
-    let exact = said(None);
-    assert!(exact.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Equivalent));
-    let bounded = said(Some("the most users allowed"));
-    assert!(bounded.metrics[0].rows.iter().skip(1).all(|row| row.finding == KeptFinding::Undecided));
+    let [_, bounded] = as_bounds(&study, &progress, &Figure::new(label, 62.5));
     let told = "control (A/A) in block 1: the capacity per deploy.application_nodes is at least 62.50; the search was bounded \
                 by the most users allowed.";
     assert!(bounded.warnings.iter().any(|warning| warning == told), "{:?}", bounded.warnings);

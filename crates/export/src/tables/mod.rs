@@ -94,6 +94,11 @@ impl Book<'_> {
     }
 }
 
+/// A text that is empty where there is nothing to say.
+fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// Writes a table whose first column, `of.0`, names in every row what it is of: `of.1`.
 fn put<R>(
     (format, folder): (Format, &Path),

@@ -8,7 +8,7 @@ use barograph_record::{
     KeptScaling, MissingFigure, RunEnded, StudyEntry,
 };
 
-use super::{Columns, Written, put};
+use super::{Columns, Written, put, some};
 use crate::ExportError;
 use crate::sheet::Format;
 
@@ -170,11 +170,6 @@ fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
         .float("high", |r| r.high.into())
         .float("reached_share", |r| r.reached.into());
     book.table("crossings", &columns, &found.crossings)
-}
-
-/// A text that is empty where there is nothing to say.
-fn some(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
 }
 
 /// Columns that say which growth it is.

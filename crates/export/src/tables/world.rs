@@ -2,7 +2,7 @@
 
 use barograph_record::{KeptPart, KeptSnapshot, KeptTopology, Tier};
 
-use super::{Book, Columns};
+use super::{Book, Columns, some};
 use crate::ExportError;
 
 pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
@@ -33,7 +33,7 @@ fn parts(book: &mut Book<'_>) -> Result<(), ExportError> {
         .truth("is_front", |r| (r.0.front == r.1.name).into())
         .float("start_s", |r| r.1.start_s.into())
         .float("cpu_limit_cores", |r| r.1.cpus.into())
-        .text("core_set", |r| (&r.1.cores).into())
+        .text("core_set", |r| some(&r.1.cores).into())
         .whole("memory_limit_bytes", |r| r.1.memory_bytes.into());
     let rows = run.topology().into_iter().flat_map(|t| t.parts.iter().map(move |part| (t, part)));
     book.table("parts", &columns, rows)

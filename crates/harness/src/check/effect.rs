@@ -1,7 +1,7 @@
 //! What is told of keys and faults that depend on the platform. A study changes `platform` alone, so a key that matters
 //! only elsewhere is no mistake; but nobody should believe that it did something here.
 
-use barograph_spec::{FaultAct, Plan};
+use barograph_spec::{FaultAct, GUESTS, Plan};
 
 use super::{Checking, Target};
 use crate::deploy;
@@ -30,7 +30,7 @@ impl Checking<'_> {
         for (key, on) in [
             ("deploy.container_network", &["container"][..]),
             ("deploy.container_engine", &["container"]),
-            ("deploy.vm_accel", &deploy::GUESTS),
+            ("deploy.vm_accel", &GUESTS),
         ] {
             if given(key) && !on.contains(&platform) {
                 notes.push(format!("{key} does nothing here: it is for {}", words(on)));
