@@ -62,7 +62,7 @@ fn a_whole_run_shows_everything() {
         "<h2>Headroom at 12,500 users</h2>",
         "Next limit: the CPU of the host, at most about 13,700 users (1,200 more), if nothing else gives way",
         "At the capacity of 12,500 users 91.5 % of it is used, which explains where it ends",
-        "<h3>Bounds</h3>",
+        "<h2>Bounds</h2>",
         "<th scope=\"col\">Users at the knee</th>",
         // Followers have a poll in flight beside what they do.
         "<td>at most 13,700</td>",
