@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream};
 use tokio_rustls::TlsAcceptor;
 
 use crate::authority::Identity;
@@ -87,6 +87,27 @@ async fn tcp(addr: SocketAddr) -> io::Result<(Socket, Address, Option<TempDir>)>
 #[must_use]
 pub fn has_ipv6() -> bool {
     std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
+}
+
+/// A port of 127.0.0.1 at which nobody listens, as long as this lives: it is held, so no other target gets it meanwhile.
+pub struct Closed {
+    addr: SocketAddr,
+    _held: TcpSocket,
+}
+
+impl Closed {
+    /// Takes a free port and does not listen.
+    pub fn new() -> io::Result<Self> {
+        let held = TcpSocket::new_v4()?;
+        held.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+        Ok(Closed { addr: held.local_addr()?, _held: held })
+    }
+
+    /// Where nobody listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
 }
 
 /// Where a target listens.

@@ -22,7 +22,7 @@ mod timed;
 pub use act::{Act, Answer, Script, Then, always, dying_after};
 pub use authority::{Authority, Identity};
 pub use counting::{Counting, allocations};
-pub use door::{Address, Door, has_ipv6};
+pub use door::{Address, Closed, Door, has_ipv6};
 pub use request::Request;
 pub use server::Server;
 pub use site::{Site, Speaks};
