@@ -77,7 +77,7 @@ impl Stream {
     }
 
     /// Has nothing come since the last answer, neither the connection's end nor bytes that the next answer would be
-    /// mistaken for? In the clear this costs no call.
+    /// mistaken for? In the clear this seldom costs a call.
     pub(crate) fn is_quiet(&mut self) -> bool {
         match &mut self.io {
             Io::Plain(socket) => socket.is_quiet(),

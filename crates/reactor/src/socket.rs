@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::source::{Token, Way};
 use crate::turn::{Inner, current};
@@ -158,10 +158,24 @@ impl Socket {
         self.home.sources.poll_ready(self.token, Way::Out, cx)
     }
 
-    /// Is nothing waiting to be read, not even the end, as far as the kernel has said? Costs no call.
+    /// Is nothing waiting to be read, not even the end, as far as the kernel has said? Costs no call, unless the last read
+    /// filled its room: whether that was all, only the kernel knows.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        !self.home.sources.is_ready(self.token, Way::In)
+        let sources = &self.home.sources;
+        if !sources.is_ready(self.token, Way::In) {
+            return true;
+        }
+        if sources.has_ended(self.token) {
+            return false;
+        }
+        let mut one = [0_u8; 1];
+        let look = || rustix::net::recv(&self.fd, &mut one, RecvFlags::PEEK).map(|_| ());
+        let quiet = rustix::io::retry_on_intr(look) == Err(Errno::AGAIN);
+        if quiet {
+            sources.exhausted(self.token, Way::In);
+        }
+        quiet
     }
 
     /// Has the peer closed, or the connection broken, as far as the kernel has said? Costs no call.

@@ -2,12 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::rc::Rc;
 use std::sync::mpsc;
 
 use barograph_reactor::{Alone, Peer, Reactor, Socket, block_on, own_open_files, spawn};
+use rustix::net::{AddressFamily, SocketType};
 
 /// A server that sends back what it is sent, for one connection.
 fn echo() -> (Peer, std::thread::JoinHandle<()>) {
@@ -64,6 +65,31 @@ fn bytes_go_and_come_back() {
 }
 
 #[test]
+fn a_read_that_filled_its_room_leaves_a_quiet_socket_until_more_comes() {
+    let (peer, server) = echo();
+    block_on(async {
+        let socket = Socket::connect(&peer, None).await.unwrap();
+        write_all(&socket, b"hello").await;
+        let (mut room, mut got) = ([0; 5], 0);
+        while got < room.len() {
+            socket.readable().await;
+            match socket.try_read_slice(&mut room[got..]) {
+                Ok(n) => got += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(e) => panic!("{e}"),
+            }
+        }
+        assert!(socket.is_quiet(), "all of it was read");
+        write_all(&socket, b"!").await;
+        socket.readable().await;
+        assert!(!socket.is_quiet() && !socket.has_ended());
+        assert_eq!(read_exactly(&socket, 1).await, b"!");
+    })
+    .unwrap();
+    server.join().unwrap();
+}
+
+#[test]
 fn more_than_the_kernel_holds_is_written_while_another_task_reads() {
     let (peer, server) = echo();
     let all: Vec<u8> = (0..8_000_000u32).map(|n| (n % 251) as u8).collect();
@@ -108,7 +134,10 @@ fn an_end_that_came_with_the_last_bytes_is_not_lost() {
 
 #[test]
 fn a_port_without_a_listener_refuses() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Held and not listened at, so that no other test gets it meanwhile.
+    let held = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&held, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let port = SocketAddr::try_from(rustix::net::getsockname(&held).unwrap()).unwrap();
     let refused = block_on(async { Socket::connect(&Peer::Tcp(port), None).await.err().unwrap().kind() });
     assert_eq!(refused.unwrap(), ErrorKind::ConnectionRefused);
 }
@@ -123,6 +152,8 @@ fn a_source_address_and_a_socket_in_the_file_system() {
     .unwrap();
     server.join().unwrap();
     let path = std::env::temp_dir().join(format!("barograph-reactor-{}.sock", std::process::id()));
+    // A test that was killed under the same number has left one.
+    let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path).unwrap();
     let server = std::thread::spawn(move || listener.accept().unwrap().0.write_all(b"unix").unwrap());
     let got = block_on(async {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use barograph_http::{Answer, Client, Connections, Fault, JSON, Method, Policy, Request, Resolved};
-use barograph_testkit::{Act, Answer as Told, Server};
+use barograph_testkit::{Act, Answer as Told, Closed, Server};
 
 use super::on_worker;
 
@@ -46,6 +46,21 @@ fn one_connection_serves_many_requests() {
         ask(&connections, Method::POST).await.unwrap();
         assert_eq!(server.connections(), 2);
     });
+}
+
+#[test]
+fn an_answer_of_any_size_leaves_its_connection_to_the_next() {
+    // Some fill the room that is made for them to the last byte, so that no read finds nothing.
+    for length in [100, 8_192, 16_384, 40_000, 100_000, 300_000] {
+        let server = server(vec![good(&"x".repeat(length))]);
+        on_worker(async {
+            let connections = connections(&server, 1);
+            for _ in 0..5 {
+                assert_eq!(ask(&connections, Method::GET).await.unwrap().body().len(), length);
+            }
+        });
+        assert_eq!(server.connections(), 1, "{length} bytes");
+    }
 }
 
 #[test]
@@ -96,10 +111,8 @@ fn chunks_interim_answers_and_left_overs() {
 
 #[test]
 fn a_refused_connection_names_the_target() {
-    let address = {
-        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        closed.local_addr().unwrap()
-    };
+    let closed = Closed::new().unwrap();
+    let address = closed.addr();
     on_worker(async {
         let fault = ask(&Client::new(&Resolved::at(address, Policy::PerUser(1))).user(0), Method::GET)
             .await

@@ -5,7 +5,7 @@ use barograph_testkit::{Act, Door, Server, Site, Speaks, always};
 use futures::FutureExt as _;
 use futures::future::join_all;
 
-use super::{ask, failed, get, on_worker, user};
+use super::{HELD, ask, failed, get, let_go, on_worker, user};
 
 fn options() -> Options {
     Options { protocol: Protocol::Http2, ..Options::default() }
@@ -18,12 +18,12 @@ fn many_requests_are_on_their_way_at_once_and_each_gets_its_answer() {
         let connections = user(&site.url("/"), &options());
         let paths: Vec<String> = (0..30).map(|n| format!("/slow/{}/500/1", 1_000 + n)).collect();
         let slow = join_all(paths.iter().map(|path| get(&connections, path)));
-        let late = join_all((0..30).map(|_| get(&connections, "/delay/200")));
-        let (slow, late) = futures::join!(slow, late);
+        let held = join_all((0..30).map(|_| get(&connections, HELD)));
+        let (slow, held, ()) = futures::join!(slow, held, let_go(&site, 60));
         for (n, answer) in slow.into_iter().enumerate() {
             assert!(answer.unwrap().body() == Site::bytes(1_000 + n));
         }
-        assert!(late.into_iter().all(|answer| answer.unwrap().body() == b"hello"));
+        assert!(held.into_iter().all(|answer| answer.unwrap().body() == br#"{"n":1,"text":"go"}"#));
     });
     assert_eq!(site.connections(), 1);
     assert!(site.most_at_once() >= 30, "{} at once", site.most_at_once());

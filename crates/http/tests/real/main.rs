@@ -11,7 +11,9 @@ mod trust;
 mod ways;
 mod websockets;
 
+use std::future::poll_fn;
 use std::path::PathBuf;
+use std::task::Poll;
 
 use barograph_http::{Answer, Client, Connections, Fault, Method, Options, Request, Target};
 use barograph_testkit::{Address, Site};
@@ -41,6 +43,23 @@ async fn get(connections: &Connections, path: &str) -> Result<Answer, Fault> {
 
 async fn ask(connections: &Connections, method: Method<'_>, path: &str) -> Result<Answer, Fault> {
     connections.send(&Request { method, path: format_args!("{path}"), headers: &[], body: None }).await
+}
+
+/// A path whose answer waits until somebody publishes, which [`let_go`] does.
+const HELD: &str = "/poll/60000?after=0";
+
+/// Publishes once the site has had so many requests: those that are held were then all in work at once.
+async fn let_go(site: &Site, requests: u64) {
+    poll_fn(|cx| {
+        if site.requests() >= requests {
+            return Poll::Ready(());
+        }
+        // Everybody else goes on before it is asked again.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+    site.publish("go");
 }
 
 /// What a request failed with.

@@ -7,7 +7,7 @@ use barograph_http::{Client, Connections, Options, Policy, Protocol, Target};
 use barograph_testkit::{Act, Answer as Told, Door, Server, Site, Speaks};
 use futures::future::join_all;
 
-use super::{get, on_worker};
+use super::{HELD, get, let_go, on_worker};
 
 const USERS: u32 = 10;
 
@@ -40,6 +40,21 @@ fn seen(policy: Policy, protocol: Protocol, at_once: usize) -> (u64, u64) {
     (site.connections(), site.most_at_once())
 }
 
+/// The same for users whose requests are all held until the last of them has come.
+fn seen_held(policy: Policy, at_once: usize) -> (u64, u64) {
+    let site = Site::start(Door::v4(), Speaks::Either).unwrap();
+    let options = Options { policy, protocol: Protocol::Http2, streams: 20, ..Options::default() };
+    on_worker(async {
+        let users = users(&site.url("/"), &options);
+        let all = join_all(users.iter().flat_map(|user| (0..at_once).map(move |_| get(user, HELD))));
+        let (all, ()) = futures::join!(all, let_go(&site, u64::from(USERS) * at_once as u64));
+        for answer in all {
+            assert_eq!(answer.unwrap().status, 200);
+        }
+    });
+    (site.connections(), site.most_at_once())
+}
+
 #[test]
 fn users_have_their_own_share_a_pool_or_take_new_ones() {
     let http1 = Protocol::Http1;
@@ -54,9 +69,8 @@ fn users_have_their_own_share_a_pool_or_take_new_ones() {
 #[test]
 fn over_http2_requests_share_a_connection() {
     let http2 = Protocol::Http2;
-    let (connections, at_once) = seen(Policy::PerUser(1), http2, 15);
-    assert_eq!(connections, 10);
-    assert!(at_once > 10, "{at_once} requests at once");
+    assert_eq!(seen(Policy::PerUser(1), http2, 15).0, 10);
+    assert_eq!(seen_held(Policy::PerUser(1), 15), (10, 150));
     // 15 fit on one connection of 20; 30 need two.
     assert_eq!(seen(Policy::PerUser(6), http2, 15).0, 10);
     assert_eq!(seen(Policy::PerUser(6), http2, 30).0, 20);

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use barograph_http::{Client, Fault, Options, Target, TargetError};
-use barograph_testkit::{Act, Answer as Told, Authority, Door, Server, Site, Speaks, always};
+use barograph_testkit::{Act, Answer as Told, Authority, Closed, Door, Server, Site, Speaks, always};
 
 use super::{get, in_words, on_worker};
 
@@ -53,7 +53,8 @@ fn a_look_says_what_will_be_spoken_and_what_is_wrong() {
     assert_eq!(probe(&site.url("/"), &trusting).unwrap().protocol, "HTTP/2");
     let fault = probe(&site.url("/"), &Options::default()).unwrap_err();
     assert!(matches!(fault, Fault::Tls { .. }), "{fault:?}");
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let held = Closed::new().unwrap();
+    let closed = held.addr();
     let fault = probe(&format!("http://{closed}/"), &Options::default()).unwrap_err();
     assert!(in_words(&fault).starts_with(&format!("connect to {closed}: Connection refused")), "{fault:?}");
 }
