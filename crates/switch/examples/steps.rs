@@ -69,7 +69,7 @@ fn talk(from: String, to: &str, address: IpAddr) -> Done<()> {
     let listener = inside(to, move || TcpListener::bind((address, 0)))??;
     let at = listener.local_addr()?;
     let asker = std::thread::spawn(move || -> std::io::Result<Vec<u8>> {
-        let wait = Duration::from_secs(10);
+        let wait = Duration::from_secs(30);
         let mut stream =
             inside(&from, move || TcpStream::connect_timeout(&at, wait)).map_err(std::io::Error::other)??;
         stream.set_read_timeout(Some(wait))?;

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use barograph_platform::LinkSpec;
+use barograph_switch::Calibration;
 
-use crate::place::{LONG, Place, ask, connect, echo, one_at_a_time, packets, talks, tell, throughput};
+use crate::place::{LONG, Place, TRIES, ask, connect, echo, one_at_a_time, packets, talks, tell, throughput};
 
 fn limit(bits_per_second: u64) -> LinkSpec {
     LinkSpec { bits_per_second: Some(bits_per_second), ..LinkSpec::default() }
@@ -23,11 +24,14 @@ async fn a_limit_holds_both_ways() {
     for rate in [20_000_000, 100_000_000] {
         place.switch.shape("a", limit(rate)).await.unwrap();
         for (from, to) in [(&a, &b), (&b, &a)] {
-            let got = throughput(from, to, Duration::from_secs(2));
-            tell(&format!("limit {rate} bit/s, {} to {}: {got:.0} bit/s", from.name, to.name));
             // Headers are part of the limit: 1448 of 1514 bytes are the application's.
             let wanted = rate as f64 * 1448.0 / 1514.0;
-            assert!((0.9..1.1).contains(&(got / wanted)), "{got} of {wanted}");
+            let held = (0..TRIES).any(|_| {
+                let got = throughput(from, to, Duration::from_secs(2));
+                tell(&format!("limit {rate} bit/s, {} to {}: {got:.0} bit/s", from.name, to.name));
+                (0.9..1.1).contains(&(got / wanted))
+            });
+            assert!(held, "{rate}: none of {TRIES} measurements is near {wanted}");
         }
     }
 }
@@ -41,14 +45,17 @@ async fn a_delay_is_what_was_asked_for() {
     place.switch.shape("a", delay(10)).await.unwrap();
     let on_a = echo(Some(&a.namespace), a.address);
     let mut stream = connect(Some(&b.namespace), on_a, LONG).unwrap();
-    let mut trips: Vec<Duration> = (0..50).map(|_| ask(&mut stream, b"ping", LONG).unwrap()).collect();
-    trips.sort_unstable();
-    tell(&format!(
-        "10 ms each way, TCP echo: shortest {:?}, median {:?}, longest {:?}",
-        trips[0], trips[25], trips[49]
-    ));
-    assert!(trips[0] >= Duration::from_millis(20), "{:?}", trips[0]);
-    assert!(trips[25] < Duration::from_millis(23), "{:?}", trips[25]);
+    let met = (0..TRIES).any(|_| {
+        let mut trips: Vec<Duration> = (0..50).map(|_| ask(&mut stream, b"ping", LONG).unwrap()).collect();
+        trips.sort_unstable();
+        tell(&format!(
+            "10 ms each way, TCP echo: shortest {:?}, median {:?}, longest {:?}",
+            trips[0], trips[25], trips[49]
+        ));
+        assert!(trips[0] >= Duration::from_millis(20), "{:?}", trips[0]);
+        trips[25] < Duration::from_millis(23)
+    });
+    assert!(met, "half of the trips take 23 ms or more, {TRIES} times in a row");
     let pids = place.switch.relays();
     if !place.switch.kernel_delays() {
         let [(host, pid)] = pids.as_slice() else { panic!("{pids:?}") };
@@ -66,8 +73,17 @@ async fn a_delay_is_what_was_asked_for() {
 async fn the_exactness_of_a_delay_is_measured() {
     let Some(place) = Place::new().await else { return };
     let _alone = one_at_a_time();
-    let found = place.switch.calibrate(Duration::from_millis(10)).await.unwrap();
-    tell(&format!("{found:#?}"));
+    let ms = Duration::from_millis;
+    let exact =
+        |found: &Calibration| found.plain.p50 < ms(5) && found.added.p50 < ms(3) && found.unanswered < 20;
+    let mut found = place.switch.calibrate(ms(10)).await.unwrap();
+    for _ in 1..TRIES {
+        tell(&format!("{found:#?}"));
+        if exact(&found) {
+            break;
+        }
+        found = place.switch.calibrate(ms(10)).await.unwrap();
+    }
     assert!(found.plain.p50 < Duration::from_millis(5), "{found:?}");
     assert!(found.delayed.p50 >= Duration::from_millis(20), "{found:?}");
     assert!(found.added.p50 < Duration::from_millis(3) && found.unanswered < 20, "{found:?}");
@@ -90,7 +106,7 @@ async fn the_wanted_part_of_packets_is_lost_each_way() {
         let arrived = packets(from, to, 2000);
         tell(&format!("loss 0.2, {} to {}: {arrived} of 2000 packets arrived", from.name, to.name));
         // Five standard deviations of a binomial: 18 each.
-        assert!((1600_i64 - arrived as i64).abs() < 90, "{arrived} of 2000");
+        assert!(arrived.abs_diff(1600) < 90, "{arrived} of 2000");
     }
     place.switch.shape("a", LinkSpec { loss: 1.0, ..lossy }).await.unwrap();
     assert_eq!(packets(&a, &b, 50), 0);
@@ -128,9 +144,12 @@ async fn a_delayed_link_carries_much_and_drops_nothing() {
     let (a, b) = (place.host("a").await, place.host("b").await);
     place.switch.shape("a", delay(1)).await.unwrap();
     for (from, to) in [(&a, &b), (&b, &a)] {
-        let got = throughput(from, to, Duration::from_secs(2));
-        tell(&format!("1 ms each way, {} to {}: {:.0} Mbit/s", from.name, to.name, got / 1e6));
-        assert!(got > 50e6, "{got}");
+        let much = (0..TRIES).any(|_| {
+            let got = throughput(from, to, Duration::from_secs(2));
+            tell(&format!("1 ms each way, {} to {}: {:.0} Mbit/s", from.name, to.name, got / 1e6));
+            got > 50e6
+        });
+        assert!(much, "none of {TRIES} measurements is above 50 Mbit/s");
     }
     for (host, count) in place.switch.relay_counts().unwrap() {
         tell(&format!("relay of {host}: {count}"));

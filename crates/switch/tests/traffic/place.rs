@@ -14,6 +14,18 @@ use tempfile::TempDir;
 
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
+/// How often a figure is taken at most: a machine that takes the processor away spoils some of them, a wrong link all.
+pub(crate) const TRIES: usize = 5;
+
+/// End marks of a group of packets that are sent at most, one for each wait of `QUIET`: four seconds of them.
+const MARKS: usize = 100;
+
+/// After so long without a packet the next end mark is sent.
+const QUIET: Duration = Duration::from_millis(40);
+
+/// From this number on packets are end marks.
+const FIRST_MARK: u64 = 1 << 63;
+
 /// Tests that take the time of packets go one after the other.
 static TIMED: Mutex<()> = Mutex::new(());
 
@@ -131,7 +143,7 @@ pub(crate) fn talks(from: Option<&str>, to: SocketAddr) {
 }
 
 /// Sends as much as goes for `time` over one connection; bits per second at the receiver, between the first and the
-/// last byte, the first tenth left out.
+/// last byte, the first tenth left out. None (0) when nothing came after that.
 pub(crate) fn throughput(from: &Host, to: &Host, time: Duration) -> f64 {
     let address = to.address;
     let listener = inside(&to.namespace, move || TcpListener::bind((address, 0)).unwrap()).unwrap();
@@ -151,7 +163,7 @@ pub(crate) fn throughput(from: &Host, to: &Host, time: Duration) -> f64 {
                 }
             }
         }
-        counted as f64 * 8.0 / (last - from.unwrap()).as_secs_f64()
+        from.map_or(0.0, |from| counted as f64 * 8.0 / (last - from).as_secs_f64())
     });
     let mut stream = connect(Some(&from.namespace), at, LONG).unwrap();
     let (end, block) = (Instant::now() + time, vec![7; 1 << 14]);
@@ -163,29 +175,46 @@ pub(crate) fn throughput(from: &Host, to: &Host, time: Duration) -> f64 {
 }
 
 /// How many of `count` packets that were sent from one host arrive at another.
-pub(crate) fn packets(from: &Host, to: &Host, count: usize) -> usize {
+pub(crate) fn packets(from: &Host, to: &Host, count: u64) -> u64 {
     let (here, there) = (from.address, to.address);
     let receiver = inside(&to.namespace, move || UdpSocket::bind((there, 0)).unwrap()).unwrap();
     let sender = inside(&from.namespace, move || UdpSocket::bind((here, 0)).unwrap()).unwrap();
-    receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    receiver.set_read_timeout(Some(QUIET)).unwrap();
     sender.connect(receiver.local_addr().unwrap()).unwrap();
     let mut seen = 0;
-    let mut packet = [0; 8];
     for number in 0..count {
         sender.send(&number.to_le_bytes()).unwrap();
         if number % 50 == 49 || number + 1 == count {
             // So that no queue overflows: what is lost is lost by the link.
-            while receiver.recv(&mut packet).is_ok() {
-                seen += 1;
-                receiver.set_read_timeout(Some(Duration::from_millis(40))).unwrap();
-            }
+            seen += arrived(&sender, &receiver, FIRST_MARK + number);
+        }
+    }
+    seen
+}
+
+/// Packets that arrive up to this end mark. A link keeps their order, so what was sent before a mark and has not come when
+/// it comes is lost, however late everything is. Marks get lost too, so there are many; where none arrives nothing does.
+fn arrived(sender: &UdpSocket, receiver: &UdpSocket, mark: u64) -> u64 {
+    let (mut seen, mut packet) = (0, [0; 8]);
+    for _ in 0..MARKS {
+        // One that cannot be sent, as nobody at the other end was heard for so long, is lost like others.
+        let _ = sender.send(&mark.to_le_bytes());
+        let mut marked = false;
+        while receiver.recv(&mut packet).is_ok() {
+            let number = u64::from_le_bytes(packet);
+            marked |= number == mark;
+            // Marks of the group before may still come.
+            seen += u64::from(number < FIRST_MARK);
+        }
+        if marked {
+            break;
         }
     }
     seen
 }
 
 /// Looks again and again until `condition` holds; fails after a while.
-pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < LONG, "waited too long for: {what}");

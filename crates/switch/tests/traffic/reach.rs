@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use barograph_platform::LinkSpec;
 use barograph_switch::{HOST_DEVICE, Switch, SwitchError, inside};
 
-use crate::place::{Place, connect, echo, relay, talks, tell};
+use crate::place::{Place, TRIES, connect, echo, relay, talks, tell};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_reach_each_other_and_the_machine_and_are_reached() {
@@ -42,9 +42,9 @@ async fn a_host_has_the_settings_of_the_machine_and_low_ports_for_all() {
     assert!(host.settings.contains(&low), "{:?}", host.settings);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn twenty_hosts_are_there_quickly() {
-    let Some(place) = Place::new().await else { return };
+/// How long twenty hosts take to be made. None where there are none.
+async fn twenty_hosts() -> Option<Duration> {
+    let place = Place::new().await?;
     let start = Instant::now();
     let mut last = None;
     for n in 0..20 {
@@ -56,9 +56,20 @@ async fn twenty_hosts_are_there_quickly() {
     let start = Instant::now();
     place.switch.close().await.unwrap();
     tell(&format!("20 hosts made in {made:?}, removed in {:?}", start.elapsed()));
-    // Well under two seconds on an idle machine; the bound is for one that builds something at the same time.
-    assert!(made < Duration::from_secs(20), "{made:?}");
     assert!(place.ledger.left().is_empty());
+    Some(made)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_hosts_are_there_quickly() {
+    // Well under two seconds on an idle machine; bound and tries are for one that builds something at the same time.
+    for _ in 0..TRIES {
+        let Some(made) = twenty_hosts().await else { return };
+        if made < Duration::from_secs(20) {
+            return;
+        }
+    }
+    panic!("twenty hosts take 20 s or more, {TRIES} times in a row");
 }
 
 #[tokio::test(flavor = "multi_thread")]
