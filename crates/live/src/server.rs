@@ -30,6 +30,9 @@ const NEWS_EVERY: Duration = Duration::from_millis(250);
 /// Without news a line goes out this often, so that nobody on the way takes the stream for dead.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
+/// Steps in which the time for the last news is counted.
+const LEAVE_STEPS: u32 = 20;
+
 const HTML: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
@@ -127,7 +130,10 @@ async fn answer(listener: TcpListener, shared: Arc<Shared>, leaving: watch::Rece
     let mut limit = leaving;
     let time_is_up = async move {
         let _ = limit.wait_for(|leaving| *leaving).await;
-        tokio::time::sleep(LEAVE_WITHIN).await;
+        // In steps, each a turn of this thread: one that had no processor meanwhile still has time to tell.
+        for _ in 0..LEAVE_STEPS {
+            tokio::time::sleep(LEAVE_WITHIN / LEAVE_STEPS).await;
+        }
     };
     tokio::select! {
         _ = async { tokio::join!(serving.into_future(), spreading) } => {}
