@@ -1,8 +1,53 @@
 //! The run's own time axis: seconds since it began, and whether the wall clock kept pace.
 
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use barograph_model::Nanos;
+
+/// Both clocks were read within this, or the process was held between the two and they are read again. A tenth of a second
+/// apart would be taken for a clock that was set.
+const TOGETHER: Duration = Duration::from_millis(5);
+
+/// So often they are read at the most: a machine that interrupts every time is not waited for.
+const LOOKS: usize = 10;
+
+/// Both clocks at about the same moment.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// Before the wall clock was read.
+    before: Instant,
+    wall: SystemTime,
+    /// Until after it was read.
+    took: Duration,
+}
+
+impl Look {
+    fn now() -> Self {
+        let before = Instant::now();
+        let wall = SystemTime::now();
+        Look { before, wall, took: before.elapsed() }
+    }
+
+    /// One that was quick enough, or the quickest of several.
+    fn closest(mut look: impl FnMut() -> Self) -> Self {
+        let mut best = look();
+        for _ in 1..LOOKS {
+            if best.took <= TOGETHER {
+                break;
+            }
+            let again = look();
+            if again.took < best.took {
+                best = again;
+            }
+        }
+        best
+    }
+
+    /// The monotonic clock when the wall clock was read.
+    fn at(&self) -> Instant {
+        self.before + self.took / 2
+    }
+}
 
 /// Counts from the beginning of the run.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +58,8 @@ pub(crate) struct RunClock {
 
 impl RunClock {
     pub(crate) fn start() -> Self {
-        RunClock { began: Instant::now(), wall: SystemTime::now() }
+        let look = Look::closest(Look::now);
+        RunClock { began: look.at(), wall: look.wall }
     }
 
     /// Time since the run began.
@@ -27,10 +73,41 @@ impl RunClock {
 
     /// By how many seconds the wall clock went ahead of the monotonic clock since the run began.
     pub(crate) fn wall_ahead_s(&self) -> f64 {
-        let wall = match SystemTime::now().duration_since(self.wall) {
+        let look = Look::closest(Look::now);
+        let wall = match look.wall.duration_since(self.wall) {
             Ok(on) => on.as_secs_f64(),
             Err(back) => -back.duration().as_secs_f64(),
         };
-        wall - self.at_s()
+        wall - look.at().duration_since(self.began).as_secs_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The look that is taken when they take so many milliseconds, one after the other, and how many were taken.
+    fn taken(ms: &[u64]) -> (u64, usize) {
+        let (before, wall) = (Instant::now(), SystemTime::UNIX_EPOCH);
+        let mut looks = 0;
+        let best = Look::closest(|| {
+            looks += 1;
+            Look { before, wall, took: Duration::from_millis(ms[looks - 1]) }
+        });
+        (u64::try_from(best.took.as_millis()).unwrap(), looks)
+    }
+
+    #[test]
+    fn clocks_between_which_the_process_was_held_are_read_again() {
+        assert_eq!(taken(&[1]), (1, 1));
+        assert_eq!(taken(&[2_000, 900, 3]), (3, 3));
+        assert_eq!(taken(&[70, 60, 50, 40, 30, 20, 30, 40, 50, 60]), (20, 10), "the closest of all");
+    }
+
+    #[test]
+    fn the_monotonic_clock_is_that_of_the_middle() {
+        let look =
+            Look { before: Instant::now(), wall: SystemTime::UNIX_EPOCH, took: Duration::from_millis(4) };
+        assert_eq!(look.at().duration_since(look.before), Duration::from_millis(2));
     }
 }
