@@ -12,8 +12,8 @@ pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How long a statement may take that reads or writes a whole collection: loading, and the data checks.
 pub(crate) const BULK_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long making a connection may take.
-pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(3);
+/// How long making a connection may take: more than the pauses of a busy machine, and less than an answer may take.
+pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// How often an operation is tried that lost a race against another one; each try needs another lost race.
 pub(crate) const RACES: usize = 8;

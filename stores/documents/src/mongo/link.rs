@@ -22,6 +22,10 @@ const DATABASE: &str = "auction_events";
 /// with the server gone each would wait this long in turn; a caller tries again anyway.
 const SERVER_LIMIT: Duration = Duration::from_secs(1);
 
+/// How often a server is asked for when a store is opened, each time for [`SERVER_LIMIT`]: a server on a busy machine may
+/// be slow to say its first word, and nobody asks again for a store that was not opened.
+const FIRST_TRIES: u32 = 5;
+
 /// "A document with this `_id` exists."
 const DUPLICATE: i32 = 11000;
 
@@ -79,7 +83,7 @@ pub(super) fn bulk(deed: Deed) -> Deed {
 }
 
 impl Link {
-    /// Nothing is connected before the first command.
+    /// Waits for the server's first word, within bounds.
     pub(super) async fn new(url: &str, connections: usize) -> Result<Self, StoreError> {
         // The driver's own words may repeat parts of the address, and addresses hold passwords.
         let wrong = |_: Error| refused(STORE, "read its address", "it is no address of a MongoDB server");
@@ -94,7 +98,20 @@ impl Link {
             Some(WriteConcern::builder().w(Acknowledgment::Majority).journal(true).build());
         let name = options.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
         let client = Client::with_options(options).map_err(wrong)?;
-        Ok(Self { database: client.database(&name), changes_at_once: CHANGES_AT_ONCE })
+        let link = Self { database: client.database(&name), changes_at_once: CHANGES_AT_ONCE };
+        link.reach().await?;
+        Ok(link)
+    }
+
+    async fn reach(&self) -> Result<(), StoreError> {
+        let mut left = FIRST_TRIES;
+        loop {
+            left -= 1;
+            match self.run(read("answer a ping"), doc! { "ping": 1 }).await {
+                Err(StoreError::Unreachable { .. }) if left > 0 => {}
+                answered => return answered.map(drop),
+            }
+        }
     }
 
     /// Sends one change per command from now on.
