@@ -13,8 +13,9 @@ use crate::{Error, Limits, Meter, Usage};
 /// becomes the command behind. A group that cannot be entered ends it with 125, which no program of ours uses.
 const ENTER: &str = r#"while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@""#;
 
-/// A frozen group stands still within this, unless one of its processes waits for a disk that is stuck.
-const FREEZE_WAIT: Duration = Duration::from_secs(2);
+/// A frozen group stands still within this, unless one of its processes waits for a disk that is stuck: each needs the CPU
+/// once to notice, and a busy machine may leave it without for seconds.
+const FREEZE_WAIT: Duration = Duration::from_secs(10);
 
 /// A group in all trees that can be used. Dropping it does nothing: see [`Group::remove`].
 #[derive(Clone, Debug)]

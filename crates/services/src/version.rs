@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::ServiceError;
 
-/// Erlang needs a second to say its version; more than this is a program that hangs.
-const LONGEST: Duration = Duration::from_secs(30);
+/// Erlang needs a second to say its version, and many on a busy machine; more than this is a program that hangs.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// Nobody says more to say who he is.
 const MOST_BYTES: u64 = 64 << 10;

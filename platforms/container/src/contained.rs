@@ -20,8 +20,8 @@ use crate::engine::Engine;
 use crate::output::{Output, Said};
 use crate::remover::Remover;
 
-/// The last words of an ended container are on their way already.
-const LAST_WORDS_WAIT: Duration = Duration::from_secs(5);
+/// The last words of an ended container are on their way already, through an engine that may have much else to do.
+const LAST_WORDS_WAIT: Duration = Duration::from_secs(20);
 
 /// A killed container ends as soon as the kernel lets go of it; only a stuck disk takes longer than this.
 const KILL_WAIT: Duration = Duration::from_secs(20);

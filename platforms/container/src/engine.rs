@@ -25,8 +25,8 @@ use crate::deadline::Deadline;
 /// call.
 const ANSWER_SECONDS: u64 = 60;
 
-/// An engine that is there says so within this.
-const HELLO: Duration = Duration::from_secs(5);
+/// An engine that is there says so within this, on a machine that is busy.
+const HELLO: Duration = Duration::from_secs(20);
 
 /// Something that another call removes at this moment is gone within this.
 const GONE_WAIT: Duration = Duration::from_secs(20);

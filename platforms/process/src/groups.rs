@@ -21,8 +21,9 @@ const END_WAIT: Duration = Duration::from_secs(10);
 /// How often a group is looked at that is to become empty.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A site that is dropped is waited for this long, since nobody can wait without blocking there.
-const DROP_WAIT: Duration = Duration::from_millis(500);
+/// A site that is dropped is waited for this long, since nobody can wait without blocking there. Killed processes end
+/// within milliseconds, but a busy machine may leave them without the CPU that they need to end for seconds.
+const DROP_WAIT: Duration = Duration::from_secs(5);
 
 /// Sites of this process so far.
 static SITES: AtomicU32 = AtomicU32::new(0);

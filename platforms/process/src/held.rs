@@ -173,7 +173,11 @@ impl Held {
     pub(crate) fn others(&self) -> Vec<u32> {
         match &*self.holding {
             Holding::Group(group) => group.processes(),
-            Holding::Namespace => self.inside.get().map(|(_, name)| in_namespace(name)).unwrap_or_default(),
+            Holding::Namespace => match self.inside.get() {
+                Some((_, name)) => in_namespace(name),
+                // It ended before its program was seen; what may have been born meanwhile carries the mark.
+                None => marked(&self.mark),
+            },
             Holding::Mark => marked(&self.mark),
         }
     }

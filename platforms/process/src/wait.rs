@@ -12,8 +12,9 @@ use crate::proc_fs::command_line;
 use crate::running::Process;
 use crate::start::{Lines, Started};
 
-/// The last lines of an ended process are in the pipe already; only a child of it that fled could hold the pipe open.
-const LAST_LINES_WAIT: Duration = Duration::from_secs(2);
+/// The last lines of an ended process are in the pipe already, and whoever reads them may have to wait for a CPU; only a
+/// child of it that fled could hold the pipe open.
+const LAST_LINES_WAIT: Duration = Duration::from_secs(10);
 
 /// Entering control groups and namespaces takes milliseconds, and longer on a machine under load.
 const START_WAIT: Duration = Duration::from_secs(20);

@@ -28,8 +28,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A QEMU that was told to end.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// An emulator whose sockets have closed has ended within this.
-const LAST_WAIT: Duration = Duration::from_secs(2);
+/// An emulator whose sockets have closed has ended within this, on a machine that is busy.
+const LAST_WAIT: Duration = Duration::from_secs(15);
 
 /// Lines shown of what a guest or its QEMU said.
 const SHOWN_LINES: usize = 15;

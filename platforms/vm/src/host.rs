@@ -23,7 +23,7 @@ use crate::wire::{Ask, Reply};
 use crate::work::{Job, Work, failed};
 
 /// A question to an agent that is answered from its memory.
-const PING_LIMIT: Duration = Duration::from_secs(10);
+const PING_LIMIT: Duration = Duration::from_secs(30);
 
 /// Questions for the difference of two clocks: the quickest answer tells most.
 const PINGS: usize = 12;
@@ -167,7 +167,8 @@ impl Host {
     async fn measure_clock(&self) -> Result<ClockOffset, Fault> {
         let mut best: Option<ClockOffset> = None;
         for _ in 0..PINGS {
-            let (before, begun) = (now_nanos(), now());
+            // What passes between the two is part of the error, as all that passes until the answer is.
+            let (begun, before) = (now(), now_nanos());
             let reply = self.port.ask(Ask::Ping, &self.name, PING_LIMIT).await?;
             let half = i64::try_from(begun.elapsed().as_nanos() / 2).unwrap_or(i64::MAX);
             let Reply::Clock(there) = reply else { continue };

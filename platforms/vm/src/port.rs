@@ -24,7 +24,7 @@ use crate::work::failed;
 const QUEUE: usize = 256;
 
 /// A request that is made without a runtime is small, and answered in milliseconds.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
 
 /// What is read at once.
 const PIECE: usize = 64 << 10;

@@ -7,7 +7,7 @@ use barograph_platform::{Readiness, Unit, ignore_lines};
 use super::*;
 use crate::wire::{End, Said};
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// An agent at the other end of a socket: answers pings with `time`, and says what it is given.
 fn agent(stream: UnixStream, time: i64) -> UnixStream {
