@@ -3,13 +3,17 @@
 mod common;
 
 use std::error::Error;
+use std::time::Duration;
 
 use barograph_auction_bus::{BusUrl, ConnectError, Heard, Place, SendError, Settings, Through, To, connect};
 use barograph_testkit::services::{self, Missing, Service};
 use bytes::Bytes;
 use common::{Next, Node, in_time, text};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+/// Said of a broker that did not answer while an attempt to connect lasted.
+const TOO_LATE: &str = "within 5 s";
 
 fn url(text: &str) -> BusUrl {
     text.parse().expect("an address")
@@ -59,20 +63,31 @@ async fn a_wrong_password_is_said_and_not_shown() {
     let started = tokio::task::block_in_place(services::rabbitmq_shared);
     let Some(service) = services::or_skip(started) else { return };
     let wrong = url(&service.url().replace("amqp://", "amqp://guest:wr0ng@"));
-    let error = refused(&wrong).await;
+    let said = async {
+        loop {
+            let error = refused(&wrong).await;
+            // A busy broker may need longer than an attempt is given.
+            if !error.contains(TOO_LATE) {
+                return error;
+            }
+        }
+    };
+    let error = in_time(said).await;
     assert!(error.contains("403"), "{error}");
     assert!(error.contains("amqp://127.0.0.1") && !error.contains("wr0ng"), "{error}");
 }
 
 #[tokio::test]
 async fn a_closed_port_is_an_error() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = listener.local_addr().expect("bound").port();
-    drop(listener);
+    // Taken, so that nobody else gets it, and nobody listens there.
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let port = socket.local_addr().expect("bound").port();
     for scheme in ["amqp", "nats"] {
         let error = refused(&url(&format!("{scheme}://127.0.0.1:{port}"))).await;
         assert!(error.contains("failed to talk to the broker"), "{error}");
     }
+    drop(socket);
 }
 
 #[tokio::test]
@@ -89,7 +104,7 @@ async fn a_server_that_says_nothing_is_given_up() {
     let (listener, port) = listener().await;
     for scheme in ["amqp", "nats"] {
         let error = refused(&url(&format!("{scheme}://127.0.0.1:{port}"))).await;
-        assert!(error.contains("within 5 s"), "{error}");
+        assert!(error.contains(TOO_LATE), "{error}");
     }
     drop(listener);
 }
@@ -121,9 +136,31 @@ async fn nats_that_finds_us_slow_is_lost_and_found() {
     let _ = tokio::join!(server, client);
 }
 
+/// How often the times are taken: at once is at once in one of them, whatever else the machine does meanwhile.
+const TRIES: usize = 10;
+
+/// A link that stands for so long begins the waits anew, so times that were stretched beyond it say nothing.
+const STEADY: Duration = Duration::from_secs(5);
+
 /// The first attempt is made at once, the one after the next loss half a second later.
 #[tokio::test]
 async fn a_server_that_throws_us_out_is_not_asked_in_a_tight_loop() {
+    let mut all = Vec::new();
+    for _ in 0..TRIES {
+        let waits = waits_between_links().await;
+        if waits[0] + waits[1] < STEADY {
+            assert!(waits[1].as_millis() >= 500, "{waits:?}");
+            if waits[0] < waits[1] {
+                return;
+            }
+        }
+        all.push(waits);
+    }
+    panic!("the first attempt was never made at once: {all:?}");
+}
+
+/// The times between three links, of which each is ended as soon as it stands.
+async fn waits_between_links() -> [Duration; 2] {
     let (listener, port) = listener().await;
     let server = async {
         let mut times = Vec::new();
@@ -136,9 +173,8 @@ async fn a_server_that_throws_us_out_is_not_asked_in_a_tight_loop() {
     let url = url(&format!("nats://127.0.0.1:{port}"));
     let (place, settings) = (Place { namespace: "thrown", node: "a" }, Settings::default());
     let (times, node) = tokio::join!(server, Node::connect(&url, place, &settings));
-    let waits = [times[1] - times[0], times[2] - times[1]];
-    assert!(waits[0] < waits[1] && waits[1].as_millis() >= 500, "{waits:?}");
     drop(node);
+    [times[1] - times[0], times[2] - times[1]]
 }
 
 /// A server that stops talking without closing, as one does whose machine has lost its power.

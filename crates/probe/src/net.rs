@@ -104,7 +104,7 @@ mod tests {
         let mut command = Command::new("unshare");
         command.args(["--net", "--", "/bin/cat"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-        let probe = (0..1_000_000).find_map(|_| match child.try_wait().unwrap() {
+        let probe = (0..50_000_000).find_map(|_| match child.try_wait().unwrap() {
             Some(ended) => Some(Err(ended)),
             None => NetProbe::apart(child.id()).map(Ok),
         });

@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let unit = Unit {
         args: vec!["-c".to_owned(), script.clone()],
         log: log.into(),
-        ..Unit::new("example", "/bin/sh".into(), Readiness::StdoutLine { timeout: Duration::from_secs(20) })
+        ..Unit::new("example", "/bin/sh".into(), Readiness::StdoutLine { timeout: Duration::from_secs(120) })
     };
     let running = site.create(&unit, ignore_lines()).await?;
     let pid = running.pid().ok_or("a process has a number")?;

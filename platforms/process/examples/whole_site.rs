@@ -53,6 +53,6 @@ fn unit(folder: &Path, ledger: &Path) -> Unit {
         workdir: folder.join("data/unit"),
         log: folder.join("log"),
         user: User::NotRoot,
-        ..Unit::new("unit", "/bin/sh".into(), Readiness::StdoutLine { timeout: Duration::from_secs(20) })
+        ..Unit::new("unit", "/bin/sh".into(), Readiness::StdoutLine { timeout: Duration::from_secs(120) })
     }
 }

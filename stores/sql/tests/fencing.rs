@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use barograph_auction_api::{AuctionId, ItemId};
-use barograph_auction_store::{Applied, HighBidRow, Relational, codes};
+use barograph_auction_store::{Applied, HighBidRow, Relational, StoreError, codes};
 use barograph_store_sql::{Sql, open};
 use barograph_testkit::services::{self, Missing, Service};
 use common::{CREDIT_CENTS, PRICE_CENTS};
@@ -35,7 +35,13 @@ async fn applies(store: Sql, owner: Arc<Owner>, on: ((AuctionId, ItemId), i64)) 
             break;
         }
         let changes = common::sale(auction, round, owner.fence.load(Ordering::SeqCst));
-        let answers = store.apply(&changes).await.unwrap();
+        let answers = loop {
+            match store.apply(&changes).await {
+                // A process that stands still between its locks and its commit loses them, and asks again.
+                Err(StoreError::Unknown { .. } | StoreError::Unreachable { .. }) => {}
+                other => break other.unwrap(),
+            }
+        };
         if answers == [Applied::Stored; 4] {
             stored.push(changes[0].listing);
             owner.stored.fetch_add(1, Ordering::SeqCst);

@@ -12,7 +12,7 @@ use barograph_auction_api::{AuctionId, ItemId};
 use barograph_auction_store::{Applied, Relational, StoreError};
 use barograph_store_sql::{Sql, open};
 use barograph_testkit::services::{self, Missing, Service};
-use common::{CREDIT_CENTS, PRICE_CENTS};
+use common::{CREDIT_CENTS, PATIENCE, PRICE_CENTS};
 
 /// How often the server is killed.
 const KILLS: usize = 3;
@@ -57,6 +57,19 @@ async fn sells(store: Sql, progress: Arc<Progress>, on: ((AuctionId, ItemId), i6
     listings
 }
 
+/// Waits until the server answers again. An answer that is asked for has two seconds, which a server that has just been
+/// started on a busy machine may need for itself.
+async fn until_it_answers(store: &Sql) {
+    let answered = async {
+        while let Err(error) = store.ping().await {
+            let late = matches!(&error, StoreError::Unreachable { source, .. }
+                if source.to_string().contains("did not answer within"));
+            assert!(late, "{error:?}");
+        }
+    };
+    tokio::time::timeout(PATIENCE, answered).await.expect("it finds back by itself");
+}
+
 async fn survives(server: Result<Service, Missing>) {
     let Some(mut server) = services::or_skip(server) else { return };
     common::loaded(server.url()).await;
@@ -74,7 +87,7 @@ async fn survives(server: Result<Service, Missing>) {
         let ping = store.ping().await;
         assert!(matches!(ping, Err(StoreError::Unreachable { .. })), "it says so: {ping:?}");
         tokio::task::block_in_place(|| server.restart());
-        store.ping().await.expect("it finds back by itself");
+        until_it_answers(&store).await;
     }
     common::until("sales", || progress.sales.load(Ordering::SeqCst) >= (KILLS + 1) * BETWEEN).await;
     progress.stop.store(true, Ordering::SeqCst);

@@ -143,10 +143,15 @@ mod tests {
     fn a_busy_program_is_charged_for_what_it_burns() {
         let folder = tempfile::tempdir().unwrap();
         let script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done";
-        let done = run(&shell(script), 1, folder.path()).unwrap();
-        assert_eq!(done.stdout, "done\n");
-        assert!(done.cpu_s > 0.02, "{done:?}");
-        assert!(done.peak_rss_mib > 0.3 && done.peak_rss_mib < 50.0, "{done:?}");
+        // Whoever watches may get no processor until the program has ended, and then has not seen its memory.
+        let mut tries = (0..5).map(|_| {
+            let done = run(&shell(script), 1, folder.path()).unwrap();
+            assert_eq!(done.stdout, "done\n");
+            assert!(done.cpu_s > 0.02, "{done:?}");
+            done
+        });
+        let seen = tries.find(|done| done.peak_rss_mib > 0.3).unwrap();
+        assert!(seen.peak_rss_mib < 50.0, "{seen:?}");
     }
 
     #[test]

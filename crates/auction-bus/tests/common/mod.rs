@@ -4,7 +4,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use barograph_auction_bus::{Bus, BusUrl, Heard, Place, SendError, Settings, Through, To, connect};
+use barograph_auction_bus::{
+    Bus, BusUrl, ConnectError, Heard, LinkError, Place, SendError, Settings, Through, To, connect,
+};
 use barograph_testkit::services::{self, Service};
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -72,7 +74,16 @@ impl Kind {
 
 impl Node {
     pub(crate) async fn connect(url: &BusUrl, place: Place<'_>, settings: &Settings) -> Node {
-        let (bus, heard) = in_time(connect(url, place, settings)).await.expect("a bus");
+        let connected = async {
+            loop {
+                match connect(url, place, settings).await {
+                    // One attempt has some seconds, which a broker on a busy machine may not get for itself.
+                    Err(ConnectError::Link { source: LinkError::Silent { .. }, .. }) => {}
+                    other => return other.expect("a bus"),
+                }
+            }
+        };
+        let (bus, heard) = in_time(connected).await;
         let mut node = Node { bus, heard };
         assert_eq!(node.next().await, Next::Connected);
         node

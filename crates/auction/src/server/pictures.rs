@@ -46,7 +46,7 @@ pub(super) const LATE: usize = 64;
 const LATE_LOOKS: u32 = 6;
 
 /// The first pause.
-const LATE_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const LATE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Who may wait for a late picture now.
 pub(super) static WAITERS: Semaphore = Semaphore::const_new(LATE);

@@ -1,5 +1,7 @@
 //! Targets that stall, answer garbage, close in mid-answer or die: a clear end each, and a record that can be read.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -101,13 +103,24 @@ fn a_target_that_stalls_is_given_up() {
     });
 }
 
+/// Has the run whose record is in this folder begun its warm-up?
+fn warms_up(runs: &Path) -> bool {
+    let begun = "\"kind\":\"phase_started\",\"phase\":\"warm-up\"";
+    let mut records = fs::read_dir(runs).into_iter().flatten().flatten();
+    records.any(|record| {
+        fs::read_to_string(record.path().join("run.jsonl")).is_ok_and(|text| text.contains(begun))
+    })
+}
+
 #[test]
 fn a_target_whose_process_ends_ends_the_run() {
     let root = tempfile::tempdir().unwrap();
+    let runs = root.path().join("runs");
     let sets = ["load.users=30", "load.ramp_s=0", "load.warm_up_s=90"];
     let finished = fake::run(root.path(), &sets, |gone| {
         let script: Script = Arc::new(move |request| {
-            if request.n < 40 {
+            // Users ask from the first moment on, and the harness may be late.
+            if request.n < 40 || !warms_up(&runs) {
                 return Answer::new(503, "{}").into();
             }
             gone.send_replace(true);

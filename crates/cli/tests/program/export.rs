@@ -59,7 +59,7 @@ fn a_run_is_seen_while_it_goes_on() {
         "-c",
         "4",
         "-d",
-        "4s",
+        "10s",
         "--live",
         "--keep-record",
         "kept",

@@ -13,6 +13,9 @@ use crate::place::Place;
 const FULL_FROM: f64 = 4.0;
 const FREE_FROM: f64 = 18.0;
 
+/// So often it is tried at the most.
+const TRIES: usize = 3;
+
 fn faults(part: &str) -> String {
     format!(
         "faults=[{{at_s={FULL_FROM},unit=\"{part}\",act=\"fill-disk\"}},\
@@ -33,15 +36,15 @@ fn ended(run: &Run, from: f64, to: f64) -> (u64, u64) {
 }
 
 /// PostgreSQL cannot write for some seconds. Whether it outlives that depends on what it had to write; if it does not, it
-/// is started again.
-fn postgresql_fills_up_on(platform: &str) {
+/// is started again. Gives what did not come in time, in words; `None` where this machine lacks something.
+fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
     let place = Place::new();
     let mut sets = like("minimal", platform);
     sets.extend(["load.users=60", "load.window_s=30"].map(str::to_owned));
     sets.push("deploy.relational_disk_mib=512".to_owned());
     sets.push(faults("relational-1"));
     if !possible(&place, &sets) {
-        return;
+        return None;
     }
     let going = Going::start(place.run(None, &sets));
     going.says("relational-1 has a file system of its own of 512 MiB");
@@ -54,12 +57,25 @@ fn postgresql_fills_up_on(platform: &str) {
     let again = kept[2].failed.as_deref();
     assert!(kept[2].act == "start" && again.is_none_or(|why| why.starts_with("it runs")), "{kept:?}");
     let (before, during) = (ended(&run, 0.0, FULL_FROM), ended(&run, FULL_FROM, FREE_FROM));
-    assert!(before.0 > 0 && before.1 == 0, "{before:?}");
-    assert!(during.1 > 0, "nothing failed on a full disk: {during:?}");
+    assert_eq!(before.1, 0, "{before:?}");
     let last = run.intervals().map(|interval| interval.to_s).fold(0.0, f64::max);
-    // The first second may still see what began before.
-    let after = ended(&run, FREE_FROM + 2.0, last);
-    assert!(after.0 > 0 && after.1 == 0, "nothing succeeds on a disk that is free again: {after:?}");
+    // The first second may still see what began before the disk was free and its service ready.
+    let ready = kept[1..3].iter().map(|fault| fault.at_s + fault.took_s).fold(0.0, f64::max);
+    let after = ended(&run, ready + 1.5, last);
+    let in_time = [
+        ("nothing succeeds before the disk is full", before.0 > 0),
+        ("nothing failed on a full disk", during.1 > 0),
+        ("nothing succeeds on a disk that is free again", after.0 > 0 && after.1 == 0),
+    ];
+    let missed: Vec<String> = in_time
+        .iter()
+        .filter(|(_, seen)| !seen)
+        .map(|(what, _)| format!("{what}: {before:?}, {during:?}, {after:?}"))
+        .collect();
+    if !missed.is_empty() {
+        nothing_left(&place);
+        return Some(missed);
+    }
     // Failures count, so it did not pass; and what the data are after it was looked at and is told.
     let verdict = run.verdict().unwrap();
     assert!(!verdict.passed && ended_as.code != Some(0), "{verdict:?}");
@@ -69,6 +85,21 @@ fn postgresql_fills_up_on(platform: &str) {
     let log = fs::read_to_string(run.dir.join("services/relational-1.log")).unwrap();
     assert!(log.contains("No space left on device"), "{log}");
     nothing_left(&place);
+    Some(missed)
+}
+
+/// Users write seldom, so what they do in these seconds, and how soon everything works again, is judged in one of several
+/// tries: a busy machine can only make it later.
+fn postgresql_fills_up_on(platform: &str) {
+    let mut tries = Vec::new();
+    while tries.len() < TRIES {
+        let Some(missed) = fills_up_and_is_freed(platform) else { return };
+        if missed.is_empty() {
+            return;
+        }
+        tries.push(missed);
+    }
+    panic!("in every try: {tries:#?}");
 }
 
 #[test]
@@ -99,11 +130,14 @@ fn a_full_disk_of_a_killed_program_is_cleaned() {
     going.says("fault: fill-disk: ");
     going.signal(Signal::KILL);
     assert_eq!(going.end().code, None);
-    let cleaned = until("a broom that finds everything", || {
+    // What still ends by itself may keep the broom from some things, and the next one finds only those.
+    let mut removed = String::new();
+    until("a broom that finds everything", || {
         let cleaned = Going::start(place.program(&["clean"])).end();
-        (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(cleaned)
+        removed.push_str(&cleaned.out);
+        (cleaned.code == Some(0) && !cleaned.out.contains("still running")).then_some(())
     });
-    assert!(cleaned.out.contains("removed mount "), "{}", cleaned.out);
+    assert!(removed.contains("removed mount "), "{removed}");
     until("the end of all processes", || place.processes().is_empty().then_some(()));
     nothing_left(&place);
 }

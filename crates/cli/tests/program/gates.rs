@@ -89,7 +89,7 @@ fn of_a_target_on_this_host_nobody_says_what_others_used() {
 fn failures_of_the_driver_are_not_the_targets() {
     let place = Place::without_data();
     let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
-    let words = ["-d", "2s", "-c", "4", "--source", "127.0.0.1", "--source", "192.0.2.7", "--json", "-q"];
+    let words = ["-d", "5s", "-c", "4", "--source", "127.0.0.1", "--source", "192.0.2.7", "--json", "-q"];
     let kept = ["--errors", "100%", "--keep-record", "kept"];
     let ended = http(&place, &[&[site.url("/hello").as_str()], &words[..], &kept[..]].concat());
     assert_eq!(ended.code, Some(9), "{ended:?}");

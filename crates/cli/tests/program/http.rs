@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::going::{Ended, Going};
 use crate::place::Place;
 
+/// How often it is searched where whatever else runs on the machine can only make answers later.
+const TRIES: usize = 3;
+
 /// A server with known answers, in the clear.
 pub(crate) fn site() -> Site {
     Site::start(Door::v4(), Speaks::Http1).unwrap()
@@ -34,12 +37,12 @@ pub(crate) fn result(ended: &Ended, code: i32) -> Value {
 #[test]
 fn a_url_alone_is_measured_and_told() {
     let (place, site) = (Place::without_data(), site());
-    let ended = http(&place, &[&site.url("/hello"), "-d", "1s", "-c", "10"]);
+    let ended = http(&place, &[&site.url("/hello"), "-d", "4s", "-c", "10"]);
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     for words in ["response time", "service time", "start lag p99", "µs CPU per request", "verdict   "] {
         assert!(ended.out.contains(words), "{words} is not in\n{}", ended.out);
     }
-    assert!(ended.err.contains("10 users, measured for 1s"), "{}", ended.err);
+    assert!(ended.err.contains("10 users, measured for 4s"), "{}", ended.err);
     let left: Vec<_> = fs::read_dir(place.root()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.is_empty(), "the record goes with the program: {left:?}");
     assert!(site.requests() > 100);
@@ -48,7 +51,7 @@ fn a_url_alone_is_measured_and_told() {
 #[test]
 fn the_json_is_alone_on_stdout_and_has_its_keys() {
     let (place, site) = (Place::without_data(), site());
-    let ended = http(&place, &[&site.url("/hello"), "-d", "2s", "-c", "5", "--json", "-q"]);
+    let ended = http(&place, &[&site.url("/hello"), "-d", "5s", "-c", "5", "--json", "-q"]);
     let result = result(&ended, 0);
     assert_eq!(ended.err.lines().filter(|line| !line.contains("debug build")).count(), 0, "{}", ended.err);
     let promised = "requests_per_s cpu_us_per_request rss_mib p50_ms p99_ms p999_ms lag_p99_ms achieved_rate errors late \
@@ -67,38 +70,45 @@ fn the_json_is_alone_on_stdout_and_has_its_keys() {
 #[test]
 fn a_limit_that_does_not_hold_and_failures_end_with_four() {
     let (place, site) = (Place::without_data(), site());
-    let slow = http(&place, &[&site.url("/delay/30"), "-d", "1s", "--qos", "p99<5ms", "--json", "-q"]);
+    let slow = http(&place, &[&site.url("/delay/30"), "-d", "4s", "--qos", "p99<5ms", "--json", "-q"]);
     let slow = result(&slow, 4);
     assert_eq!((&slow["passed"], &slow["errors"]), (&Value::from(false), &Value::from(0)));
-    let failing = http(&place, &[&site.url("/status/500"), "-d", "1s", "--json", "-q"]);
+    let failing = http(&place, &[&site.url("/status/500"), "-d", "4s", "--json", "-q"]);
     let failing = result(&failing, 4);
     assert_eq!((&failing["passed"], &failing["error_share"]), (&Value::from(false), &Value::from(1.0)));
     assert_eq!(failing["outcomes"]["refused"], failing["errors"]);
-    let allowed = http(&place, &[&site.url("/status/500"), "-d", "1s", "--errors", "100%", "--json", "-q"]);
+    let allowed = http(&place, &[&site.url("/status/500"), "-d", "4s", "--errors", "100%", "--json", "-q"]);
     assert_eq!(result(&allowed, 0)["passed"], true);
 }
 
 #[test]
 fn a_search_says_what_it_looks_for_and_what_it_found() {
     let (place, site) = (Place::without_data(), site());
-    let ended = http(
-        &place,
-        &[&site.url("/delay/20"), "--search", "-c", "8", "-d", "1s", "--warm-up", "0s", "--json"],
-    );
-    assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
-    let default = "with p99 < 100ms and failures < 1.00 %, as no --qos names another";
-    assert!(ended.err.contains(default), "{}", ended.err);
-    let result: Value = serde_json::from_str(&ended.out).unwrap();
-    assert!(result["search"]["trials"].as_u64().unwrap() >= 1, "{}", ended.out);
-    if ended.code == Some(0) {
-        assert_eq!(result["search"]["highest"], 8, "answers after 20 ms are within the limit: {}", ended.out);
+    let url = site.url("/delay/20");
+    let words = [url.as_str(), "--search", "-c", "8", "-d", "1s", "--warm-up", "0s", "--json"];
+    let mut below = Vec::new();
+    while below.len() < TRIES {
+        let ended = http(&place, &words);
+        assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
+        let default = "with p99 < 100ms and failures < 1.00 %, as no --qos names another";
+        assert!(ended.err.contains(default), "{}", ended.err);
+        let result: Value = serde_json::from_str(&ended.out).unwrap();
+        assert!(result["search"]["trials"].as_u64().unwrap() >= 1, "{}", ended.out);
+        if ended.code != Some(0) || result["search"]["highest"] == 8 {
+            return;
+        }
+        below.push(ended.out);
     }
+    panic!("answers after 20 ms are within the limit, and in no try that was the answer: {below:#?}");
 }
 
 #[test]
 fn what_cannot_begin_says_what_to_do() {
     let place = Place::without_data();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Nobody listens at a port that is only held, and no other test can get it.
+    let held = tokio::net::TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let free = held.local_addr().unwrap();
     let refused = http(&place, &[&format!("http://{free}/"), "-d", "1s"]);
     assert_eq!((refused.code, refused.out.as_str()), (Some(3), ""), "{refused:?}");
     let expected = format!(

@@ -98,6 +98,22 @@ fn without_special(place: &Place, document: &str) -> String {
     file.display().to_string()
 }
 
+/// So often it is tried at the most.
+const TRIES: usize = 4;
+
+/// Runs the plan of this place, in which nothing may fail; gives the operations that were not done at all.
+fn never_done(place: &Place) -> Vec<String> {
+    let before = place.records();
+    let ran = Going::start(place.program(&["run", "plan.toml"])).end();
+    assert!(matches!(ran.code, Some(0 | 9)), "{ran:?}");
+    let record = place.records().into_iter().find(|record| !before.contains(record)).unwrap();
+    let run = Run::open(&record).unwrap();
+    let ops = &run.trials().next().unwrap().window.ops;
+    let failed: Vec<_> = ops.iter().filter(|op| op.failed > 0).map(|op| &op.op).collect();
+    assert!(ops.len() == 29 && failed.is_empty(), "{failed:?}\n{}", ran.out);
+    ops.iter().filter(|op| op.count == 0).map(|op| op.op.clone()).collect()
+}
+
 /// What the importer cannot know are accounts and names nobody has yet. With those put in, every call of the auction
 /// succeeds, on ids that come from its own answers.
 #[test]
@@ -131,11 +147,8 @@ fn the_auctions_document_runs_against_the_auction() {
     let plan = "workload = \"scenario\"\nscenario = \"edited.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 3\nramp_s = 0\n\
         warm_up_s = 0\nwindow_s = 6\ndrain_s = 2\n[driver]\ninterval_ms = 500\n";
     fs::write(place.root().join("plan.toml"), plan).unwrap();
-    let ran = Going::start(place.program(&["run", "plan.toml"])).end();
-    assert!(matches!(ran.code, Some(0 | 9)), "{ran:?}");
-    let run = Run::open(place.records().last().unwrap()).unwrap();
-    let ops = &run.trials().next().unwrap().window.ops;
-    let failed: Vec<_> = ops.iter().filter(|op| op.failed > 0 || op.count == 0).map(|op| &op.op).collect();
-    assert!(ops.len() == 29 && failed.is_empty(), "{failed:?}\n{}", ran.out);
+    // On a busy machine the window is over before everything was done that comes by chance.
+    let mut tries = (0..TRIES).map(|_| never_done(&place));
+    assert!(tries.any(|never| never.is_empty()), "some operations were never done, in every try");
     drop(application);
 }

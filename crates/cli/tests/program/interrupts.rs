@@ -48,7 +48,10 @@ fn in_the_fill() {
 #[test]
 fn in_the_deployment() {
     let place = Place::new();
-    let going = Going::start(place.run(None, &fixed(30, 5)));
+    let mut sets = fixed(30, 5);
+    // However late the signal comes, the ramp still goes on.
+    sets.push("load.ramp_s=60".to_owned());
+    let going = Going::start(place.run(None, &sets));
     going.enters("deploy");
     going.signal(Signal::INT);
     // The application is there within some milliseconds, and the ramp may have begun.
@@ -89,10 +92,11 @@ fn in_the_measured_windows_which_keeps_those_that_ended() {
     assert!(run.trials().count() >= 1 && run.intervals().count() >= 2);
 }
 
-/// Starts a run, holds its application still in the window, and stops the run when it comes to `phase`.
+/// Starts a run, holds its application still in the window, and stops the run when it comes to `phase`. The window is long
+/// enough for the application to be held within it on a busy machine, and too short for it to be found silent.
 fn with_a_held_application(phase: &str, drain_s: u32) {
     let place = Place::new();
-    let mut sets = fixed(60, 3);
+    let mut sets = fixed(60, 12);
     sets.push(format!("load.drain_s={drain_s}"));
     let going = Going::start(place.run(None, &sets));
     going.enters("hold");

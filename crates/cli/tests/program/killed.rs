@@ -35,7 +35,8 @@ fn a_killed_application_ends_the_run_with_the_cause_named() {
 #[test]
 fn an_application_killed_after_the_windows_leaves_them_and_is_named() {
     let place = Place::new();
-    let mut sets = fixed(60, 3);
+    // Long enough for the application to be held within the window, and too short for it to be found silent.
+    let mut sets = fixed(60, 12);
     sets.push("load.drain_s=60".to_owned());
     let going = Going::start(place.run(None, &sets));
     going.enters("hold");

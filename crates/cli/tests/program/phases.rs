@@ -68,15 +68,18 @@ fn phase_of(moment: &str) -> &str {
 /// Keys that make a phase long enough to be met.
 fn sets(phase: &str, platform: &str) -> Vec<String> {
     let mut sets = like("minimal", platform);
-    // The application stands still from the middle of the window on, so that operations and questions go unanswered.
+    // The application stands still from the first half of the window on, so that operations and questions go unanswered. The
+    // rest of the window is there for a machine that brings it about late.
     let stalled = "faults=[{at_s=4,unit=\"application-1\",act=\"pause\"}]";
     let more: &[&str] = match phase {
         "fill" => &["data.size=micro", "data.images=0.3"],
         "ramp" => &["load.ramp_s=600"],
         "warm-up" => &["load.warm_up_s=600"],
         "hold" => &["load.window_s=600"],
-        "drain" => &[stalled, "load.drain_s=600"],
-        "verify" => &[stalled, "load.drain_s=1"],
+        "drain" => &[stalled, "load.window_s=12", "load.drain_s=600"],
+        "verify" => &[stalled, "load.window_s=12", "load.drain_s=1"],
+        // A file is made while the window lasts.
+        "collect" => &["load.window_s=15"],
         _ => &[],
     };
     sets.extend(more.iter().map(|set| (*set).to_owned()));

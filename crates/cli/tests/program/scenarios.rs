@@ -9,7 +9,7 @@ use crate::going::{Ended, Going};
 use crate::place::Place;
 
 const PLAN: &str = "workload = \"scenario\"\nscenario = \"users.toml\"\n[load]\nstrategy = \"fixed\"\nusers = 5\nramp_s = 0\n\
-    warm_up_s = 0\nwindow_s = 2\ndrain_s = 1\n[driver]\ninterval_ms = 250\n";
+    warm_up_s = 0\nwindow_s = 5\ndrain_s = 1\n[driver]\ninterval_ms = 250\n";
 
 const USERS: &str = "about = \"Reads and writes.\"\n[operations.Read]\nqos = \"p99 < 1 s\"\n[[operations.Read.exchanges]]\n\
     path = \"/things\"\n[operations.Write]\n[[operations.Write.exchanges]]\npath = \"/things\"\njson = { n = 1 }\n\

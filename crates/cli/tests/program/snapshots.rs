@@ -132,7 +132,7 @@ fn half_a_snapshot_is_removed_and_the_next_run_makes_a_whole_one() {
         return;
     }
     // Whether it is met at work is a matter of milliseconds, so it is tried until it is.
-    let half = (0..10).any(|_| {
+    let half = (0..40).any(|_| {
         let going = Going::start(place.run(None, &sets));
         until("a snapshot that is being written", || (!snapshots(&place).is_empty()).then_some(()));
         going.signal(Signal::KILL);

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use going::{Ended, Going};
 
 /// How often it is measured where whatever else runs on the machine can only make times longer.
-const TRIES: usize = 3;
+const TRIES: usize = 5;
 
 const DELAY: Duration = Duration::from_millis(20);
 const STALLS: Stalls = Stalls { every: Duration::from_secs(5), lasts: Duration::from_secs(1) };
@@ -57,18 +57,51 @@ struct Found {
     lag_ms: f64,
 }
 
+/// Something that is not as it should be.
+#[derive(Debug)]
+struct Off {
+    what: String,
+    /// Whatever else runs on the machine may have made it so.
+    may_be_noise: bool,
+}
+
+/// Response times become longer where driver or target have to wait for a processor, and never shorter. Service times may do
+/// either: who comes late into a stall waits less.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Response,
+    Service,
+}
+
 /// Within 1 % of the exact value and the millisecond that both programs need on a busy machine; beyond that only as far as
 /// the driver itself says that it was late.
-fn agrees(what: &str, found: &Found, exact: &[Duration]) {
+fn off(of: Of, found: &Found, exact: &[Duration]) -> Option<Off> {
     let expected =
         barograph_testkit::exact(exact.iter().copied(), found.quantile).unwrap().as_secs_f64() * 1e3;
     let allowed = expected * 0.01 + 1.0 + found.lag_ms;
-    assert!(
-        (found.ms - expected).abs() <= allowed,
-        "{what} p{}: {} ms, exactly {expected} ms, allowed {allowed} ms",
+    let name = if of == Of::Response { "response time" } else { "service time" };
+    let what = format!(
+        "{name} p{}: {} ms, exactly {expected} ms, allowed {allowed} ms",
         found.quantile * 100.0,
         found.ms
     );
+    let may_be_noise = of == Of::Service || found.ms > expected;
+    ((found.ms - expected).abs() > allowed).then_some(Off { what, may_be_noise })
+}
+
+/// Measures until nothing is off. What the program itself does wrong is in every try, and other work on the machine differs
+/// from try to try.
+fn agrees_in_a_try(measure: impl Fn() -> Vec<Off>) {
+    let mut tries = Vec::new();
+    while tries.len() < TRIES {
+        let off = measure();
+        if off.is_empty() {
+            return;
+        }
+        assert!(off.iter().all(|off| off.may_be_noise), "{off:#?}");
+        tries.push(off.into_iter().map(|off| off.what).collect::<Vec<_>>());
+    }
+    panic!("in every try: {tries:#?}");
 }
 
 /// Start phases over one period, a millisecond apart.
@@ -79,32 +112,47 @@ fn phases() -> impl Iterator<Item = Duration> {
 #[test]
 fn a_rate_is_kept_whatever_answers_take() {
     let server = TimedServer::start(Timing::constant(Duration::from_millis(300))).unwrap();
-    let mut tries = (0..TRIES).map(|_| http(&server, &["--rate", "100", "-d", "3s"]));
-    let Some(result) = tries.find(|result| result["valid"] == true) else {
+    let tries = (0..TRIES).map(|_| http(&server, &["--rate", "100", "-d", "3s"]));
+    let mut late = Vec::new();
+    for result in tries.filter(|result| result["valid"] == true) {
+        let rate = result["achieved_rate"].as_f64().unwrap();
+        assert!((97.0..103.0).contains(&rate), "{result}");
+        assert_eq!((&result["unit"], &result["dropped"]), (&Value::from("starts/s"), &Value::from(0)));
+        let p50 = result["p50_ms"].as_f64().unwrap();
+        assert!(p50 >= 299.0, "{result}");
+        if p50 < 400.0 {
+            return;
+        }
+        // The server may have had to wait for a processor, of which the program knows nothing.
+        late.push(p50);
+    }
+    if late.is_empty() {
         return skip("no try could be believed, so nothing is known about the rate");
-    };
-    let rate = result["achieved_rate"].as_f64().unwrap();
-    assert!((97.0..103.0).contains(&rate), "{result}");
-    let p50 = result["p50_ms"].as_f64().unwrap();
-    assert!((299.0..400.0).contains(&p50), "{result}");
-    assert_eq!((&result["unit"], &result["dropped"]), (&Value::from("starts/s"), &Value::from(0)));
+    }
+    panic!("p50 of answers after 300 ms, in every try that could be believed: {late:?}");
 }
 
 #[test]
 fn an_open_loop_tells_every_wait_of_a_stall() {
-    let result = http(&server(), &["--rate", "200", "-d", "10s"]);
     let exact: Vec<Duration> = phases().map(|start| STALLS.response_at(start, DELAY)).collect();
-    let number = |value: &Value| value.as_f64().unwrap();
-    let lag_ms = number(&result["lag_p99_ms"]);
-    for (key, quantile) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99), ("p999_ms", 0.999)] {
-        let response = Found { quantile, ms: number(&result[key]), lag_ms };
-        agrees("response time", &response, &exact);
-        // With a user for every arrival nobody waits for one: service time shows the stall too.
-        let service = Found { quantile, ms: number(&result["service"][key]), lag_ms };
-        agrees("service time", &service, &exact);
-    }
-    let rate = number(&result["achieved_rate"]);
-    assert!((199.0..=201.0).contains(&rate), "{rate} starts/s");
+    agrees_in_a_try(|| {
+        let result = http(&server(), &["--rate", "200", "-d", "10s"]);
+        let number = |value: &Value| value.as_f64().unwrap();
+        let lag_ms = number(&result["lag_p99_ms"]);
+        let mut all = Vec::new();
+        for (key, quantile) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99), ("p999_ms", 0.999)] {
+            let response = Found { quantile, ms: number(&result[key]), lag_ms };
+            all.extend(off(Of::Response, &response, &exact));
+            // With a user for every arrival nobody waits for one: service time shows the stall too.
+            let service = Found { quantile, ms: number(&result["service"][key]), lag_ms };
+            all.extend(off(Of::Service, &service, &exact));
+        }
+        let rate = number(&result["achieved_rate"]);
+        if !(199.0..=201.0).contains(&rate) {
+            all.push(Off { what: format!("{rate} starts/s"), may_be_noise: true });
+        }
+        all
+    });
 }
 
 /// Response and service times of one user on a beat of 200 ms that makes up for what it missed, over all phases.
@@ -143,8 +191,8 @@ pace = { beat = "200 ms", missed = "catch_up" }
 next.Get = "Get"
 "#;
 
-#[test]
-fn a_closed_loop_on_a_beat_tells_what_users_waited_and_not_only_what_the_target_took() {
+/// What is off in one measurement of users on a beat.
+fn measured_on_a_beat() -> Vec<Off> {
     let (folder, server) = (TempDir::new().unwrap(), server());
     fs::write(folder.path().join("beat.toml"), SCENARIO).unwrap();
     // 41 users become active in one second, so that their beats lie at phases of their own.
@@ -161,11 +209,24 @@ fn a_closed_loop_on_a_beat_tells_what_users_waited_and_not_only_what_the_target_
     let op = &trial.window.ops[0];
     let lag_ms = trial.window.lag_p99_ms;
     let (response, service) = on_a_beat();
+    let mut all = Vec::new();
     for (quantile, ms) in [(0.5, op.p50_ms), (0.9, op.p90_ms), (0.99, op.p99_ms), (0.999, op.p999_ms)] {
-        agrees("response time", &Found { quantile, ms, lag_ms }, &response);
+        all.extend(off(Of::Response, &Found { quantile, ms, lag_ms }, &response));
     }
-    agrees("service time", &Found { quantile: 0.9, ms: op.service_p90_ms, lag_ms }, &service);
-    assert!(op.p90_ms > 5.0 * op.service_p90_ms, "a closed loop hides the stall from its service times");
+    all.extend(off(Of::Service, &Found { quantile: 0.9, ms: op.service_p90_ms, lag_ms }, &service));
+    if op.p90_ms <= 5.0 * op.service_p90_ms {
+        let what = format!(
+            "p90 is {} ms and of service {} ms: a closed loop hides the stall from its service times",
+            op.p90_ms, op.service_p90_ms
+        );
+        all.push(Off { what, may_be_noise: true });
+    }
+    all
+}
+
+#[test]
+fn a_closed_loop_on_a_beat_tells_what_users_waited_and_not_only_what_the_target_took() {
+    agrees_in_a_try(measured_on_a_beat);
 }
 
 /// Users of the loads whose target notes every answer.
@@ -175,7 +236,7 @@ const USERS: usize = 20;
 /// back. None may be below.
 fn above_what_was_served(delay: Delay) -> Vec<String> {
     let server = TimedServer::start(Timing::of(delay, 7)).unwrap();
-    let result = http(&server, &["-c", &USERS.to_string(), "-d", "3s", "--warm-up", "0s"]);
+    let result = http(&server, &["-c", &USERS.to_string(), "-d", "5s", "--warm-up", "0s"]);
     let served: Vec<Duration> = server.answers().iter().map(|a| a.sent - a.arrived).collect();
     assert!(served.len() > 1_000, "{} answers", served.len());
     let mut above = Vec::new();

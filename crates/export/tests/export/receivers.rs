@@ -36,12 +36,9 @@ impl Keeper {
         let kept = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let mut stream = BufReader::new(stream.unwrap());
-                while let Some(request) = read(&mut stream) {
-                    kept.lock().unwrap().push(request);
-                    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
-                    stream.get_mut().write_all(&[head.as_bytes(), body].concat()).unwrap();
-                }
+                let (stream, kept) = (BufReader::new(stream.unwrap()), Arc::clone(&kept));
+                // A client may open another connection before it uses the first one again.
+                std::thread::spawn(move || keep(stream, &kept, (status, body)));
             }
         });
         Keeper { url, requests }
@@ -49,6 +46,19 @@ impl Keeper {
 
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
+    }
+}
+
+/// Keeps and answers what comes over a connection until it is closed.
+fn keep(
+    mut stream: BufReader<TcpStream>,
+    requests: &Mutex<Vec<Request>>,
+    (status, body): (&'static str, &'static [u8]),
+) {
+    while let Some(request) = read(&mut stream) {
+        requests.lock().unwrap().push(request);
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.get_mut().write_all(&[head.as_bytes(), body].concat()).unwrap();
     }
 }
 
@@ -88,11 +98,14 @@ fn note(sender: Arc<Sender>) -> String {
 
 #[test]
 fn a_receiver_that_is_down_is_a_note() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Bound and not listened to: nobody else gets this port meanwhile.
+    let port = tokio::net::TcpSocket::new_v4().unwrap();
+    port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = port.local_addr().unwrap();
     let began = Instant::now();
-    let note = note(sender(&format!("prometheus=http://{free}")));
+    let note = note(sender(&format!("prometheus=http://{address}")));
     assert!(began.elapsed() < PATIENCE);
-    assert!(note.starts_with(&format!("export to prometheus=http://{free}/api/v1/write: ")), "{note}");
+    assert!(note.starts_with(&format!("export to prometheus=http://{address}/api/v1/write: ")), "{note}");
     let (lost, rest) = note.split_once(": ").unwrap().1.split_once(" of ").unwrap();
     assert!(rest.starts_with(&format!("{lost} figures did not arrive; the last failure: ")), "{note}");
     assert!(note.contains("Connection refused"), "{note}");

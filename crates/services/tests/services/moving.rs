@@ -176,7 +176,7 @@ async fn the_address_goes_where_a_balancer_lives() {
     say(&format!("the address moved {:.1} s after the balancer was killed", began.elapsed().as_secs_f64()));
 
     for unit in [watcher_a, watcher_b, balancer_b] {
-        let ended = unit.stop(Duration::from_secs(10)).await.unwrap();
+        let ended = unit.stop(Duration::from_secs(60)).await.unwrap();
         assert_ne!(ended, Ended::Signal(9), "{}", unit.name());
     }
     assert!(!hosts.has_it("a") && !hosts.has_it("b"), "who ends gives the address back");

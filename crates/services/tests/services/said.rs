@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// An answer is waited for this long.
-const ANSWER: Duration = Duration::from_secs(20);
+const ANSWER: Duration = Duration::from_secs(60);
 
 pub(crate) fn connect(at: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect_timeout(&at, ANSWER).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_platform::{
-    Ended, HERE, Ledger, Limits, Platform, Running, Site, SiteSpec, Unit, ignore_lines,
+    Ended, HERE, Ledger, Limits, Platform, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
 };
 use barograph_platform_process::ProcessPlatform;
 use barograph_services::{Flavour, Place, Service, find};
@@ -17,6 +17,10 @@ use crate::traces;
 
 /// Not 127.0.0.1: what works at any address of a site must not rely on the usual one.
 const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 9));
+
+/// Services are waited for so long, though the limits that they come with are shorter: those are of machines that do little
+/// else, and here RabbitMQ may start three times at once.
+const READY: Duration = Duration::from_secs(600);
 
 #[expect(clippy::print_stdout, reason = "a test says why it is skipped, and what it saw")]
 pub(crate) fn say(line: &str) {
@@ -97,7 +101,14 @@ impl Stand {
             values: &values,
             own_program: Path::new("/no/own/program"),
         };
-        (service.unit(&place).unwrap(), ports)
+        let mut unit = service.unit(&place).unwrap();
+        if let Readiness::StdoutLine { timeout }
+        | Readiness::Exit { timeout }
+        | Readiness::Answers { timeout, .. } = &mut unit.ready
+        {
+            *timeout = READY.max(*timeout);
+        }
+        (unit, ports)
     }
 
     /// Starts a service and waits until it is ready.
@@ -178,5 +189,5 @@ pub(crate) async fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) ->
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("no {what} came"))
+    tokio::time::timeout(Duration::from_secs(180), wait).await.unwrap_or_else(|_| panic!("no {what} came"))
 }

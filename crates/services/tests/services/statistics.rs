@@ -13,7 +13,7 @@ use crate::said::{ask, connect, http, program};
 use crate::stand::{Stand, Up, Wanted, or_skip};
 
 /// Longer than anything here takes on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(180);
 
 /// A service that is asked, over one connection.
 struct Talk {
@@ -55,6 +55,48 @@ impl Talk {
         told
     }
 
+    /// Asks until all that it tells is right.
+    async fn told_when(&mut self, right: impl Fn(&Told) -> bool) -> Told {
+        let mut last = Told::new();
+        let wait = async {
+            loop {
+                last = self.told().await;
+                if right(&last) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let waited = tokio::time::timeout(DEADLINE, wait).await;
+        assert!(waited.is_ok(), "at last {last:?}");
+        last
+    }
+
+    /// The answer to one question; none when a busy machine leaves it without.
+    async fn told_at_once(&mut self) -> Option<Told> {
+        let values = self.asker.ask().await.ok()?;
+        let named = self.values.iter().zip(values);
+        Some(named.filter_map(|(statistic, value)| Some((statistic.name.clone(), value?))).collect())
+    }
+
+    /// What it tells before and after `act`, with no question in between. One that is left without an answer may count as
+    /// well as any other, and so does its connection until the service knows of its end: then all is done again.
+    async fn around<T>(&mut self, act: impl Fn() -> T) -> (Told, Told, Vec<T>) {
+        let mut done = Vec::new();
+        let both = async {
+            loop {
+                self.told().await;
+                let Some(before) = self.told_at_once().await else { continue };
+                done.push(act());
+                if let Some(after) = self.told_at_once().await {
+                    return (before, after);
+                }
+            }
+        };
+        let (before, after) = tokio::time::timeout(DEADLINE, both).await.unwrap();
+        (before, after, done)
+    }
+
     /// Asks until what was told since `before` is right: some bring their figures up to date now and then.
     async fn until(&mut self, before: &Told, right: impl Fn(&dyn Fn(&str) -> f64) -> bool) {
         let mut last = Told::new();
@@ -91,8 +133,11 @@ async fn postgres_tells_of_commits_rows_and_its_log() {
     let Some((stand, up)) = one("postgres", &[]).await else { return };
     psql(&up.url, "CREATE TABLE kept (x int)");
     let mut talk = Talk::with(&up);
-    let before = talk.all(&[]).await;
-    assert_eq!((before["active"], before["waiting_for_locks"], before["connections"]), (0.0, 0.0, 0.0));
+    talk.all(&[]).await;
+    // The connection of whoever asked before ends a moment after its program.
+    let none =
+        |told: &Told| ["active", "waiting_for_locks", "connections"].iter().all(|&name| told[name] == 0.0);
+    let before = talk.told_when(none).await;
     for _ in 0..10 {
         psql(&up.url, "INSERT INTO kept SELECT generate_series(1, 100)");
     }
@@ -135,15 +180,20 @@ async fn mariadb_tells_of_commits_and_its_log() {
 async fn redis_counts_what_was_asked_of_it() {
     let Some((stand, up)) = one("redis", &[]).await else { return };
     let mut talk = Talk::with(&up);
-    let before = talk.all(&[]).await;
-    let mut stream = connect(up.main());
-    ask(&mut stream, b"SET key value\r\nGET key\r\nGET key\r\nGET none\r\nPING\r\n", "+PONG\r\n");
-    let now = talk.told().await;
+    talk.all(&[]).await;
+    let words = b"SET key value\r\nGET key\r\nGET key\r\nGET none\r\nPING\r\n";
+    let (before, now, streams) = talk
+        .around(|| {
+            let mut stream = connect(up.main());
+            ask(&mut stream, words, "+PONG\r\n");
+            stream
+        })
+        .await;
     let grown = |name: &str| now[name] - before[name];
     // The question before this one was counted after it was answered.
     assert_eq!((grown("hits"), grown("misses"), grown("commands")), (2.0, 1.0, 6.0));
     assert_eq!(now["clients"], before["clients"] + 1.0);
-    drop((stream, talk));
+    drop((streams, talk));
     end((stand, up)).await;
 }
 
@@ -250,9 +300,10 @@ async fn web_servers_count_requests_and_connections() {
 #[tokio::test(flavor = "multi_thread")]
 async fn haproxy_counts_requests_and_dead_servers() {
     let node = Backend::start("app-1");
-    let nobody = std::net::TcpListener::bind("127.0.0.8:0").unwrap();
+    // Bound, so that nobody else takes it, but nobody listens.
+    let nobody = tokio::net::TcpSocket::new_v4().unwrap();
+    nobody.bind("127.0.0.8:0".parse().unwrap()).unwrap();
     let servers = format!("app-1={} dead={}", node.at, nobody.local_addr().unwrap());
-    drop(nobody);
     let Some((stand, up)) = one("haproxy", &[("servers", servers)]).await else { return };
     let mut talk = Talk::with(&up);
     let before = talk.all(&[]).await;
@@ -263,7 +314,7 @@ async fn haproxy_counts_requests_and_dead_servers() {
     talk.until(&before, |grown| grown("requests") == 7.0 && grown("bytes_out") > 0.0).await;
     let now = talk.told().await;
     assert_eq!((now["accepted"] - before["accepted"], now["queue"], now["answers_5xx"]), (7.0, 0.0, 0.0));
-    drop(talk);
+    drop((talk, nobody));
     end((stand, up)).await;
 }
 

@@ -36,7 +36,7 @@ fn haproxy_leads_to_a_server_and_comes_back() {
     let site = Site::start(Door::v4(), Speaks::Http1).unwrap();
     let server = site.url("").trim_start_matches("http://").trim_end_matches('/').to_owned();
     let configuration = format!(
-        "defaults\n mode http\n timeout connect 1s\n timeout client 5s\n timeout server 5s\n\
+        "defaults\n mode http\n timeout connect 30s\n timeout client 30s\n timeout server 30s\n\
          listen in\n bind 127.0.0.1:{{port}}\n server s {server}\n"
     );
     let Some(mut haproxy) = or_skip(services::haproxy(&configuration, &[])) else { return };

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use barograph_testkit::{Act, Answer, Authority, Door, Server, Then, always, has_ipv6, pieces};
+use barograph_testkit::{Act, Answer, Authority, Closed, Door, Server, Then, always, has_ipv6, pieces};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::client::{Stream, block_on, plain, tls};
@@ -128,11 +128,17 @@ fn any_bytes_come_in_pieces_with_pauses_and_then_as_told() {
 }
 
 #[test]
-fn a_byte_at_a_time_is_read_as_it_comes() {
-    let text = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No\r\n\r\n";
-    let act =
-        Act::Pieces { pieces: pieces::each(1, text), pause: Duration::from_millis(2), then: Then::Close };
-    let server = Server::start(always(act)).unwrap();
+fn a_held_port_refuses_and_is_nobody_elses() {
+    let closed = Closed::new().unwrap();
+    for _ in 0..2 {
+        let refused = TcpStream::connect(closed.addr()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+    }
+    assert!(std::net::TcpListener::bind(closed.addr()).is_err());
+}
+
+/// In how many reads a client gets this text to its end.
+fn reads(server: &Server, text: &[u8]) -> usize {
     let mut stream = TcpStream::connect(server.addr()).unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let (mut got, mut reads, mut chunk) = (Vec::new(), 0, [0; 4096]);
@@ -145,6 +151,16 @@ fn a_byte_at_a_time_is_read_as_it_comes() {
         got.extend_from_slice(&chunk[..n]);
     }
     assert_eq!(got, text);
-    // A busy machine may join some of them, never all.
-    assert!(reads > 4, "{reads} reads of {} bytes", text.len());
+    reads
+}
+
+#[test]
+fn a_byte_at_a_time_is_read_as_it_comes() {
+    let text = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No\r\n\r\n";
+    let act =
+        Act::Pieces { pieces: pieces::each(1, text), pause: Duration::from_millis(2), then: Then::Close };
+    let server = Server::start(always(act)).unwrap();
+    // A busy machine may join some of them, and all when the client gets no processor meanwhile; not every time.
+    let most = (0..20).map(|_| reads(&server, text)).find(|reads| *reads > 4);
+    assert!(most.is_some(), "20 times no more than 4 reads of {} bytes", text.len());
 }

@@ -12,6 +12,8 @@ const OK: &[u8] = b"HTTP/1.1 200 Known\r\ncontent-length: 2\r\n\r\nok";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How late half of the answers may leave on a machine that compiles and tests meanwhile. Early is never allowed.
 const LATE: Duration = Duration::from_millis(20);
+/// How often lateness is looked at: a machine that takes the processor away spoils some of them, a slow server all.
+const TRIES: usize = 5;
 
 const fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -30,6 +32,27 @@ fn read_ok(stream: &mut TcpStream) {
     assert_eq!(bytes, OK);
 }
 
+/// Asks a hundred times; how late half of the answers left.
+fn asked(delay: Delay) -> Duration {
+    let delays = Delays::new(delay, 5);
+    let server = TimedServer::start(Timing::of(delay, 5)).unwrap();
+    let mut stream = connect(&server);
+    for n in 0..100 {
+        let begin = Instant::now();
+        stream.write_all(ASK).unwrap();
+        read_ok(&mut stream);
+        assert!(begin.elapsed() >= delays.nth(n), "answer {n} of {delay:?} is early");
+        assert_eq!(server.response_at(n, begin), delays.nth(n));
+    }
+    assert_eq!((server.arrived(), server.answered(), server.connections()), (100, 100, 1));
+    for q in [0.5, 0.9, 0.99, 1.0] {
+        assert_eq!(server.exact(q), delays.exact(100, q), "{q} of {delay:?}");
+    }
+    let answers = server.answers();
+    assert!(answers.iter().all(|g| g.due - g.arrived == delays.nth(g.n) && g.sent >= g.due));
+    server.lateness(0.5).unwrap()
+}
+
 #[test]
 fn delays_follow_the_sequence_and_no_answer_is_early() {
     for delay in [
@@ -37,34 +60,22 @@ fn delays_follow_the_sequence_and_no_answer_is_early() {
         Delay::Bimodal { quick: ms(1), slow: ms(10), slow_share: 0.2 },
         Delay::Pareto { least: ms(1), most: ms(50), shape: 1.2 },
     ] {
-        let delays = Delays::new(delay, 5);
-        let server = TimedServer::start(Timing::of(delay, 5)).unwrap();
-        let mut stream = connect(&server);
-        for n in 0..100 {
-            let begin = Instant::now();
-            stream.write_all(ASK).unwrap();
-            read_ok(&mut stream);
-            assert!(begin.elapsed() >= delays.nth(n), "answer {n} of {delay:?} is early");
-            assert_eq!(server.response_at(n, begin), delays.nth(n));
-        }
-        assert_eq!((server.arrived(), server.answered(), server.connections()), (100, 100, 1));
-        for q in [0.5, 0.9, 0.99, 1.0] {
-            assert_eq!(server.exact(q), delays.exact(100, q), "{q} of {delay:?}");
-        }
-        let answers = server.answers();
-        assert!(answers.iter().all(|g| g.due - g.arrived == delays.nth(g.n) && g.sent >= g.due));
-        assert!(server.lateness(0.5).unwrap() < LATE, "{:?}", server.lateness(0.5));
+        let in_time = (0..TRIES).any(|_| asked(delay) < LATE);
+        assert!(in_time, "half of the answers of {delay:?} are late, {TRIES} times in a row");
     }
 }
 
-#[test]
-fn no_answer_leaves_in_a_stall_and_response_times_are_those_of_the_pattern() {
+/// Rounds of twenty requests, until some have met a stall; how much longer than they should half of the rounds took.
+fn rounds_over_stalls() -> Duration {
     let stalls = Stalls { every: ms(100), lasts: ms(40) };
     let server = TimedServer::start(Timing::constant(ms(2)).stalling(stalls)).unwrap();
     let mut streams: Vec<TcpStream> = (0..20).map(|_| connect(&server)).collect();
     let (mut excess, mut waited) = (Vec::new(), 0);
     let mut rounds = 0;
-    while server.origin().elapsed() < ms(350) {
+    // Round follows round without a pause, so they run into each of the three stalls; longer only when the machine takes
+    // the processor away.
+    let passed = || server.origin().elapsed();
+    while passed() < ms(350) || (waited == 0 && passed() < PATIENCE) {
         rounds += 1;
         let begin = Instant::now();
         for stream in &mut streams {
@@ -86,10 +97,15 @@ fn no_answer_leaves_in_a_stall_and_response_times_are_those_of_the_pattern() {
         assert!(phase < ms(60), "due {phase:?} into a period");
         assert!(given.sent >= given.due && given.due == stalls.leaves_at(given.arrived + ms(2)));
     }
-    assert!(exact(excess, 0.5).unwrap() < LATE);
-    // Round follows round without a pause, so they run into each of the three stalls.
     assert!(waited > 0, "no round met a stall");
     assert_eq!(server.exact(1.0), Some(ms(2)), "delays are told without stalls");
+    exact(excess, 0.5).unwrap()
+}
+
+#[test]
+fn no_answer_leaves_in_a_stall_and_response_times_are_those_of_the_pattern() {
+    let in_time = (0..TRIES).any(|_| rounds_over_stalls() < LATE);
+    assert!(in_time, "half of the rounds take {LATE:?} too long or more, {TRIES} times in a row");
 }
 
 #[test]
@@ -123,9 +139,9 @@ fn requests_behind_each_other_large_bodies_heads_and_closes() {
     assert_eq!(server.answered(), 4);
 }
 
-#[test]
-fn clients_that_leave_or_babble_do_not_disturb_others() {
-    let server = TimedServer::start(Timing::constant(ms(30))).unwrap();
+/// Answers given when one client asks to the end, one leaves before its answer and one babbles.
+fn answered_beside_others(delay: Duration) -> u64 {
+    let server = TimedServer::start(Timing::constant(delay)).unwrap();
     let mut stays = connect(&server);
     let mut leaves = connect(&server);
     leaves.write_all(ASK).unwrap();
@@ -135,8 +151,17 @@ fn clients_that_leave_or_babble_do_not_disturb_others() {
     assert_eq!(babbles.read(&mut [0; 9]).unwrap_or(0), 0, "it is closed");
     stays.write_all(ASK).unwrap();
     read_ok(&mut stays);
-    assert_eq!(server.answered(), 1);
+    let answered = server.answered();
     let addr = server.addr();
     drop(server);
     assert!(TcpStream::connect(addr).is_err(), "nobody listens after the end");
+    answered
+}
+
+#[test]
+fn clients_that_leave_or_babble_do_not_disturb_others() {
+    // A client that goes, or is seen to go, only after its answer was due is rightly answered. The longer the delay, the
+    // longer the machine would have to take the processor away for that.
+    let answered = [30, 300, 3_000].map(ms).into_iter().map(answered_beside_others).find(|n| *n == 1);
+    assert_eq!(answered, Some(1), "who leaves is answered");
 }

@@ -1,7 +1,5 @@
 //! An engine that does not see our files: reached over TCP, given files through its interface.
 
-use std::time::Duration;
-
 use barograph_platform::{Ended, Platform, Readiness, Step, Unit, UnitFile, User};
 use barograph_platform_container::gone_with;
 
@@ -51,7 +49,7 @@ async fn units_of_a_remote_engine_get_their_files_and_give_their_logs() {
     assert!(running.accounts().cgroups.is_empty());
     assert_eq!(running.address().map(|address| address.ip()), place.site().address("a"));
     running.pausing().unwrap().pause().unwrap();
-    assert_eq!(running.stop(Duration::from_secs(20)).await.unwrap(), Ended::Signal(15));
+    assert_eq!(running.stop(LONG).await.unwrap(), Ended::Signal(15));
     place.close().await;
 }
 

@@ -13,9 +13,9 @@ use barograph_switch::RelayProgram;
 /// Counts everything that needs a name of its own.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A name that no other site on this machine has.
+/// A name that no other site on this machine has, nor as a part of its own: what is left of a site is found by it.
 pub(crate) fn fresh_id(prefix: &str) -> String {
-    format!("{prefix}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
+    format!("{prefix}{}-{:02}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Plain links need no relay.

@@ -2,7 +2,7 @@
 
 use barograph_platform::{DiskSpec, Readiness, Unit, UnitFile, ignore_lines};
 
-use crate::place::{LONG, Place, host, listing, possible};
+use crate::place::{LONG, Place, host, listing, possible, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_disk_of_one_unit_is_full_and_that_of_another_is_not() {
@@ -29,6 +29,6 @@ async fn the_disk_of_one_unit_is_full_and_that_of_another_is_not() {
     site.create(&full, ignore_lines()).await.map(drop).unwrap();
     site.close().await.unwrap();
     assert_eq!(place.ledger.left(), []);
-    assert_eq!(listing(&place.spec.id, place.ledger.path()), Vec::<String>::new());
+    until("everything gone", || listing(&place.spec.id, place.ledger.path()).is_empty());
     assert!(!place.spec.folder.exists());
 }

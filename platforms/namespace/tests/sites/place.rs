@@ -11,7 +11,8 @@ use barograph_platform_namespace::{NamespacePlatform, RelayProgram, rootless};
 use barograph_switch::inside;
 use tempfile::TempDir;
 
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// Only what hangs takes so long, also where services start on a machine with much else to do.
+pub(crate) const LONG: Duration = Duration::from_secs(180);
 
 /// Figures and reasons, for who reads the output of tests.
 #[expect(clippy::print_stdout, reason = "a skipped test says why, a measurement what it found")]
@@ -23,10 +24,10 @@ pub(crate) fn host(name: &str) -> HostSpec {
     HostSpec { name: name.to_owned(), limits: Limits::default(), link: LinkSpec::default() }
 }
 
-/// A name that no other test has.
+/// A name that no other test has, nor as a part of its own: what carries a name is found by it.
 pub(crate) fn new_id() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("n{:x}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!("n{:x}-{:02}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Tests lie in `deps`, examples beside it.

@@ -7,8 +7,8 @@ use barograph_platform::{Ended, Fault, Readiness, Unit};
 use barograph_platform_process::Local;
 
 use crate::place::{
-    HOLDS, LONG, Place, READY, SERVICE, children, groups_of, groups_or_skip, lives, processes_naming, ticks,
-    until, until_async,
+    HOLDS, LONG, Place, READY, SERVICE, children, groups_of, groups_or_skip, lives, processes_naming, state,
+    ticks, until, until_async,
 };
 
 /// The holds that this machine has, and a place for each.
@@ -57,12 +57,13 @@ async fn a_unit_lives_and_ends_alike() {
     }
 }
 
-/// Starts daemons as epmd and PostgreSQL do: out of the group and the session, and one without the mark.
+/// Starts daemons as epmd and PostgreSQL do: out of the group and the session, and one without the mark. It is ready when
+/// both have become their program: what has their words alone, and not in a script, is one of them.
 fn daemons(place: &Place, forget: &str) -> String {
     let name = place.path("ledger.jsonl").display().to_string();
     format!(
         "setsid tail -f {name} > /dev/null & setsid {forget} tail -f {name} > /dev/null & \
-         until [ $(pgrep -cf 'tail -f {name}') -ge 2 ]; do :; done; {READY} exec cat"
+         until [ $(pgrep -cxf 'tail -f {name}') -ge 2 ]; do :; done; {READY} exec cat"
     )
 }
 
@@ -108,6 +109,8 @@ async fn a_paused_unit_stands_still_with_its_children_and_can_be_stopped() {
         until("both burn", || ticks(pid) > 5 && ticks(child) > 5);
         let pausing = running.pausing().unwrap();
         pausing.pause().unwrap();
+        // A stop reaches a process when a core next looks at it; until then its time goes on.
+        until("both stand still", || [pid, child].iter().all(|pid| state(*pid) != Some('R')));
         let before = (ticks(pid), ticks(child));
         // Time passes for others: this loop uses CPU time of its own.
         let start = ticks(std::process::id());

@@ -13,7 +13,8 @@ use barograph_platform_process::{Local, ProcessPlatform};
 use tempfile::TempDir;
 
 pub(crate) const READY: &str = r#"echo '{"ready":true,"address":"127.0.0.1:4321"}'; "#;
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// Only what hangs takes so long, also where services start on a machine with much else to do.
+pub(crate) const LONG: Duration = Duration::from_secs(180);
 pub(crate) const SERVICE: Readiness = Readiness::StdoutLine { timeout: LONG };
 
 /// All ways of holding a unit together that this machine has.
@@ -153,6 +154,13 @@ pub(crate) fn state(pid: u32) -> Option<char> {
 
 pub(crate) fn lives(pid: u32) -> bool {
     state(pid).is_some_and(|s| s != 'Z' && s != 'X')
+}
+
+/// Waits until a process that was just started has this in its environment: it shows another one, or none, until it has
+/// become its program.
+pub(crate) fn until_environ_has(pid: u32, text: &str) {
+    let has = |bytes: Vec<u8>| bytes.split(|byte| *byte == 0).any(|variable| variable == text.as_bytes());
+    until("the environment of a child", || fs::read(format!("/proc/{pid}/environ")).is_ok_and(has));
 }
 
 pub(crate) fn start_ticks(pid: u32) -> u64 {

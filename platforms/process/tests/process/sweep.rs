@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use barograph_platform::{Ended, ProcessId, Thing};
 
-use crate::place::{Place, lives, start_ticks};
+use crate::place::{Place, lives, start_ticks, until_environ_has};
 
 pub(crate) fn shell(pid: u32, start_ticks: u64) -> Thing {
     Thing::Process { program: "/bin/sh".into(), id: Some(ProcessId { pid, start_ticks }) }
@@ -57,8 +57,10 @@ async fn a_process_whose_number_was_never_noted_is_found_by_its_mark() {
     let mark = |n: u64| format!("{}#{n}", place.ledger.path().display());
     let start = |mark: String| {
         let mut command = Command::new("/bin/cat");
-        command.env("BAROGRAPH_MARK", mark).stdin(Stdio::piped()).stdout(Stdio::null());
-        command.spawn().unwrap()
+        command.env("BAROGRAPH_MARK", &mark).stdin(Stdio::piped()).stdout(Stdio::null());
+        let child = command.spawn().unwrap();
+        until_environ_has(child.id(), &format!("BAROGRAPH_MARK={mark}"));
+        child
     };
     let (mut ours, mut theirs) = (start(mark(entry.number())), start(mark(entry.number() + 1)));
     assert_eq!(place.sweep().await.removed.len(), 1);

@@ -14,8 +14,8 @@ use crate::site::{can, program, say, spec};
 /// It is killed when its ledger has so many lines: while it makes folders, switch, disks, emulators; while guests boot.
 const STEPS: &[usize] = &[1, 2, 4, 7, 10, 14, 18, 22, 26, 30, 34, 38];
 
-/// The longest wait for a step.
-const STEP_LIMIT: Duration = Duration::from_secs(60);
+/// The longest wait for a step: some fetch a kernel, make images or boot a guest first.
+const STEP_LIMIT: Duration = Duration::from_secs(900);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_process_leaves_nothing_behind_two_sweeps() {
@@ -51,7 +51,7 @@ async fn nor_while_the_cache_is_filled() {
         let mut site = spec(&format!("c{step}"), &place, &["a"]);
         let cache = folder.path().join("cache").to_str().unwrap().to_owned();
         let options = [("cache", cache.as_str()), ("accel", "tcg"), ("leave_out", "/usr /etc")];
-        site.options = options.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        site.options.extend(options.map(|(name, value)| (name.to_owned(), value.to_owned())));
         kill_at(&place, &site, step).await;
         let kept = std::fs::read_dir(&cache).into_iter().flatten().flatten();
         let names: Vec<_> = kept.map(|item| item.file_name().into_string().unwrap()).collect();

@@ -10,7 +10,11 @@ use barograph_platform::{
 };
 use barograph_platform_vm::{Program, VmPlatform, VmSite};
 
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+/// Only what hangs takes so long: emulated guests are slow, and slower beside those of other tests.
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+
+/// The same for a guest that boots.
+pub(crate) const BOOT_SECONDS: &str = "600";
 
 /// The example of this crate that is agent, relay and echo.
 pub(crate) fn program() -> PathBuf {
@@ -29,6 +33,7 @@ pub(crate) fn spec(id: &str, folder: &Path, hosts: &[&str]) -> SiteSpec {
         id: format!("{id}-{}", std::process::id()),
         folder: folder.join("site"),
         hosts: hosts.iter().map(host).collect(),
+        options: vec![("boot_seconds".to_owned(), BOOT_SECONDS.to_owned())],
         ..SiteSpec::default()
     }
 }

@@ -12,6 +12,9 @@ use barograph_platform::{
 use crate::site::{LIMIT, Opened, cpus, listener, open, or_skip, say};
 use crate::{disks, echo, moves};
 
+/// How often a limit is looked at.
+const TRIES: usize = 5;
+
 /// What this whole test covers shares two guests; its parts are called in order and each cleans up behind itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guests_do_what_hosts_do_and_can_be_moved() {
@@ -139,11 +142,17 @@ async fn pauses_and_limits(opened: &Opened) {
     spin.ready = Readiness::Runs;
     spin.limits = cpus(0.9);
     let spinning = opened.create(&spin, ignore_lines()).await;
-    let free = busy(opened).await;
-    spinning.limiting().unwrap().limit(&cpus(0.2)).unwrap();
-    let held = busy(opened).await;
-    say(&format!("a unit that spins keeps its guest {free:.2} busy with 0.9 cores, {held:.2} with 0.2"));
-    assert!(held < 0.45 && free > held + 0.2);
+    // What the guest does besides takes longer on a busy machine, so it is judged in one of some tries.
+    let mut seen: Vec<(f64, f64)> = Vec::new();
+    while !seen.last().is_some_and(|(free, held)| *held < 0.45 && *free > held + 0.2) {
+        assert!(seen.len() < TRIES, "{seen:?}");
+        spinning.limiting().unwrap().limit(&cpus(0.9)).unwrap();
+        let free = busy(opened).await;
+        spinning.limiting().unwrap().limit(&cpus(0.2)).unwrap();
+        let held = busy(opened).await;
+        say(&format!("a unit that spins keeps its guest {free:.2} busy with 0.9 cores, {held:.2} with 0.2"));
+        seen.push((free, held));
+    }
     let counters = opened.vm.counters("a").await.unwrap();
     let units: Vec<_> = counters.units.iter().map(|unit| unit.unit.as_str()).collect();
     assert_eq!(units, ["spin"], "whoever ended is not counted");

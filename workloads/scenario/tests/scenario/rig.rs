@@ -12,7 +12,7 @@ use barograph_testkit::{Act, Answer, Request, Server};
 use barograph_workload_scenario::{Options, Reason, Reasons, runnable};
 
 /// Intervals of a tenth of a second that a run may take: one that needs more hangs.
-const MOST_INTERVALS: usize = 300;
+const MOST_INTERVALS: usize = 600;
 
 /// 2026-01-31T23:59:59.123Z
 pub(crate) fn clock() -> Nanos {
@@ -73,7 +73,8 @@ pub(crate) struct Ended {
 
 impl Run {
     pub(crate) fn new(scenario: Arc<Scenario>, target: Resolved) -> Self {
-        Run { scenario, target, users: 1, workers: 1, timeout: Nanos::from_secs(5) }
+        // Ends what hangs; a machine may take the processor away for seconds.
+        Run { scenario, target, users: 1, workers: 1, timeout: Nanos::from_secs(30) }
     }
 
     /// A run against a whole address.

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -56,6 +56,7 @@ fn receive(connection: &mut TcpStream) -> String {
 }
 
 const HEALTH: &str = "GET /auction/healthCheck HTTP/1.1\r\nhost: x\r\n\r\n";
+const METRICS: &str = "GET /auction/metrics HTTP/1.1\r\nhost: x\r\n\r\n";
 
 #[test]
 fn it_serves_keeps_connections_and_lets_pollers_go_when_it_stops() {
@@ -74,8 +75,17 @@ fn it_serves_keeps_connections_and_lets_pollers_go_when_it_stops() {
         "GET /auction/bid/auction/1/item/1/count/7 HTTP/1.1\r\nhost: x\r\nAPI_TOKEN: {token}\r\n\r\n"
     );
     send(&mut connection, &poll);
-    // A second poller's answer at once tells that the first one, sent before, is being served.
+    // Connections are served by several threads: that the poller waits is what the server says of itself.
     let mut other = TcpStream::connect(server.address).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        send(&mut other, METRICS);
+        let figures = receive(&mut other);
+        if figures.lines().any(|line| line == "auction_followers 1") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "nobody waits for the next bid: {figures}");
+    }
     send(&mut other, &poll.replace("count/7", "count/0"));
     assert!(receive(&mut other).contains("\"sequence\":7"));
     server.stop.send(()).unwrap();
