@@ -10,6 +10,7 @@ mod packages;
 mod say;
 mod simulate;
 mod steps;
+mod stolen;
 mod tests_run;
 mod tidy;
 mod victoria;
@@ -22,6 +23,8 @@ use say::say;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   test           format, clippy, tidy, tests and documentation; ends with one line `N passed, N failed, N skipped`
+  test --stolen  the tests alone while all processors are taken away now and then, as on a host that gives their turn to
+                 other machines: what fails there and not alone depends on how busy a machine is (as root)
   tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let root = root();
     let done = match arguments.as_slice() {
         ["test"] => steps::test(&root),
+        ["test", "--stolen"] => steps::test_stolen(&root),
         ["tools"] => Ok(steps::install_tools(&root) == 0),
         ["tidy"] => tidy_alone(&root),
         ["bench", "driver", "--help"] => {
