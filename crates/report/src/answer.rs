@@ -1,5 +1,7 @@
 //! The answer: one sentence, two verdicts kept apart, what gave way first, and the key figures.
 
+use std::borrow::Cow;
+
 use barograph_record::{KeptResult, KeptUnit, KeptWindow, ProbeRow, Run, Trial};
 
 use crate::headroom::{Headroom, headroom};
@@ -28,7 +30,8 @@ pub(crate) struct Badge {
 pub(crate) struct Tile {
     pub(crate) label: &'static str,
     pub(crate) value: String,
-    pub(crate) unit: &'static str,
+    /// What the value counts, and of a capacity how sure it is.
+    pub(crate) unit: Cow<'static, str>,
 }
 
 /// What ends the claim at the beginning of a sentence, and how the claim ends then.
@@ -256,7 +259,6 @@ fn tiles(run: &Run) -> Vec<Tile> {
     let verdict = run.verdict();
     let used = verdict.map(|v| v.resources).unwrap_or_default();
     let trial = run.deciding_trial();
-    let unit = run.unit().name();
     let (label, level) = match (verdict.and_then(|v| v.capacity), trial) {
         (Some(level), _) => ("Capacity", words::count(level.into())),
         (None, Some(t)) => ("Load", words::count(t.level.into())),
@@ -264,9 +266,9 @@ fn tiles(run: &Run) -> Vec<Tile> {
     };
     let per_window = |of: fn(&KeptWindow) -> f64| words::maybe(trial.map(|t| of(&t.window)));
     let mut tiles = vec![
-        Tile { label, value: level, unit },
-        Tile { label: "Throughput", value: per_window(|w| w.throughput), unit: "operations/s" },
-        Tile { label: "Requests", value: per_window(|w| w.requests_s), unit: "requests/s" },
+        Tile { label, value: level, unit: how_sure(run) },
+        Tile { label: "Throughput", value: per_window(|w| w.throughput), unit: "operations/s".into() },
+        Tile { label: "Requests", value: per_window(|w| w.requests_s), unit: "requests/s".into() },
     ];
     // What was not measured has no tile: a target that is no process of ours tells nothing of itself. Users at work in an
     // open loop are no load, so nobody asks how many of them a core carries.
@@ -279,11 +281,30 @@ fn tiles(run: &Run) -> Vec<Tile> {
         ("Connections", used.driver_connections.map(words::count), "open at the end"),
     ];
     tiles.extend(
-        known.into_iter().filter_map(|(label, value, unit)| Some(Tile { label, value: value?, unit })),
+        known
+            .into_iter()
+            .filter_map(|(label, value, unit)| Some(Tile { label, value: value?, unit: unit.into() })),
     );
     tiles.extend(trial.map(|t| &t.window).map_or_else(Vec::new, arrivals));
-    tiles.push(Tile { label: "Run length", value: words::duration(run_seconds(run)), unit: "start to end" });
+    let length = words::duration(run_seconds(run));
+    tiles.push(Tile { label: "Run length", value: length, unit: "start to end".into() });
     tiles
+}
+
+/// The unit of the load, and the interval of a capacity that was searched for: behind a search that lost many trials the
+/// figure alone would say too much.
+fn how_sure(run: &Run) -> Cow<'static, str> {
+    let unit = run.unit().name();
+    let whole = |level: f64| words::fixed(level, 0);
+    match run.believed_capacity() {
+        Some(believed) if believed.high.is_finite() => {
+            format!("{unit}, 95 % interval {} to {}", whole(believed.low), whole(believed.high)).into()
+        }
+        Some(believed) if believed.low > 0.0 => {
+            format!("{unit}, at least {} with 97.5 % certainty", whole(believed.low)).into()
+        }
+        _ => unit.into(),
+    }
 }
 
 /// What became of starts that came at a bad moment, where there were any.
@@ -294,7 +315,7 @@ fn arrivals(window: &KeptWindow) -> Vec<Tile> {
         ("Skipped", window.skipped, "beats left out"),
     ];
     let some = counts.into_iter().filter(|(_, n, _)| *n > 0);
-    some.map(|(label, n, unit)| Tile { label, value: words::count(n), unit }).collect()
+    some.map(|(label, n, unit)| Tile { label, value: words::count(n), unit: unit.into() }).collect()
 }
 
 #[cfg(test)]

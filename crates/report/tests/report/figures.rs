@@ -421,6 +421,7 @@ fn what_a_search_believes_is_drawn_beside_what_was_tried() {
         (1_100, KeptResult::Fail),
     ];
     let html = rendered(&searched(root.path(), &tried, 0.0));
+    has(&html, "<b>1,000</b> <span>users, 95 % interval 950 to 1,100</span>");
     let passing = figure(&html, "passing").unwrap();
     // 300 users on 1,060 pixels, and all on 274: the band goes along its upper and back along its lower edge.
     has(
@@ -442,5 +443,6 @@ fn what_a_search_believes_is_drawn_beside_what_was_tried() {
     let (fixed, above) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     assert!(figure(&rendered(&written(fixed.path()).unwrap()), "passing").is_none());
     let unknown = rendered(&searched(above.path(), &tried, 0.9));
+    has(&unknown, "<b>1,000</b> <span>users, at least 950 with 97.5 % certainty</span>");
     assert!(figure(&unknown, "passing").is_none(), "nobody knows where the edge is");
 }
