@@ -103,7 +103,7 @@ pub(crate) fn test_stolen(root: &Path) -> anyhow::Result<bool> {
     report.step(BUILD.name, |_| cargo(root, &BUILD))?;
     let thief = Thief::start()?;
     report.step("tests", |tally| tests(root, tally))?;
-    drop(thief);
+    thief.stop()?;
     Ok(report.told())
 }
 

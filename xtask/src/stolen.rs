@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -17,21 +17,21 @@ const APART_MS: RangeInclusive<u64> = 2_000..=6_000;
 /// Milliseconds that a theft lasts.
 const LASTS_MS: RangeInclusive<u64> = 100..=1_500;
 
-/// All processors are taken at the same moments.
+/// All processors are taken at about the same moments.
 const SEED: u64 = 1;
 
 /// Steals until it is dropped.
 pub(crate) struct Thief {
     /// Nothing is sent: their end is heard.
     stops: Vec<SyncSender<()>>,
-    hands: Vec<JoinHandle<()>>,
+    hands: Vec<JoinHandle<anyhow::Result<()>>>,
 }
 
 impl Thief {
     /// Begins to steal all processors. Fails where this may not be done.
     pub(crate) fn start() -> anyhow::Result<Self> {
-        steal(0, Duration::from_millis(10))?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..processors).try_for_each(|processor| steal(processor, Duration::from_millis(10)))?;
         let mut thief = Thief { stops: Vec::new(), hands: Vec::new() };
         for processor in 0..processors {
             let (stop, stopped) = sync_channel(0);
@@ -39,6 +39,12 @@ impl Thief {
             thief.hands.push(std::thread::spawn(move || steals(processor, &stopped)));
         }
         Ok(thief)
+    }
+
+    /// Ends it. Fails when a processor was not taken all the time.
+    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
+        self.stops.clear();
+        self.hands.drain(..).try_for_each(|hand| hand.join().unwrap_or_else(|_| bail!("a thief panicked")))
     }
 }
 
@@ -53,15 +59,15 @@ impl Drop for Thief {
 }
 
 /// Steals one processor until the other end of `stopped` is gone.
-fn steals(processor: usize, stopped: &Receiver<()>) {
+fn steals(processor: usize, stopped: &Receiver<()>) -> anyhow::Result<()> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     loop {
         let apart = Duration::from_millis(random.random_range(APART_MS));
         let lasts = Duration::from_millis(random.random_range(LASTS_MS));
-        let is_over = stopped.recv_timeout(apart) == Err(RecvTimeoutError::Disconnected);
-        if is_over || steal(processor, lasts).is_err() {
-            return;
+        if stopped.recv_timeout(apart) == Err(RecvTimeoutError::Disconnected) {
+            return Ok(());
         }
+        steal(processor, lasts)?;
     }
 }
 
@@ -69,8 +75,9 @@ fn steals(processor: usize, stopped: &Receiver<()>) {
 fn steal(processor: usize, lasts: Duration) -> anyhow::Result<()> {
     let seconds = format!("{:.3}", lasts.as_secs_f64());
     let mut command = Command::new("chrt");
-    command.args(["--fifo", "10", "taskset", "--cpu-list", &processor.to_string()]);
-    command.args(["timeout", &seconds, "sh", "-c", "while :; do :; done"]);
+    // Who ends it comes before it, or would not get the processor either.
+    command.args(["--fifo", "11", "taskset", "--cpu-list", &processor.to_string()]);
+    command.args(["timeout", &seconds, "chrt", "--fifo", "10", "sh", "-c", "while :; do :; done"]);
     let output =
         command.stdin(Stdio::null()).output().context("start chrt, which the package util-linux has")?;
     // 124: timeout has ended it, as it should.
@@ -100,7 +107,7 @@ mod tests {
         assert!(began.elapsed() >= Duration::from_millis(30));
         let thief = Thief::start().unwrap();
         assert_eq!(thief.stops.len(), thief.hands.len());
-        drop(thief);
+        thief.stop().unwrap();
         assert!(
             steal(usize::MAX, Duration::from_millis(30)).unwrap_err().to_string().contains("cannot be taken")
         );

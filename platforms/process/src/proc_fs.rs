@@ -6,54 +6,15 @@ use std::path::{Path, PathBuf};
 use barograph_platform::{MARK, ProcessId};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use rustix::thread::nanosleep;
-use rustix::time::Timespec;
-
-/// How often the environment of a process is looked for that is just becoming its program.
-const ENVIRON_LOOKS: u32 = 2_000;
-
-/// How long between two looks.
-const ENVIRON_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
 /// All living processes that carry `mark`, this one apart.
 pub(crate) fn marked(mark: &str) -> Vec<u32> {
     let wanted = format!("{MARK}={mark}");
-    let carries = |pid: &u32| environ(*pid).split(|b| *b == 0).any(|variable| variable == wanted.as_bytes());
+    let carries = |pid: &u32| {
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|b| *b == 0).any(|variable| variable == wanted.as_bytes())
+    };
     numbers().into_iter().filter(carries).filter(|&pid| ProcessId::of(pid).is_some()).collect()
-}
-
-/// The environment of a process; empty for an ended one. One that is just becoming another program shows none for an
-/// instant, which a busy machine makes long: it is waited for, or a process that was just started would be overlooked.
-fn environ(pid: u32) -> Vec<u8> {
-    let path = format!("/proc/{pid}/environ");
-    for _ in 0..ENVIRON_LOOKS {
-        let bytes = fs::read(&path);
-        if !bytes.as_ref().is_ok_and(Vec::is_empty) || !is_becoming_a_program(pid) {
-            return bytes.unwrap_or_default();
-        }
-        // A signal that cuts one wait short does little harm.
-        let _ = nanosleep(&ENVIRON_WAIT);
-    }
-    Vec::new()
-}
-
-/// Whether a process has a program and no words yet. Threads of the kernel and ended processes have no program.
-fn is_becoming_a_program(pid: u32) -> bool {
-    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.is_empty())
-        && fs::read_link(format!("/proc/{pid}/exe")).is_ok()
-}
-
-/// The namespace of processes of which `pid` is the first process, where that is another than the one of this process.
-pub(crate) fn namespace_led_by(pid: u32) -> Option<PathBuf> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    leads_another(&status).then(|| namespace(pid)).flatten()
-}
-
-/// The numbers of a process are told from the outside to the inside; the first process of a namespace has the number 1
-/// there.
-fn leads_another(status: &str) -> bool {
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
-    numbers.split_ascii_whitespace().skip(1).last() == Some("1")
 }
 
 /// The numbers of all processes, this one apart.
@@ -123,22 +84,5 @@ mod tests {
     fn we_never_signal_everybody() {
         assert_eq!((raw(0), raw(1), raw(u32::MAX)), (None, None, None));
         signal_group(0, Signal::KILL).unwrap();
-    }
-
-    #[test]
-    fn the_first_process_of_another_namespace_is_known_by_its_numbers() {
-        assert!(leads_another("Name:\tsh\nNSpid:\t712\t1\nNSpgid:\t712\t1\n"));
-        for not in ["NSpid:\t1\n", "NSpid:\t712\n", "NSpid:\t712\t1\t9\n", "Name:\tNSpid: 3 1\n", ""] {
-            assert!(!leads_another(not), "{not:?}");
-        }
-        assert_eq!(namespace_led_by(std::process::id()), None);
-    }
-
-    #[test]
-    fn this_process_is_its_program_and_shows_its_environment() {
-        let own = std::process::id();
-        assert!(!is_becoming_a_program(own) && !is_becoming_a_program(u32::MAX));
-        assert_eq!(environ(own), fs::read("/proc/self/environ").unwrap());
-        assert_eq!(environ(u32::MAX), Vec::<u8>::new());
     }
 }

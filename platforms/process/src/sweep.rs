@@ -1,6 +1,5 @@
 //! Removes what a ledger still names.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::disks::unmount;
 use crate::groups::PREFIX;
-use crate::proc_fs::{in_namespace, marked, namespace_led_by, signal_group, signal_one};
+use crate::proc_fs::{marked, signal_group, signal_one};
 
 /// A killed process is given this long to end: one with gigabytes of memory, as a QEMU, takes seconds on a busy machine.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -69,17 +68,13 @@ fn with_cause(error: &LedgerError) -> String {
 }
 
 /// Kills the group of the noted process, if it is still the same process, and everything that carries the mark:
-/// children that changed their group, or a process whose number was never noted. What lives in a namespace of processes
-/// that one of them began goes with it, a moment later than the one that began it.
+/// children that changed their group, or a process whose number was never noted.
 async fn end_process(id: Option<ProcessId>, mark: &str) -> Fate {
     let deadline = Instant::now() + END_WAIT;
     let mut seen = false;
-    let mut namespaces = BTreeSet::new();
     loop {
         let leader = id.filter(|id| ProcessId::of(id.pid) == Some(*id));
-        let mut others = marked(mark);
-        namespaces.extend(others.iter().filter_map(|pid| namespace_led_by(*pid)));
-        others.extend(namespaces.iter().flat_map(|namespace| in_namespace(namespace)));
+        let others = marked(mark);
         if leader.is_none() && others.is_empty() {
             return if seen { Fate::Removed } else { Fate::AlreadyGone };
         }
