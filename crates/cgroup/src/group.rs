@@ -14,8 +14,9 @@ use crate::{Error, Limits, Meter, Usage};
 const ENTER: &str = r#"while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@""#;
 
 /// A frozen group stands still within this, unless one of its processes waits for a disk that is stuck: each needs the CPU
-/// once to notice, and a busy machine may leave it without for seconds.
-const FREEZE_WAIT: Duration = Duration::from_secs(10);
+/// once to notice, and a busy machine may leave it without for seconds. Less than the time without news after which a driver
+/// counts as gone, since whoever freezes waits for it.
+const FREEZE_WAIT: Duration = Duration::from_secs(4);
 
 /// A group in all trees that can be used. Dropping it does nothing: see [`Group::remove`].
 #[derive(Clone, Debug)]

@@ -175,7 +175,7 @@ impl Held {
             Holding::Group(group) => group.processes(),
             Holding::Namespace => match self.inside.get() {
                 Some((_, name)) => in_namespace(name),
-                // It ended before its program was seen; what may have been born meanwhile carries the mark.
+                // Its program was not seen yet, or it ended before; what was born meanwhile carries the mark.
                 None => marked(&self.mark),
             },
             Holding::Mark => marked(&self.mark),

@@ -60,8 +60,8 @@ async fn cpu_time_is_limited_and_the_limit_can_be_changed() {
     let running = place.create(&unit).await.unwrap();
     let accounts = running.accounts();
     assert!(accounts.pid.is_some() && !accounts.cgroups.is_empty() && !accounts.machine);
-    // The machine may be too busy to give even that; it must never be more.
-    let first = share_that(|| used(running.as_ref()), |share| (0.1..0.3).contains(&share)).await;
+    // More than the next limit gives, and not much more than this one.
+    share_that(|| used(running.as_ref()), |share| (0.1..0.3).contains(&share)).await;
     let allowed = || {
         let text = fs::read_to_string(format!("/proc/{}/status", running.pid().unwrap())).unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
@@ -71,7 +71,6 @@ async fn cpu_time_is_limited_and_the_limit_can_be_changed() {
     let change = |cpus| Limits { cpus: Some(cpus), ..Limits::default() };
     running.limiting().unwrap().limit(&change(0.05)).unwrap();
     let second = share_that(|| used(running.as_ref()), |share| share < 0.1).await;
-    assert!(second < first, "{second} after {first}");
     assert_ne!(allowed(), "0", "the set of cores is no limit any more");
     running.limiting().unwrap().limit(&Limits::default()).unwrap();
     until("more CPU time", || {
