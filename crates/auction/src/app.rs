@@ -40,7 +40,9 @@ const ITEMS: usize = 60_000;
 const ITEM_PAGES: usize = 10_000;
 /// Pages of running auctions kept as text.
 const LIVE_PAGES: usize = 2_000;
-/// How long a start waits for the node's auctions.
+/// How long a start waits after a beat that was not answered in time, before the next one.
+const FULL_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+/// How long a start waits for the node's auctions, and as long again for those that others let go.
 const FIRST_CLAIMS: std::time::Duration = std::time::Duration::from_secs(60);
 /// How long an end waits for the stores to take what was decided.
 const LAST_STORE: std::time::Duration = std::time::Duration::from_secs(20);
@@ -224,7 +226,7 @@ impl App {
                 loop {
                     match cluster::look(self).await {
                         // Later a beat that is answered late is made up for by the next one.
-                        Err(StoreError::Full) => tokio::task::yield_now().await,
+                        Err(StoreError::Full) => tokio::time::sleep(FULL_PAUSE).await,
                         done => return done,
                     }
                 }

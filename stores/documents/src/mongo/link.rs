@@ -22,9 +22,12 @@ const DATABASE: &str = "auction_events";
 /// with the server gone each would wait this long in turn; a caller tries again anyway.
 const SERVER_LIMIT: Duration = Duration::from_secs(1);
 
-/// How often a server is asked for when a store is opened, each time for [`SERVER_LIMIT`]: a server on a busy machine may
+/// How often a server is asked when a store is opened, each time for [`FIRST_LIMIT`]: a server on a busy machine may
 /// be slow to say its first word, and nobody asks again for a store that was not opened.
 const FIRST_TRIES: u32 = 5;
+
+/// How long it is looked for and may take for its first word.
+const FIRST_LIMIT: Duration = Duration::from_secs(2);
 
 /// "A document with this `_id` exists."
 const DUPLICATE: i32 = 11000;
@@ -104,10 +107,11 @@ impl Link {
     }
 
     async fn reach(&self) -> Result<(), StoreError> {
+        let ping = Deed { limit: FIRST_LIMIT, ..read("answer a ping") };
         let mut left = FIRST_TRIES;
         loop {
             left -= 1;
-            match self.run(read("answer a ping"), doc! { "ping": 1 }).await {
+            match self.run(ping, doc! { "ping": 1 }).await {
                 Err(StoreError::Unreachable { .. }) if left > 0 => {}
                 answered => return answered.map(drop),
             }
