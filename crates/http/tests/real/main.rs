@@ -50,10 +50,13 @@ const HELD: &str = "/poll/60000?after=0";
 
 /// Publishes once the site has had so many requests: those that are held were then all in work at once.
 async fn let_go(site: &Site, requests: u64) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     poll_fn(|cx| {
         if site.requests() >= requests {
             return Poll::Ready(());
         }
+        let came = site.requests();
+        assert!(std::time::Instant::now() < deadline, "{came} of {requests} requests came within a minute");
         // Everybody else goes on before it is asked again.
         cx.waker().wake_by_ref();
         Poll::Pending

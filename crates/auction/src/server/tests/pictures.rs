@@ -186,7 +186,9 @@ async fn a_picture_in_the_write_queue_of_another_node_is_waited_for() {
     let (router, path) = (site.router.clone(), format!("/auction/image/{id}/full"));
     let shown =
         tokio::spawn(async move { ask(&router, Request::get(path).body(Body::empty()).unwrap()).await });
+    let deadline = std::time::Instant::now() + PATIENCE;
     while WAITERS.available_permits() == LATE {
+        assert!(std::time::Instant::now() < deadline, "nobody waits for the picture");
         tokio::task::yield_now().await;
     }
     let images = config(site.dir.path(), 1).images;
