@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use barograph_auction_bus::{BusUrl, ConnectError, Heard, Place, SendError, Settings, Through, To, connect};
 use barograph_testkit::services::{self, Missing, Service};
+use barograph_testkit::{Closed, one_of_async};
 use bytes::Bytes;
 use common::{Next, Node, in_time, text};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 
 /// Said of a broker that did not answer while an attempt to connect lasted.
 const TOO_LATE: &str = "within 5 s";
@@ -79,15 +80,11 @@ async fn a_wrong_password_is_said_and_not_shown() {
 
 #[tokio::test]
 async fn a_closed_port_is_an_error() {
-    // Taken, so that nobody else gets it, and nobody listens there.
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
-    let port = socket.local_addr().expect("bound").port();
+    let closed = Closed::new().expect("a port");
     for scheme in ["amqp", "nats"] {
-        let error = refused(&url(&format!("{scheme}://127.0.0.1:{port}"))).await;
+        let error = refused(&url(&format!("{scheme}://{}", closed.addr()))).await;
         assert!(error.contains("failed to talk to the broker"), "{error}");
     }
-    drop(socket);
 }
 
 #[tokio::test]
@@ -145,18 +142,18 @@ const STEADY: Duration = Duration::from_secs(5);
 /// The first attempt is made at once, the one after the next loss half a second later.
 #[tokio::test]
 async fn a_server_that_throws_us_out_is_not_asked_in_a_tight_loop() {
-    let mut all = Vec::new();
-    for _ in 0..TRIES {
+    one_of_async(TRIES, async || {
         let waits = waits_between_links().await;
-        if waits[0] + waits[1] < STEADY {
-            assert!(waits[1].as_millis() >= 500, "{waits:?}");
-            if waits[0] < waits[1] {
-                return;
-            }
+        if waits[0] + waits[1] >= STEADY {
+            return Err(format!("waits that were stretched say nothing: {waits:?}"));
         }
-        all.push(waits);
-    }
-    panic!("the first attempt was never made at once: {all:?}");
+        assert!(waits[1].as_millis() >= 500, "{waits:?}");
+        if waits[0] >= waits[1] {
+            return Err(format!("the first attempt was not made at once: {waits:?}"));
+        }
+        Ok(())
+    })
+    .await;
 }
 
 /// The times between three links, of which each is ended as soon as it stands.

@@ -1,4 +1,5 @@
-//! The stores of the auction application behind two seams, with their implementations.
+//! The seams to the stores of the auction application, and the tests that every implementation passes; those are in
+//! `stores/`.
 //!
 //! [`Relational`] keeps users, auctions, items, high bids, and who runs which auction. [`Events`] keeps what happened to
 //! a user: bids, attendance, and which images an item has. Both speak the words of the auction, not a query language:

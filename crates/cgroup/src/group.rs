@@ -14,9 +14,9 @@ use crate::{Error, Limits, Meter, Usage};
 const ENTER: &str = r#"while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@""#;
 
 /// A frozen group stands still within this, unless one of its processes waits for a disk that is stuck: each needs the CPU
-/// once to notice, and a busy machine may leave it without for seconds. Less than the time without news after which a driver
-/// counts as gone, since whoever freezes waits for it.
-const FREEZE_WAIT: Duration = Duration::from_secs(4);
+/// once to notice, and a busy machine may leave it without for seconds. Whoever freezes waits for it, so a thread that has
+/// other things to do does not freeze.
+const FREEZE_WAIT: Duration = Duration::from_secs(10);
 
 /// A group in all trees that can be used. Dropping it does nothing: see [`Group::remove`].
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Group {
         self.parts.iter().try_for_each(|part| part.limit(limits))
     }
 
-    /// Holds all its processes. Returns when they stand still.
+    /// Holds all its processes. Returns when they stand still, and keeps this thread so long: up to 10 s.
     pub fn freeze(&self) -> Result<(), Error> {
         match self.freezer() {
             Some(folder) => folder::freeze(folder, FREEZE_WAIT),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use barograph_cgroup::{
     Controller, Group, Hierarchies, Limits, Meter, kill_folder, processes_in, remove_folder,
 };
+use barograph_testkit::one_of;
 
 const LONG: Duration = Duration::from_secs(120);
 
@@ -72,12 +73,12 @@ fn until(what: &str, condition: impl Fn() -> bool) {
 }
 
 /// Watches a group until one stretch is as wanted.
+#[track_caller]
 fn until_one(group: &Group, used: f64, wanted: impl Fn(&Stretch) -> bool) {
-    let mut seen: Vec<Stretch> = Vec::new();
-    while !seen.last().is_some_and(&wanted) {
-        assert!(seen.len() < STRETCHES, "{seen:?}");
-        seen.push(stretch(group, used));
-    }
+    one_of(STRETCHES, || {
+        let seen = stretch(group, used);
+        if wanted(&seen) { Ok(()) } else { Err(format!("{seen:?}")) }
+    });
 }
 
 fn cpu(group: &Group) -> f64 {

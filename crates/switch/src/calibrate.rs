@@ -253,6 +253,8 @@ fn ask(socket: &UdpSocket, delay: Duration) -> io::Result<Vec<Duration>> {
 
 #[cfg(test)]
 mod tests {
+    use barograph_testkit::one_of;
+
     use super::*;
 
     /// Packets that were answered by a host that is looked for at first.
@@ -279,8 +281,11 @@ mod tests {
     #[test]
     fn packets_are_measured_once_hosts_know_each_other() {
         // An echo that has no processor for longer than the patience is too late, and not every time.
-        let all = (0..5).any(|_| answered() == PACKETS);
-        assert!(all, "all that are measured are answered, greetings are none of them");
+        one_of(5, || match answered() {
+            // All that are measured are answered, and greetings are none of them.
+            PACKETS => Ok(()),
+            count => Err(format!("{count} answers to {PACKETS} packets")),
+        });
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! at times that can be computed exactly. [`Site`] speaks the protocols well, as a real service would. Each runs in a
 //! thread of its own, listens on a free port of this machine, and stops when it is dropped.
 //!
-//! Real services, such as databases, are in [`services`].
+//! Real services, such as databases, are in [`services`]. What other work of the machine can only make worse is judged
+//! with [`one_of`].
 
 mod act;
 mod authority;
@@ -18,6 +19,7 @@ pub mod services;
 mod site;
 mod thread;
 mod timed;
+mod tries;
 
 pub use act::{Act, Answer, Script, Then, always, dying_after};
 pub use authority::{Authority, Identity};
@@ -27,3 +29,4 @@ pub use request::Request;
 pub use server::Server;
 pub use site::{Site, Speaks};
 pub use timed::{Delay, Delays, Given, Stalls, TimedServer, Timing, exact};
+pub use tries::{one_of, one_of_async};

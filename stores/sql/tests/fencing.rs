@@ -5,12 +5,13 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use barograph_auction_api::{AuctionId, ItemId};
-use barograph_auction_store::{Applied, HighBidRow, Relational, StoreError, codes};
+use barograph_auction_store::{Applied, Change, HighBidRow, Relational, StoreError, codes};
 use barograph_store_sql::{Sql, open};
 use barograph_testkit::services::{self, Missing, Service};
-use common::{CREDIT_CENTS, PRICE_CENTS};
+use common::{CREDIT_CENTS, PATIENCE, PRICE_CENTS};
 
 /// How often the auction changes hands.
 const CLAIMS: i64 = 30;
@@ -26,6 +27,24 @@ struct Owner {
     stop: AtomicBool,
 }
 
+/// What the store answers to changes. A process that stands still between its locks and its commit loses them, and asks again
+/// until it knows. That the first attempt may have been carried out does no harm: what is in the store answers as stored
+/// whoever has the auction by now (the contract holds every store to it), so what is fenced is not there.
+async fn answered(store: &Sql, changes: &[Change]) -> Vec<Applied> {
+    let mut ticks = tokio::time::interval(Duration::from_millis(10));
+    let answers = async {
+        loop {
+            ticks.tick().await;
+            match store.apply(changes).await {
+                Err(StoreError::Unknown { .. } | StoreError::Unreachable { .. }) => {}
+                other => return other.unwrap(),
+            }
+        }
+    };
+    let answers = tokio::time::timeout(PATIENCE, answers).await;
+    answers.unwrap_or_else(|_| panic!("listing {} was not answered in time", changes[0].listing))
+}
+
 /// Applies sales one after the other, under whatever fence it was told last; answers which were stored and which fenced.
 async fn applies(store: Sql, owner: Arc<Owner>, on: ((AuctionId, ItemId), i64)) -> [Vec<i64>; 2] {
     let (auction, first_round) = on;
@@ -35,13 +54,7 @@ async fn applies(store: Sql, owner: Arc<Owner>, on: ((AuctionId, ItemId), i64)) 
             break;
         }
         let changes = common::sale(auction, round, owner.fence.load(Ordering::SeqCst));
-        let answers = loop {
-            match store.apply(&changes).await {
-                // A process that stands still between its locks and its commit loses them, and asks again.
-                Err(StoreError::Unknown { .. } | StoreError::Unreachable { .. }) => {}
-                other => break other.unwrap(),
-            }
-        };
+        let answers = answered(&store, &changes).await;
         if answers == [Applied::Stored; 4] {
             stored.push(changes[0].listing);
             owner.stored.fetch_add(1, Ordering::SeqCst);

@@ -12,7 +12,7 @@ use barograph_engine::Settings;
 use barograph_http::{Policy, Resolved};
 use barograph_model::Nanos;
 use barograph_scenario::Scenario;
-use barograph_testkit::{Act, Answer, Counting, Server, always};
+use barograph_testkit::{Act, Answer, Counting, Server, always, one_of};
 use barograph_workload_scenario::{Options, Reasons, runnable};
 
 thread_local! {
@@ -112,12 +112,10 @@ fn allocations(operation: &str, answer: Answer) -> u64 {
 const TRIES: usize = 5;
 
 fn allocates_nothing(what: &str, operation: &str, answer: &Answer) {
-    let mut counts = Vec::new();
-    let is_nothing = (0..TRIES).any(|_| {
-        counts.push(allocations(operation, answer.clone()));
-        counts.last() == Some(&0)
+    one_of(TRIES, || match allocations(operation, answer.clone()) {
+        0 => Ok(()),
+        count => Err(format!("{what}: {count} allocations in {COUNTED} operations")),
     });
-    assert!(is_nothing, "{what}: {counts:?} allocations in {COUNTED} operations");
 }
 
 #[test]

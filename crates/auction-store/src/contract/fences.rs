@@ -21,6 +21,9 @@ pub(super) async fn stale<S: Relational + Registry + ?Sized>(store: &S) {
     let new = own(store, "second", &[UNTOUCHED]).await;
     assert!(new[0] > old[0], "a claim raises the fence: {old:?}, {new:?}");
     model.fences.insert(UNTOUCHED, new[0]);
+    // Somebody who lost the connection amid the commit, and asks again after the claim.
+    let again = both(store, &mut model, &begun).await;
+    assert_eq!(again, [Applied::Stored; 3], "what is in the store is stored, whoever has the auction by now");
     let mut taken_over = mine.clone();
     taken_over.fence = new[0];
     let mixed = [

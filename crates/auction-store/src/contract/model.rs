@@ -51,13 +51,13 @@ impl Model {
 
     fn apply_one(&mut self, change: &Change) -> Applied {
         let (event, sequence) = (change.event, i64::from(change.event.bidding.sequence));
-        if self.fences.get(&change.auction.0) != Some(&change.fence) {
-            return Applied::Fenced;
-        }
         let before = self.listings.get(&change.listing);
         if let Some(row) = before.filter(|row| row.fence == change.fence && row.sequence >= sequence) {
             let unpaid = event.kind == EventKind::Sold && row.state == codes::high_bid::NOT_SOLD;
             return if unpaid { Applied::Unpaid } else { Applied::Stored };
+        }
+        if self.fences.get(&change.auction.0) != Some(&change.fence) {
+            return Applied::Fenced;
         }
         let start_ms = before.map_or(event.at_ms, |row| row.start_ms);
         let mut state = listing_state(event.kind);

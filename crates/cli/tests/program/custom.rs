@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use barograph_record::{KeptResult, Trial};
-use barograph_testkit::services;
+use barograph_record::{IntervalRow, KeptResult, Run, Trial};
+use barograph_testkit::services::{self, Service};
 
-use crate::going::Going;
+use crate::going::{Ended, Going};
 use crate::place::Place;
 
 /// Requests per second that nginx answers; all others are refused.
@@ -20,26 +20,59 @@ const BLUR: f64 = 0.06;
 /// response time tells.
 const STOOD_STILL_MS: f64 = 15.0 / 2.0 / CAPACITY * 1e3;
 
+/// So often it is searched at the most, where what was found cannot be judged.
+const TRIES: usize = 3;
+
+/// Checks that say of a window that the driver was late, or that the machine was somebody else's.
+const LATE: [&str; 3] = ["driver start lag", "busiest driver worker", "stolen CPU"];
+
+/// Part of the last ten seconds, in percent, in which something on this machine waited for a core, and share of the CPU time
+/// that a hypervisor took: neither nginx nor the driver comes near it with a few hundred requests a second.
+const PRESSED: (f64, f64) = (10.0, 0.01);
+
+/// What one search says about the product.
+enum Judged {
+    /// It was held against the capacity.
+    Yes,
+    /// It is valid, and a believed trial failed below the capacity, for what the record tells.
+    Excused(String),
+    /// The program itself calls it not valid.
+    NotValid(String),
+}
+
 /// A believed trial that failed although its rate was below the capacity: too slow, or refused because something stood still.
 fn failed_below(trial: &Trial) -> bool {
     trial.result == KeptResult::Fail && f64::from(trial.level) <= CAPACITY * (1.0 - BLUR)
 }
 
-#[test]
-fn the_capacity_of_an_nginx_with_a_limit_is_found() {
-    // A bucket that is emptied at the rate; what overflows is refused.
-    let configuration = "worker_processes 1; events { worker_connections 4096; } http { {temp_paths} access_log off; keepalive_requests 1000000;\n\
-        limit_req_zone $server_port zone=all:1m rate=300r/s; limit_req_status 503;\n\
-        server { listen 127.0.0.1:{port}; location / { limit_req zone=all burst=15 nodelay; root {folder}; try_files /page =404; } } }";
-    let Some(nginx) = services::or_skip(services::nginx(configuration, &[("page", b"hello")])) else {
-        return;
-    };
+/// What the record says of something that was held up while this trial was measured.
+fn held_up(run: &Run, trial: &Trial) -> Vec<String> {
+    let (from, to) = (trial.window.from_s, trial.window.to_s);
+    let within = |interval: &&IntervalRow| interval.to_s > from && interval.from_s < to;
+    let lag = run.intervals().filter(within).map(|interval| interval.lag_p99_ms).fold(0.0, f64::max);
+    let mut told = Vec::new();
+    if lag >= STOOD_STILL_MS {
+        told.push(format!("operations began {lag:.0} ms late"));
+    }
+    let checks = run.trials().flat_map(|trial| &trial.window.checks);
+    let late = checks.filter(|check| !check.ok && LATE.contains(&check.name.as_str()));
+    told.extend(late.map(|check| format!("{} was {}", check.name, check.found)));
+    let began = run.load_start_s().unwrap();
+    let host = run.probes.iter().filter(|row| row.subject == "host");
+    let host = host.filter(|row| row.at_s - began > from && row.at_s - began < to + 1.0);
+    told.extend(host.filter_map(|row| {
+        let (pressure, stolen) = (row.psi_cpu.unwrap_or(0.0), row.steal_share.unwrap_or(0.0));
+        let is_pressed = pressure >= PRESSED.0 || stolen >= PRESSED.1;
+        is_pressed.then(|| format!("CPU pressure was {pressure:.0} %, {stolen:.3} of its time was taken"))
+    }));
+    told
+}
+
+/// Searches for the capacity of nginx by the plan, in short windows, and holds what was found against it.
+fn searched(nginx: &Service, plan: &Path) -> Judged {
     let place = Place::without_data();
-    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/scenario-custom.toml");
-    let lines = fs::read_to_string(&plan).unwrap().lines().filter(|line| !line.starts_with('#')).count();
-    assert!(lines <= 10, "{lines} lines");
     let mut command = place.program(&["run"]);
-    command.arg(&plan).arg("--set").arg(format!("runs={}", place.runs().display()));
+    command.arg(plan).arg("--set").arg(format!("runs={}", place.runs().display()));
     let url = format!("target.url=http://127.0.0.1:{}", nginx.port());
     let short = [
         "load.max_rate=1200",
@@ -58,49 +91,83 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
     let ended = Going::start(command).end();
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let run = place.record();
+    let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
+    for words in crate::report::as_shown(&run.verdict().unwrap().sentence) {
+        assert!(html.contains(words), "{words}");
+    }
+    let judged = judged(&run, &ended);
+    place.assert_nothing_left();
+    judged
+}
+
+fn judged(run: &Run, ended: &Ended) -> Judged {
+    assert!(run.trials().count() >= 2, "{ended:?}");
+    let mut excuses = Vec::new();
     // Whatever could be believed says the truth. What a busy machine spoilt is disbelieved, and no harm is done.
     for trial in run.trials() {
         let level = f64::from(trial.level);
         match trial.result {
             KeptResult::Pass => assert!(level < CAPACITY * (1.0 + BLUR), "{level} passed: {trial:?}"),
-            KeptResult::Fail => {
+            KeptResult::Fail if failed_below(trial) => {
                 let refused: u64 = trial.window.ops.iter().map(|op| op.failed).sum();
                 // A machine too busy to answer in time fails by the limit, and that is the truth as well.
-                let held_up = trial.window.ops.iter().any(|op| op.max_ms >= STOOD_STILL_MS);
-                assert!(!failed_below(trial) || refused == 0 || held_up, "{level} failed: {trial:?}");
+                let was_slow = trial.window.ops.iter().any(|op| op.max_ms >= STOOD_STILL_MS);
+                assert!(refused == 0 || was_slow, "{level} failed: {trial:?}");
+                let held_up = held_up(run, trial);
+                assert!(!held_up.is_empty(), "{level} failed, and the record does not say why: {trial:?}");
+                excuses.push(format!("{level} failed: {}", held_up.join(", ")));
             }
+            KeptResult::Fail => {}
             KeptResult::Invalid => assert!(trial.window.checks.iter().any(|check| !check.ok), "{trial:?}"),
         }
     }
-    assert!(run.trials().count() >= 2, "{ended:?}");
-    if run.trials().all(|trial| trial.result == KeptResult::Invalid) {
-        services::skip("no trial could be believed, so nothing is known about the capacity");
-    }
     let verdict = run.verdict().unwrap();
+    if ended.code != Some(0) {
+        return Judged::NotValid(verdict.sentence.clone());
+    }
+    if !excuses.is_empty() {
+        return Judged::Excused(excuses.join("; "));
+    }
     let found = verdict.search.as_ref().unwrap();
-    let was_slower = run.trials().any(failed_below);
-    if was_slower {
-        services::skip(
-            "a believed trial failed below the limit of nginx, so nothing is known about the capacity",
-        );
+    let capacity = verdict.capacity.unwrap_or_else(|| panic!("fine, and without an answer: {ended:?}"));
+    let capacity = f64::from(capacity);
+    let (least, most) = (CAPACITY * (1.0 - BLUR), CAPACITY * (1.0 + BLUR));
+    // What a search vouches for is its interval. Where trials were lost to a busy machine it is wide, and the capacity, its
+    // median, anywhere in it; otherwise the capacity is the limit.
+    let estimate = found.estimate.as_ref().unwrap();
+    assert!(estimate.low < most, "{estimate:?}: {ended:?}");
+    assert!(estimate.high > least || found.at_least, "{estimate:?}: {ended:?}");
+    if run.trials().all(|trial| trial.result != KeptResult::Invalid) {
+        assert!((least..most).contains(&capacity), "{ended:?}");
     }
-    if ended.code == Some(0) && !was_slower {
-        let capacity = verdict.capacity.unwrap_or_else(|| panic!("fine, and without an answer: {ended:?}"));
-        let capacity = f64::from(capacity);
-        let (least, most) = (CAPACITY * (1.0 - BLUR), CAPACITY * (1.0 + BLUR));
-        // What a search vouches for is its interval. Where trials were lost to a busy machine it is wide, and the capacity, its
-        // median, anywhere in it; otherwise the capacity is the limit.
-        let estimate = found.estimate.as_ref().unwrap();
-        assert!(estimate.low < most, "{estimate:?}: {ended:?}");
-        assert!(estimate.high > least || found.at_least, "{estimate:?}: {ended:?}");
-        if run.trials().all(|trial| trial.result != KeptResult::Invalid) {
-            assert!((least..most).contains(&capacity), "{ended:?}");
+    assert!(found.lowest_fail.is_none_or(|fail| f64::from(fail) > least), "{ended:?}");
+    Judged::Yes
+}
+
+#[test]
+fn the_capacity_of_an_nginx_with_a_limit_is_found() {
+    // A bucket that is emptied at the rate; what overflows is refused.
+    let configuration = "worker_processes 1; events { worker_connections 4096; } http { {temp_paths} access_log off; keepalive_requests 1000000;\n\
+        limit_req_zone $server_port zone=all:1m rate=300r/s; limit_req_status 503;\n\
+        server { listen 127.0.0.1:{port}; location / { limit_req zone=all burst=15 nodelay; root {folder}; try_files /page =404; } } }";
+    let Some(nginx) = services::or_skip(services::nginx(configuration, &[("page", b"hello")])) else {
+        return;
+    };
+    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/scenario-custom.toml");
+    let lines = fs::read_to_string(&plan).unwrap().lines().filter(|line| !line.starts_with('#')).count();
+    assert!(lines <= 10, "{lines} lines");
+    let (mut excused, mut not_valid) = (Vec::new(), Vec::new());
+    while excused.len() + not_valid.len() < TRIES {
+        match searched(&nginx, &plan) {
+            Judged::Yes => return,
+            Judged::Excused(why) => excused.push(why),
+            Judged::NotValid(why) => not_valid.push(why),
         }
-        assert!(found.lowest_fail.is_none_or(|fail| f64::from(fail) > least), "{ended:?}");
     }
-    let html = fs::read_to_string(run.dir.join("report.html")).unwrap();
-    for words in crate::report::as_shown(&verdict.sentence) {
-        assert!(html.contains(words), "{words}");
-    }
-    place.assert_nothing_left();
+    // What is wrong with the product is so in every search; where some are not valid, the machine is too busy to tell.
+    assert!(!not_valid.is_empty(), "every search is valid, and none could be judged: {excused:#?}");
+    services::skip(&format!(
+        "no search of {TRIES} could be judged, so nothing is known about the capacity: not valid: {not_valid:?}, \
+         excused: {excused:?}"
+    ));
 }

@@ -12,6 +12,7 @@ mod custom;
 mod deployments;
 mod engines;
 mod export;
+mod failed;
 mod fake;
 mod fill;
 mod full_disk;

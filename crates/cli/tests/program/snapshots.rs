@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use barograph_record::{KeptSnapshot, Run};
+use barograph_testkit::one_of;
 use rustix::process::Signal;
 
 use crate::deployments::{like, nothing_left, plan, possible, sound};
@@ -132,20 +133,21 @@ fn half_a_snapshot_is_removed_and_the_next_run_makes_a_whole_one() {
         return;
     }
     // Whether it is met at work is a matter of milliseconds, so it is tried until it is.
-    let half = (0..40).any(|_| {
+    one_of(40, || {
         let going = Going::start(place.run(None, &sets));
         until("a snapshot that is being written", || (!snapshots(&place).is_empty()).then_some(()));
         going.signal(Signal::KILL);
         assert_eq!(going.end().code, None);
         until("the end of all processes", || place.processes().is_empty().then_some(()));
         let found = snapshots(&place);
-        let half = found.iter().any(|path| path.to_string_lossy().ends_with(".part"));
-        for whole in found.iter().filter(|_| !half) {
+        if found.iter().any(|path| path.to_string_lossy().ends_with(".part")) {
+            return Ok(());
+        }
+        for whole in &found {
             fs::remove_dir_all(whole).unwrap();
         }
-        half
+        Err(format!("it was not met while it wrote, and left {found:?}"))
     });
-    assert!(half, "it was never met while it wrote");
     assert!(outlook(&place, &[]).starts_with("loaded, and kept for later runs"), "half a one is none");
     let run = ended_well(&place, Going::start(place.run(None, &sets)));
     assert!(!kept(&run).reused);

@@ -12,6 +12,7 @@ use barograph_model::Nanos;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
 use barograph_stats::Interval;
+use barograph_testkit::Closed;
 
 use super::clock::Offset;
 use super::driver::{Driver, Kinds};
@@ -232,11 +233,8 @@ fn what_keeps_a_driver_from_the_load_is_its_refusal_with_the_same_exit_code() {
 #[test]
 fn a_driver_that_is_not_there_is_named() {
     let (kind, plan) = (Kind::default(), plan());
-    // Bound and not listened to: nobody else gets this port meanwhile.
-    let port = tokio::net::TcpSocket::new_v4().unwrap();
-    port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = port.local_addr().unwrap();
-    let at = DriverAt { name: "driver-3".to_owned(), address, token: Token::fresh().unwrap() };
+    let closed = Closed::new().unwrap();
+    let at = DriverAt { name: "driver-3".to_owned(), address: closed.addr(), token: Token::fresh().unwrap() };
     let Err(why) = runtime().block_on(Fleet::connect(&[at], &job(&kind, &plan))) else {
         panic!("who was that?")
     };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use barograph_platform::LinkSpec;
-use barograph_switch::Calibration;
+use barograph_testkit::{one_of, one_of_async};
 
 use crate::place::{LONG, Place, TRIES, ask, connect, echo, one_at_a_time, packets, talks, tell, throughput};
 
@@ -26,12 +26,14 @@ async fn a_limit_holds_both_ways() {
         for (from, to) in [(&a, &b), (&b, &a)] {
             // Headers are part of the limit: 1448 of 1514 bytes are the application's.
             let wanted = rate as f64 * 1448.0 / 1514.0;
-            let held = (0..TRIES).any(|_| {
+            one_of(TRIES, || {
                 let got = throughput(from, to, Duration::from_secs(2));
                 tell(&format!("limit {rate} bit/s, {} to {}: {got:.0} bit/s", from.name, to.name));
-                (0.9..1.1).contains(&(got / wanted))
+                if (0.9..1.1).contains(&(got / wanted)) {
+                    return Ok(());
+                }
+                Err(format!("{got:.0} bit/s are not near {wanted:.0}, with a limit of {rate}"))
             });
-            assert!(held, "{rate}: none of {TRIES} measurements is near {wanted}");
         }
     }
 }
@@ -45,7 +47,7 @@ async fn a_delay_is_what_was_asked_for() {
     place.switch.shape("a", delay(10)).await.unwrap();
     let on_a = echo(Some(&a.namespace), a.address);
     let mut stream = connect(Some(&b.namespace), on_a, LONG).unwrap();
-    let met = (0..TRIES).any(|_| {
+    one_of(TRIES, || {
         let mut trips: Vec<Duration> = (0..50).map(|_| ask(&mut stream, b"ping", LONG).unwrap()).collect();
         trips.sort_unstable();
         tell(&format!(
@@ -53,9 +55,11 @@ async fn a_delay_is_what_was_asked_for() {
             trips[0], trips[25], trips[49]
         ));
         assert!(trips[0] >= Duration::from_millis(20), "{:?}", trips[0]);
-        trips[25] < Duration::from_millis(23)
+        if trips[25] < Duration::from_millis(23) {
+            return Ok(());
+        }
+        Err(format!("half of the trips take {:?} or more, and not less than 23 ms", trips[25]))
     });
-    assert!(met, "half of the trips take 23 ms or more, {TRIES} times in a row");
     let pids = place.switch.relays();
     if !place.switch.kernel_delays() {
         let [(host, pid)] = pids.as_slice() else { panic!("{pids:?}") };
@@ -74,19 +78,14 @@ async fn the_exactness_of_a_delay_is_measured() {
     let Some(place) = Place::new().await else { return };
     let _alone = one_at_a_time();
     let ms = Duration::from_millis;
-    let exact =
-        |found: &Calibration| found.plain.p50 < ms(5) && found.added.p50 < ms(3) && found.unanswered < 20;
-    let mut found = place.switch.calibrate(ms(10)).await.unwrap();
-    for _ in 1..TRIES {
+    let found = one_of_async(TRIES, async || {
+        let found = place.switch.calibrate(ms(10)).await.unwrap();
         tell(&format!("{found:#?}"));
-        if exact(&found) {
-            break;
-        }
-        found = place.switch.calibrate(ms(10)).await.unwrap();
-    }
-    assert!(found.plain.p50 < Duration::from_millis(5), "{found:?}");
-    assert!(found.delayed.p50 >= Duration::from_millis(20), "{found:?}");
-    assert!(found.added.p50 < Duration::from_millis(3) && found.unanswered < 20, "{found:?}");
+        let exact = found.plain.p50 < ms(5) && found.added.p50 < ms(3) && found.unanswered < 20;
+        if exact { Ok(found) } else { Err(format!("{found:?}")) }
+    })
+    .await;
+    assert!(found.delayed.p50 >= ms(20), "{found:?}");
     assert_eq!(found.facts().len(), 4 + usize::from(found.relay.is_some()));
     assert_eq!(found.relay.is_none(), found.by_kernel);
     assert!(place.switch.relays().is_empty() && place.switch.address("measure-1").is_none());
@@ -144,12 +143,11 @@ async fn a_delayed_link_carries_much_and_drops_nothing() {
     let (a, b) = (place.host("a").await, place.host("b").await);
     place.switch.shape("a", delay(1)).await.unwrap();
     for (from, to) in [(&a, &b), (&b, &a)] {
-        let much = (0..TRIES).any(|_| {
+        one_of(TRIES, || {
             let got = throughput(from, to, Duration::from_secs(2));
             tell(&format!("1 ms each way, {} to {}: {:.0} Mbit/s", from.name, to.name, got / 1e6));
-            got > 50e6
+            if got > 50e6 { Ok(()) } else { Err(format!("{:.0} Mbit/s, not more than 50", got / 1e6)) }
         });
-        assert!(much, "none of {TRIES} measurements is above 50 Mbit/s");
     }
     for (host, count) in place.switch.relay_counts().unwrap() {
         tell(&format!("relay of {host}: {count}"));

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use barograph_testkit::{Delay, Delays, Stalls, TimedServer, Timing, exact};
+use barograph_testkit::{Delay, Delays, Stalls, TimedServer, Timing, exact, one_of};
 
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 const OK: &[u8] = b"HTTP/1.1 200 Known\r\ncontent-length: 2\r\n\r\nok";
@@ -60,8 +60,14 @@ fn delays_follow_the_sequence_and_no_answer_is_early() {
         Delay::Bimodal { quick: ms(1), slow: ms(10), slow_share: 0.2 },
         Delay::Pareto { least: ms(1), most: ms(50), shape: 1.2 },
     ] {
-        let in_time = (0..TRIES).any(|_| asked(delay) < LATE);
-        assert!(in_time, "half of the answers of {delay:?} are late, {TRIES} times in a row");
+        one_of(TRIES, || {
+            let late = asked(delay);
+            if late < LATE {
+                Ok(())
+            } else {
+                Err(format!("half of the answers of {delay:?} are {late:?} late"))
+            }
+        });
     }
 }
 
@@ -104,8 +110,10 @@ fn rounds_over_stalls() -> Duration {
 
 #[test]
 fn no_answer_leaves_in_a_stall_and_response_times_are_those_of_the_pattern() {
-    let in_time = (0..TRIES).any(|_| rounds_over_stalls() < LATE);
-    assert!(in_time, "half of the rounds take {LATE:?} too long or more, {TRIES} times in a row");
+    one_of(TRIES, || {
+        let late = rounds_over_stalls();
+        if late < LATE { Ok(()) } else { Err(format!("half of the rounds take {late:?} too long or more")) }
+    });
 }
 
 #[test]

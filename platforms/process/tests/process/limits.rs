@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use barograph_cgroup::{Meter, Usage};
 use barograph_platform::{Fault, HostSpec, Limits, Readiness, Running, Site, Unit};
 use barograph_platform_process::Local;
+use barograph_testkit::one_of_async;
 
 use crate::place::{LONG, Place, READY, SERVICE, groups_or_skip, until_async};
 
@@ -53,11 +54,11 @@ async fn stretch(read: impl Fn() -> Usage, used: Duration) -> Stretch {
 
 /// Watches until one stretch is as wanted.
 async fn until_one(read: impl Fn() -> Usage, used: Duration, wanted: impl Fn(&Stretch) -> bool) {
-    let mut seen: Vec<Stretch> = Vec::new();
-    while !seen.last().is_some_and(&wanted) {
-        assert!(seen.len() < STRETCHES, "{seen:?}");
-        seen.push(stretch(&read, used).await);
-    }
+    one_of_async(STRETCHES, async || {
+        let seen = stretch(&read, used).await;
+        if wanted(&seen) { Ok(()) } else { Err(format!("{seen:?}")) }
+    })
+    .await;
 }
 
 fn cpus(cpus: f64) -> Limits {

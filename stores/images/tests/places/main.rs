@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use barograph_auction_api::{ImageId, ImageSize};
 use barograph_store_images::{Limits, PictureError, Pictures, Place, load, path_of};
+use barograph_testkit::one_of_async;
 use barograph_testkit::services::{self, Service};
 use bytes::Bytes;
 use s3::S3;
@@ -119,22 +120,11 @@ const TRIED_FOR: Duration = Duration::from_secs(10);
 /// A server that is killed and comes back is used again; what was uploaded meanwhile is written. A busy machine may need
 /// longer to start a server than an upload is tried for, and then another outage decides.
 async fn outlives_its_server(place: &Place, server: &mut dyn Server) {
-    for _ in 0..OUTAGES {
-        if outlives_an_outage(place, server).await == Outage::Short {
-            return;
-        }
-    }
-    panic!("the server never came back within {TRIED_FOR:?}");
+    one_of_async(OUTAGES, async || outlives_an_outage(place, server).await).await;
 }
 
-/// Whether an upload outlasted an outage.
-#[derive(PartialEq, Eq)]
-enum Outage {
-    Short,
-    Long,
-}
-
-async fn outlives_an_outage(place: &Place, server: &mut dyn Server) -> Outage {
+/// An error when the outage was longer than an upload is tried.
+async fn outlives_an_outage(place: &Place, server: &mut dyn Server) -> Result<(), String> {
     let pictures = open(place).await;
     pictures.put(ImageId(1), Bytes::from_static(b"before")).unwrap();
     pictures.flush().await;
@@ -150,13 +140,13 @@ async fn outlives_an_outage(place: &Place, server: &mut dyn Server) -> Outage {
     tokio::time::timeout(PATIENCE, pictures.flush()).await.unwrap();
     let counts = pictures.counts();
     if counts.failed > 0 && outage >= TRIED_FOR {
-        return Outage::Long;
+        return Err(format!("the server came back after {outage:?}, and not within {TRIED_FOR:?}"));
     }
     assert_eq!((counts.written, counts.failed), (2, 0), "{:?}", counts.last_error);
     pictures.ping().await.unwrap();
     assert_eq!(full(&pictures, 1).await.unwrap(), "before");
     assert_eq!(full(&open(place).await, 2).await.unwrap(), "meanwhile");
-    Outage::Short
+    Ok(())
 }
 
 /// A server that can be killed.

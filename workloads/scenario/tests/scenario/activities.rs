@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use barograph_model::Outcome;
-use barograph_testkit::{Answer, Request};
+use barograph_testkit::{Answer, Request, one_of};
 
 use crate::rig::answering;
 
@@ -89,8 +89,8 @@ fn others_are_stopped_and_can_be_started_again() {
     assert_eq!(mains[..6], wanted);
 }
 
-/// Lets waits run out, and says whether the user began again before its next look, each time.
-fn begins_again_before_it_looks() -> bool {
+/// Lets waits run out; an error when the user did not begin again before its next look, each time.
+fn begins_again_before_it_looks() -> Result<(), String> {
     let target = answering(|request| match request.path.as_str() {
         "/in" => Answer::new(200, "").with("set-cookie", "k=1"),
         "/wait" => Answer::new(408, ""),
@@ -125,16 +125,16 @@ fn begins_again_before_it_looks() -> bool {
     // Each session begins without the cookie of the one before.
     assert!(asked.iter().filter(|r| r.path == "/in").all(|r| r.header("cookie").is_none()));
     assert!(asked.iter().filter(|r| r.path == "/in").count() >= 3);
-    asked.iter().all(|r| !r.path.starts_with("/look/") || r.path == "/look/0")
+    match asked.iter().find(|r| r.path.starts_with("/look/") && r.path != "/look/0") {
+        None => Ok(()),
+        Some(look) => Err(format!("the user looked with a wait that had run out: {}", look.path)),
+    }
 }
 
 #[test]
 fn a_wait_that_runs_out_starts_the_user_over() {
     // Where the answer to a wait comes later than the next look is due, the user looks while it waits.
-    assert!(
-        (0..10).any(|_| begins_again_before_it_looks()),
-        "10 times, users looked with a wait that had run out"
-    );
+    one_of(10, begins_again_before_it_looks);
 }
 
 #[test]
