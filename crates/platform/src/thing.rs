@@ -16,22 +16,32 @@ pub struct ProcessId {
 }
 
 impl ProcessId {
-    /// That of the living process `pid`; one that has ended and that nobody has collected yet does not live.
+    /// That of the living process `pid`; one that has ended and that nobody has collected yet does not live. It lives as
+    /// long as one of its threads does.
     #[must_use]
     pub fn of(pid: u32) -> Option<ProcessId> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         Some(ProcessId { pid, start_ticks: start_ticks(&text)? })
     }
+
+    /// Whether it lives, and its number is not another's.
+    #[must_use]
+    pub fn lives(self) -> bool {
+        ProcessId::of(self.pid) == Some(self)
+    }
 }
 
-/// Field 22, counted from behind the name, which may contain anything. `None` for an ended process.
+/// Field 22, counted from behind the name, which may contain anything. `None` for an ended process: its state is that of
+/// its first thread, so field 20 must say that no other thread is left.
 fn start_ticks(stat: &str) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
-    if matches!(fields.next()?, "Z" | "X") {
+    let first_has_ended = matches!(fields.next()?, "Z" | "X");
+    let threads: u64 = fields.nth(16)?.parse().ok()?;
+    if first_has_ended && threads <= 1 {
         return None;
     }
-    fields.nth(18)?.parse().ok()
+    fields.nth(1)?.parse().ok()
 }
 
 /// Something that was created and must be removed.
@@ -131,15 +141,20 @@ mod tests {
 
     #[test]
     fn the_start_is_found_behind_any_name_and_an_ended_process_has_none() {
-        let line = |state: &str| {
-            format!("42 (a) b) {state} 1 42 42 0 -1 41 1 0 0 0 2 5 7 7 20 0 13 0 119573 31 38\n")
+        let line = |state: &str, threads: u32| {
+            format!("42 (a) b) {state} 1 42 42 0 -1 41 1 0 0 0 2 5 7 7 20 0 {threads} 0 119573 31 38\n")
         };
-        assert_eq!(start_ticks(&line("S")), Some(119_573));
-        assert_eq!(start_ticks(&line("Z")), None);
+        assert_eq!(start_ticks(&line("S", 13)), Some(119_573));
+        assert_eq!(start_ticks(&line("Z", 2)), Some(119_573), "another thread goes on");
+        for ended in [line("Z", 1), line("Z", 0), line("X", 1)] {
+            assert_eq!(start_ticks(&ended), None, "{ended}");
+        }
         for text in ["", "42 (a", "42 (a) S 1 2"] {
             assert_eq!(start_ticks(text), None, "{text:?}");
         }
-        assert!(ProcessId::of(std::process::id()).unwrap().start_ticks > 0);
+        let own = ProcessId::of(std::process::id()).unwrap();
+        assert!(own.start_ticks > 0 && own.lives());
+        assert!(!ProcessId { start_ticks: own.start_ticks + 1, ..own }.lives(), "its number was another's");
         assert_eq!(ProcessId::of(u32::MAX), None);
     }
 }

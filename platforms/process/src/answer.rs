@@ -59,7 +59,8 @@ async fn first<const N: usize>(stream: &mut TcpStream, question: &[u8]) -> io::R
 
 #[cfg(test)]
 mod tests {
-    use tokio::net::{TcpListener, TcpSocket};
+    use barograph_testkit::Closed;
+    use tokio::net::TcpListener;
 
     use super::*;
 
@@ -104,10 +105,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_closed_port_does_not_answer() {
-        // Bound, so that nobody else takes it, but nobody listens.
-        let closed = TcpSocket::new_v4().unwrap();
-        closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let address = closed.local_addr().unwrap();
-        assert!(answered(&Ask::Listens, address).await.is_err());
+        let closed = Closed::new().unwrap();
+        assert!(answered(&Ask::Listens, closed.addr()).await.is_err());
     }
 }

@@ -2,13 +2,13 @@
 
 use std::io;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use barograph_cgroup::{Group, Hierarchies};
 use barograph_platform::SiteSpec;
 use rustix::process::{Signal, getgid, getuid};
 
-use crate::proc_fs::{children, in_namespace, marked, namespace_of_children, signal_group, signal_one};
+use crate::proc_fs::{Namespace, Stuck, children, marked, signal_group, signal_one};
 
 /// How the processes of units are kept together. Daemons leave the process group of a unit, and some programs (such as
 /// PostgreSQL) overwrite the environment that carries the mark.
@@ -121,7 +121,9 @@ pub(crate) struct Held {
     pub(crate) mark: String,
     pub(crate) holding: Arc<Holding>,
     /// In a namespace: the program itself, and the namespace.
-    inside: OnceLock<(u32, std::path::PathBuf)>,
+    inside: OnceLock<(u32, Namespace)>,
+    /// Whoever was waited for in vain when it was looked for the mark.
+    stuck: Mutex<Stuck>,
 }
 
 /// New processes may be born while the others are stopped, but not for ever.
@@ -129,7 +131,7 @@ const STOP_ROUNDS: u32 = 20;
 
 impl Held {
     pub(crate) fn new(leader: u32, mark: String, holding: Arc<Holding>) -> Self {
-        Held { leader, mark, holding, inside: OnceLock::new() }
+        Held { leader, mark, holding, inside: OnceLock::new(), stuck: Mutex::default() }
     }
 
     /// The program's own process; `None` as long as it has not been started by those before it.
@@ -140,7 +142,7 @@ impl Held {
         if let Some((pid, _)) = self.inside.get() {
             return Some(*pid);
         }
-        let namespace = namespace_of_children(self.leader)?;
+        let namespace = Namespace::of_children(self.leader)?;
         let first = *children(self.leader).first()?;
         let program = *children(first).first()?;
         Some(self.inside.get_or_init(|| (program, namespace)).0)
@@ -174,12 +176,17 @@ impl Held {
         match &*self.holding {
             Holding::Group(group) => group.processes(),
             Holding::Namespace => match self.inside.get() {
-                Some((_, name)) => in_namespace(name),
+                Some((_, namespace)) => namespace.processes(),
                 // Its program was not seen yet, or it ended before; what was born meanwhile carries the mark.
-                None => marked(&self.mark),
+                None => self.marked(),
             },
-            Holding::Mark => marked(&self.mark),
+            Holding::Mark => self.marked(),
         }
+    }
+
+    fn marked(&self) -> Vec<u32> {
+        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        marked(&self.mark, &mut stuck).into_iter().map(|id| id.pid).collect()
     }
 
     /// Holds everything in place.

@@ -1,5 +1,7 @@
 //! Removes what a ledger still names.
 
+use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,13 +12,21 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::disks::unmount;
 use crate::groups::PREFIX;
-use crate::proc_fs::{marked, signal_group, signal_one};
+use crate::proc_fs::{Namespace, Stuck, ending_in_group, marked, name, signal_group, signal_one};
 
-/// A killed process is given this long to end: one with gigabytes of memory, as a QEMU, takes seconds on a busy machine.
-const END_WAIT: Duration = Duration::from_secs(15);
+/// A killed process is given this long to end: one with gigabytes of memory, as a QEMU, takes seconds on a busy machine, and
+/// the first process of a namespace waits for all others in there.
+const END_WAIT: Duration = Duration::from_secs(30);
 
 /// How often a killed process is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// So many looks in a row must find nothing: one alone misses a process that hands its work to a child and ends while the
+/// list of processes is gone through, as daemons do.
+const EMPTY_LOOKS: u32 = 2;
+
+/// Processes that a message names; more of them are counted.
+const NAMED: usize = 8;
 
 /// What became of one thing.
 enum Fate {
@@ -27,10 +37,10 @@ enum Fate {
 
 /// Goes through the ledger, newest thing first. What could not be removed stays noted.
 pub(crate) async fn sweep(ledger: &Ledger) -> Result<Swept, LedgerError> {
-    let mut swept = Swept::default();
+    let (mut swept, mut stuck) = (Swept::default(), Stuck::default());
     for Left { entry, thing } in ledger.left() {
         let fate = match &thing {
-            Thing::Process { id, .. } => end_process(*id, &ledger.mark(entry)).await,
+            Thing::Process { id, .. } => end_process(*id, &ledger.mark(entry), &mut stuck).await,
             Thing::Directory { path } => {
                 match (path.symlink_metadata().is_ok(), ledger.remove_directory(entry)) {
                     (true, Ok(())) => Fate::Removed,
@@ -67,27 +77,102 @@ fn with_cause(error: &LedgerError) -> String {
     }
 }
 
-/// Kills the group of the noted process, if it is still the same process, and everything that carries the mark:
-/// children that changed their group, or a process whose number was never noted.
-async fn end_process(id: Option<ProcessId>, mark: &str) -> Fate {
-    let deadline = Instant::now() + END_WAIT;
-    let mut seen = false;
-    loop {
-        let leader = id.filter(|id| ProcessId::of(id.pid) == Some(*id));
-        let others = marked(mark);
-        if leader.is_none() && others.is_empty() {
-            return if seen { Fate::Removed } else { Fate::AlreadyGone };
+/// The processes of one entry. What was once found is kept until it has ended: a process that is on its way out has no
+/// environment any more, so it carries no mark, but may still hold files, ports and a whole namespace of processes.
+struct Found<'a> {
+    /// The noted process.
+    leader: Option<ProcessId>,
+    mark: &'a str,
+    /// Whoever was waited for in vain, for this entry or another one.
+    stuck: &'a mut Stuck,
+    /// Those that carried the mark.
+    ours: Vec<ProcessId>,
+    /// Those of its group that somebody else ended. They are waited for and not killed: they may be strangers', whose group
+    /// got the number.
+    ending: Vec<ProcessId>,
+}
+
+impl Found<'_> {
+    /// Takes in those that are new, and lets those go that have ended.
+    fn look(&mut self) {
+        keep_new(&mut self.ours, marked(self.mark, self.stuck));
+        // As long as the leader lives, its group is killed as a whole. When its number is another process's, so is the group.
+        if let Some(leader) = self.leader.filter(|leader| ProcessId::of(leader.pid).is_none()) {
+            keep_new(&mut self.ending, ending_in_group(leader.pid));
         }
-        seen = true;
-        let group = leader.map_or(Ok(()), |id| signal_group(id.pid, Signal::KILL));
-        let killed = others.iter().try_fold((), |(), &pid| signal_one(pid, Signal::KILL));
-        if let Err(error) = group.and(killed) {
+        self.ours.retain(|id| id.lives());
+        self.ending.retain(|id| id.lives());
+    }
+
+    fn living_leader(&self) -> Option<ProcessId> {
+        self.leader.filter(|leader| leader.lives())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.living_leader().is_none() && self.ours.is_empty() && self.ending.is_empty()
+    }
+
+    /// Every one is tried; the first error is given back.
+    fn kill(&self) -> io::Result<()> {
+        let mut killed = self.living_leader().map_or(Ok(()), |leader| signal_group(leader.pid, Signal::KILL));
+        for id in self.ours.iter().filter(|id| id.lives()) {
+            killed = killed.and(signal_one(id.pid, Signal::KILL));
+        }
+        killed
+    }
+
+    /// Its processes by number and name, with those that the first process of a namespace waits for.
+    fn names(&self) -> String {
+        let found = self.living_leader().into_iter().chain(self.ours.iter().chain(&self.ending).copied());
+        let mut pids = BTreeSet::new();
+        for id in found {
+            // Looked at again when it is open: else the number may have been another process's by then.
+            let namespace = Namespace::led_by(id.pid).filter(|_| id.lives());
+            pids.extend(namespace.iter().flat_map(Namespace::processes));
+            pids.insert(id.pid);
+        }
+        named(pids.iter().map(|pid| format!("{pid} ({})", name(*pid))).collect())
+    }
+}
+
+fn keep_new(known: &mut Vec<ProcessId>, found: Vec<ProcessId>) {
+    let new: Vec<ProcessId> = found.into_iter().filter(|id| !known.contains(id)).collect();
+    known.extend(new);
+}
+
+/// The first of them, and how many more there are.
+fn named(mut all: Vec<String>) -> String {
+    let more = all.len().saturating_sub(NAMED);
+    all.truncate(NAMED);
+    let first = all.join(", ");
+    if more == 0 { first } else { format!("{first} and {more} more") }
+}
+
+/// Kills the group of the noted process, if it is still the same process, and everything that carries the mark:
+/// children that changed their group, or a process whose number was never noted. Waits until all of that has ended, and so
+/// the namespaces of processes that it began: the first process of one ends behind all others in there.
+async fn end_process(id: Option<ProcessId>, mark: &str, stuck: &mut Stuck) -> Fate {
+    let deadline = Instant::now() + END_WAIT;
+    let mut found = Found { leader: id, mark, stuck, ours: Vec::new(), ending: Vec::new() };
+    let (mut seen, mut empty_looks) = (false, 0);
+    while empty_looks < EMPTY_LOOKS {
+        found.look();
+        if found.is_empty() {
+            empty_looks += 1;
+            continue;
+        }
+        (seen, empty_looks) = (true, 0);
+        if let Err(error) = found.kill() {
             return Fate::Failed(error.to_string());
         }
         if timeout_at(deadline, sleep(LOOK_EVERY)).await.is_err() {
-            return Fate::Failed(format!("it still runs {END_WAIT:?} after it was killed"));
+            let names = found.names();
+            return Fate::Failed(format!(
+                "processes {names} still run {END_WAIT:?} after they were killed: clean again when they have ended"
+            ));
         }
     }
+    if seen { Fate::Removed } else { Fate::AlreadyGone }
 }
 
 /// Kills what is in a group and in those below it, and removes them. One that does not look like ours is left alone:
@@ -110,5 +195,26 @@ async fn end_group(path: &Path) -> Fate {
                 None => error.to_string(),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_some_processes_and_counts_the_rest() {
+        let all = |count: u32| (1..=count).map(|pid| format!("{pid} (a)")).collect::<Vec<_>>();
+        assert_eq!(named(all(2)), "1 (a), 2 (a)");
+        assert!(named(all(8)).ends_with("7 (a), 8 (a)"));
+        assert!(named(all(11)).ends_with("7 (a), 8 (a) and 3 more"));
+    }
+
+    #[test]
+    fn what_was_found_once_is_not_kept_twice() {
+        let id = |pid| ProcessId { pid, start_ticks: 5 };
+        let mut known = vec![id(1), id(2)];
+        keep_new(&mut known, vec![id(2), id(3), ProcessId { start_ticks: 6, ..id(1) }]);
+        assert_eq!(known, [id(1), id(2), id(3), ProcessId { start_ticks: 6, ..id(1) }]);
     }
 }

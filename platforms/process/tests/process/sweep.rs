@@ -1,12 +1,16 @@
 //! What a ledger still names is swept, and nothing else.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
+use std::pin::pin;
 use std::process::{Child, Command, Stdio};
 
 use barograph_platform::{Ended, ProcessId, Thing};
 
-use crate::place::{Place, lives, start_ticks, until_environ_has};
+use crate::place::{
+    Place, children, lives, start_ticks, state, ticks, until, until_async, until_environ_has,
+};
 
 pub(crate) fn shell(pid: u32, start_ticks: u64) -> Thing {
     Thing::Process { program: "/bin/sh".into(), id: Some(ProcessId { pid, start_ticks }) }
@@ -68,4 +72,154 @@ async fn a_process_whose_number_was_never_noted_is_found_by_its_mark() {
     assert!(theirs.try_wait().unwrap().is_none());
     theirs.kill().unwrap();
     theirs.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_process_that_is_just_becoming_its_program_is_found() {
+    let place = Place::new();
+    // Each is met in another moment; the environment of some is not there yet.
+    for _ in 0..50 {
+        let entry = place.ledger.will(Thing::Process { program: "/bin/cat".into(), id: None }).unwrap();
+        let mut command = Command::new("/bin/cat");
+        command.env("BAROGRAPH_MARK", place.ledger.mark(entry)).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let swept = place.sweep().await;
+        assert_eq!(swept.removed.len(), 1, "{swept:?}");
+        assert_eq!(Ended::from(child.wait().unwrap()), Ended::Signal(9));
+    }
+}
+
+/// Its first thread ends, and its other one says so and goes on.
+const HEADLESS: &str = "
+import ctypes, sys, threading
+
+leave = ctypes.CDLL(None).pthread_exit
+
+def rest():
+    while ') Z ' not in open('/proc/self/stat').read():
+        pass
+    print(end='x', flush=True)
+    sys.stdin.read()
+
+threading.Thread(target=rest).start()
+leave(None)
+";
+
+#[tokio::test]
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+async fn a_process_that_has_lost_its_first_thread_is_found_by_its_mark() {
+    let place = Place::new();
+    let entry = place.ledger.will(Thing::Process { program: "/bin/sh".into(), id: None }).unwrap();
+    let mut python = Command::new("python3");
+    python.args(["-c", HEADLESS]).env("BAROGRAPH_MARK", place.ledger.mark(entry));
+    python.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut child) = python.spawn() else {
+        println!("skipped: no python3 on this machine");
+        return;
+    };
+    if child.stdout.as_mut().unwrap().read_exact(&mut [0]).is_err() {
+        println!("skipped: python3 on this machine has no ctypes");
+        child.wait().unwrap();
+        return;
+    }
+    assert_eq!(state(child.id()), Some('Z'));
+    let swept = place.sweep().await;
+    assert_eq!((swept.removed.len(), swept.failed.len()), (1, 0), "{swept:?}");
+    assert_eq!(Ended::from(child.wait().unwrap()), Ended::Signal(9));
+}
+
+/// What a killed run left in a namespace of processes. One process in there was brought from outside: when it is killed, its
+/// end has to be noticed by the one that brought it, which stands still. So long the first process of the namespace is on
+/// its way out.
+struct Stuck {
+    began: Child,
+    first: u32,
+    bringer: Child,
+    brought: u32,
+}
+
+impl Stuck {
+    fn new(mark: &str) -> Self {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--pid", "--fork", "--kill-child=KILL", "--", "/bin/sh", "-c", "cat; exit 0"]);
+        unshare.env("BAROGRAPH_MARK", mark).stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
+        let began = unshare.spawn().unwrap();
+        until("the first process of a namespace", || !children(began.id()).is_empty());
+        let first = children(began.id())[0];
+        until_environ_has(first, &format!("BAROGRAPH_MARK={mark}"));
+        let mut nsenter = Command::new("nsenter");
+        nsenter.args(["--target", &first.to_string(), "--pid", "--", "/bin/cat"]);
+        let mut bringer = nsenter.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        bringer.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        bringer.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let brought = children(bringer.id())[0];
+        let stuck = Stuck { began, first, bringer, brought };
+        signal("-STOP", &stuck.bringer.id().to_string());
+        until("the one that notices stands still", || state(stuck.bringer.id()) == Some('T'));
+        stuck
+    }
+
+    /// Waits until it was killed, and has stayed for a while.
+    async fn stays(&self) {
+        until_async("the end of what was brought", || state(self.brought) == Some('Z')).await;
+        // Time passes for others: this loop uses CPU time of its own.
+        let start = ticks(std::process::id());
+        until_async("time passes", || ticks(std::process::id()) > start + 10).await;
+    }
+}
+
+impl Drop for Stuck {
+    fn drop(&mut self) {
+        for child in [&mut self.bringer, &mut self.began] {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn signal(which: &str, whom: &str) {
+    assert!(Command::new("kill").args([which, "--", whom]).status().unwrap().success());
+}
+
+/// Whether this user may make namespaces of processes; else that is printed.
+#[expect(clippy::print_stdout, reason = "a skipped test says why")]
+fn namespaces_or_skip() -> bool {
+    let mut unshare = Command::new("unshare");
+    let tried = unshare.args(["--pid", "--fork", "true"]).stderr(Stdio::null()).status();
+    let can = tried.is_ok_and(|status| status.success());
+    if !can {
+        println!("skipped: this user may not make a namespace of processes");
+    }
+    can
+}
+
+#[tokio::test]
+async fn a_sweep_waits_until_a_namespace_of_processes_is_empty() {
+    if !namespaces_or_skip() {
+        return;
+    }
+    for killed_before in [false, true] {
+        let place = Place::new();
+        let entry = place.ledger.will(Thing::Process { program: "/bin/sh".into(), id: None }).unwrap();
+        let mut stuck = Stuck::new(&place.ledger.mark(entry));
+        let began = stuck.began.id();
+        place.ledger.done(entry, shell(began, start_ticks(began))).unwrap();
+        if killed_before {
+            // As by a run that is killed while it removes its units, or by a sweep that is.
+            signal("-KILL", &format!("-{began}"));
+            stuck.began.wait().unwrap();
+            until("the end of what was brought", || state(stuck.brought) == Some('Z'));
+        }
+        let mut sweep = pin!(place.sweep());
+        tokio::select! {
+            biased;
+            swept = &mut sweep => panic!("{swept:?}, and the namespace is not empty"),
+            () = stuck.stays() => {}
+        }
+        assert!(lives(stuck.first));
+        signal("-CONT", &stuck.bringer.id().to_string());
+        let swept = sweep.await;
+        assert_eq!((swept.removed.len(), swept.failed.len()), (1, 0), "{swept:?}");
+        assert!(!lives(stuck.first) && place.ledger.left().is_empty());
+    }
 }
