@@ -9,7 +9,7 @@ mod stored;
 
 pub(crate) use place::link;
 
-pub(crate) use deployed::{Deployed, Started};
+pub(crate) use deployed::{Deployed, Hold, Started};
 pub use stored::outlook;
 
 pub(crate) use drivers::{TIER as DRIVERS, count as drivers_apart, waiting as waiting_drivers};

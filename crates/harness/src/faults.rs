@@ -10,7 +10,7 @@ use barograph_record::KeptFault;
 use barograph_spec::{FaultAct, FaultPlan, Plan};
 
 use crate::clock::RunClock;
-use crate::deploy::{self, Deployed, Started};
+use crate::deploy::{self, Deployed, Hold, Started};
 
 /// The faults of a plan that are still to come.
 pub(crate) struct Faults<'d> {
@@ -148,13 +148,13 @@ async fn act(deployed: Option<&Deployed>, change: Change, fault: FaultPlan) -> R
         return Ok(Done::new());
     }
     let part = part_of(deployed, &fault).ok_or_else(|| NotDone::NoPart(fault.unit.clone()))?;
-    let (running, host) = (part.running(), part.unit.host.as_str());
+    let host = part.unit.host.as_str();
     match fault.act {
         FaultAct::Kill => part.kill().await?,
         FaultAct::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
         FaultAct::Start => part.start_again(deployed.site()).await?,
-        FaultAct::Pause => running.pausing().ok_or(NotDone::Unable("pause"))?.pause()?,
-        FaultAct::Resume => running.pausing().ok_or(NotDone::Unable("resume"))?.resume()?,
+        FaultAct::Pause => part.hold(Hold::Pause).await.ok_or(NotDone::Unable("pause"))??,
+        FaultAct::Resume => part.hold(Hold::Resume).await.ok_or(NotDone::Unable("resume"))??,
         FaultAct::Partition => network(deployed, "partition")?.partition(&[host.to_owned()]).await?,
         FaultAct::Delay(delay) => {
             let link = LinkSpec { delay: link.delay + Duration::from(delay), ..link };

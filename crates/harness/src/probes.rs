@@ -258,6 +258,7 @@ fn host_row(at_s: f64, now: &HostSample, before: &HostSample) -> ProbeRow {
 #[cfg(test)]
 mod tests {
     use barograph_probe::CpuTimes;
+    use barograph_testkit::one_of;
 
     use super::*;
 
@@ -287,11 +288,11 @@ mod tests {
     #[test]
     fn memory_is_divided_by_the_most_users_there_have_been() {
         // What other tests of this process give back meanwhile is missing, but not every time.
-        assert!((0..20).any(|_| taken_memory_is_found()), "what was taken never showed");
+        one_of(20, taken_memory_is_found);
     }
 
-    /// Takes memory while users come and go, and looks at what is told of it; whether at least half of it was found.
-    fn taken_memory_is_found() -> bool {
+    /// Takes memory while users come and go, and looks at what is told of it; an error when less than half of it was found.
+    fn taken_memory_is_found() -> Result<(), String> {
         let mut probes = Probes::new(None, Nanos::ZERO, &[]).unwrap();
         let before = probes.mark();
         // Touched, so that it is resident; kept, as an allocator keeps what users leave behind.
@@ -304,6 +305,9 @@ mod tests {
         let grown = used.driver_rss_bytes.unwrap().saturating_sub(probes.driver_rss_before_load);
         assert_eq!(used.driver_bytes_per_user, Some(grown as f64 / 8_000.0));
         assert!(used.users_per_driver_core.is_none_or(|per| per > 0.0));
-        grown >= held.len() as u64 / 2
+        if grown < held.len() as u64 / 2 {
+            return Err(format!("{grown} of {} bytes were found", held.len()));
+        }
+        Ok(())
     }
 }

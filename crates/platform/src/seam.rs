@@ -239,7 +239,7 @@ pub struct Accounts {
     pub machine: bool,
 }
 
-/// A unit that can be held in place and let go on.
+/// A unit that can be held in place and let go on. Both keep this thread until it is done, which may take seconds.
 pub trait Pause: Send + Sync {
     /// Holds it: it keeps its memory and connections, and does nothing.
     fn pause(&self) -> Result<(), Fault>;
@@ -255,7 +255,7 @@ pub trait Logs: Send + Sync {
 
 /// A unit whose limits can be changed.
 pub trait Limit: Send + Sync {
-    /// Puts other limits in the place of those it has.
+    /// Puts other limits in the place of those it has. Keeps this thread until it is done, which may take seconds.
     fn limit(&self, limits: &Limits) -> Result<(), Fault>;
 }
 

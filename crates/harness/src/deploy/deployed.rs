@@ -12,6 +12,15 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use crate::fleet::Token;
 use crate::topology::{Endpoint, Topology, Work};
 
+/// What is done with a part that can be held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Hold {
+    /// It is held.
+    Pause,
+    /// It goes on.
+    Resume,
+}
+
 /// A part that was started.
 pub(crate) struct Started {
     pub(crate) name: String,
@@ -26,6 +35,8 @@ pub(crate) struct Started {
     running: Mutex<Arc<dyn Running>>,
     /// It ended, or is held, because the plan wanted it so.
     meant: AtomicBool,
+    /// Of whoever holds it or lets it go on, until that is done.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Started {
@@ -42,6 +53,7 @@ impl Started {
             took,
             running: Mutex::new(Arc::from(running)),
             meant: AtomicBool::new(false),
+            turn: Arc::default(),
         }
     }
 
@@ -63,6 +75,24 @@ impl Started {
     /// Whether it does not run any more.
     pub(crate) fn has_ended(&self) -> bool {
         self.running().wait_exit().now_or_never().is_some()
+    }
+
+    /// Holds it or lets it go on; `None` where its platform cannot. Not on this thread: the kernel or an engine may take
+    /// seconds. What was begun is done to its end also when this future is dropped, and whoever is next waits for that: so
+    /// the last one to ask has the last word.
+    pub(crate) async fn hold(&self, hold: Hold) -> Option<Result<(), Fault>> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let running = self.running();
+        let held = tokio::task::spawn_blocking(move || {
+            let held = running.pausing().map(|unit| match hold {
+                Hold::Pause => unit.pause(),
+                Hold::Resume => unit.resume(),
+            });
+            drop(running);
+            drop(turn);
+            held
+        });
+        held.await.unwrap_or_default()
     }
 
     /// Kills it on purpose.
@@ -172,9 +202,7 @@ impl Deployed {
             };
             let grace = grace.max(asked);
             // Held units take no notice of anything.
-            if let Some(pausing) = running.pausing() {
-                let _ = pausing.resume();
-            }
+            let _ = part.hold(Hold::Resume).await;
             let ended = running.stop(grace).await.map(drop);
             first = first.and(ended);
         }
@@ -201,5 +229,119 @@ impl Deployed {
             Some(first) => first,
             None => std::future::pending().await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::path::PathBuf;
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+    use barograph_platform::{Later, Limits, Pause, Readiness};
+
+    use super::super::place::Placed;
+    use super::*;
+    use crate::topology::Part;
+
+    /// Only what hangs takes so long.
+    const LONG: Duration = Duration::from_secs(180);
+
+    /// A unit that is held as soon as somebody says so, and keeps what was done with it.
+    struct Slow {
+        stands: Mutex<Receiver<()>>,
+        done: Arc<Mutex<Vec<&'static str>>>,
+    }
+
+    impl Slow {
+        fn keep(&self, what: &'static str) {
+            self.done.lock().unwrap().push(what);
+        }
+    }
+
+    impl Running for Slow {
+        fn name(&self) -> &str {
+            "slow"
+        }
+        fn pid(&self) -> Option<u32> {
+            None
+        }
+        fn address(&self) -> Option<SocketAddr> {
+            None
+        }
+        fn wait_exit(&self) -> Later<'_, Ended> {
+            Box::pin(std::future::pending())
+        }
+        fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
+            Box::pin(async { Ok(Ended::Code(0)) })
+        }
+        fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
+            Box::pin(async { Ok(Ended::Code(0)) })
+        }
+        fn pausing(&self) -> Option<&dyn Pause> {
+            Some(self)
+        }
+    }
+
+    impl Pause for Slow {
+        fn pause(&self) -> Result<(), Fault> {
+            let stands = self.stands.lock().unwrap().recv_timeout(LONG);
+            self.keep(if stands.is_ok() { "pause" } else { "pause, too late" });
+            Ok(())
+        }
+        fn resume(&self) -> Result<(), Fault> {
+            self.keep("resume");
+            Ok(())
+        }
+    }
+
+    /// A part that is slow to be held, who says that it stands still, and what was done.
+    fn slow() -> (Started, SyncSender<()>, Arc<Mutex<Vec<&'static str>>>) {
+        let (say, stands) = sync_channel(1);
+        let done = Arc::<Mutex<Vec<_>>>::default();
+        let running = Slow { stands: Mutex::new(stands), done: done.clone() };
+        let part = Part {
+            name: "slow-1".to_owned(),
+            tier: "application",
+            host: "slow-1".to_owned(),
+            work: Work::Job,
+            needs: vec![],
+            uses: vec![],
+            values: vec![],
+            limits: Limits::default(),
+        };
+        let ready = Readiness::Exit { timeout: LONG };
+        let unit = Unit::new("slow-1", PathBuf::from("/nonexistent"), ready);
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let endpoint = Endpoint { address, ports: BTreeMap::new(), url: String::new(), port: 0 };
+        let placed = Placed { part, unit, endpoint };
+        (Started::new(placed, Box::new(running), Duration::ZERO), say, done)
+    }
+
+    #[tokio::test]
+    async fn others_go_on_while_a_part_is_being_held() {
+        let (part, say, done) = slow();
+        // The one thread of this runtime is free for the second while the first waits for it.
+        let (held, ()) = tokio::join!(part.hold(Hold::Pause), async { say.send(()).unwrap() });
+        assert!(matches!(held, Some(Ok(()))));
+        assert_eq!(*done.lock().unwrap(), ["pause"]);
+    }
+
+    #[tokio::test]
+    async fn a_pause_that_nobody_waits_for_any_more_is_undone_behind_it() {
+        let (part, say, done) = slow();
+        // Begun, and dropped.
+        assert!(part.hold(Hold::Pause).now_or_never().is_none());
+        let (resumed, ()) = tokio::join!(part.hold(Hold::Resume), async {
+            // As long as a resumption that did not wait would need to be told.
+            for _ in 0..1_000 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(*done.lock().unwrap(), [""; 0]);
+            say.send(()).unwrap();
+        });
+        assert!(matches!(resumed, Some(Ok(()))));
+        assert_eq!(*done.lock().unwrap(), ["pause", "resume"]);
     }
 }

@@ -95,9 +95,11 @@ async fn answer(
         Ask::Create { unit, what } => units.create(unit, what).await,
         Ask::Stop { unit, grace } => units.stop(unit, grace).await,
         Ask::Kill { unit } => units.kill(unit).await,
-        Ask::Pause { unit } => units.pause(unit, true),
-        Ask::Resume { unit } => units.pause(unit, false),
-        Ask::Limit { unit, limits } => units.limit(unit, &limits),
+        Ask::Pause { unit } => apart(units, "hold a unit", move |units| units.pause(unit, true)).await,
+        Ask::Resume { unit } => apart(units, "let a unit go on", move |units| units.pause(unit, false)).await,
+        Ask::Limit { unit, limits } => {
+            apart(units, "limit a unit", move |units| units.limit(unit, &limits)).await
+        }
         Ask::FillDisk(unit) => {
             let Filled { bytes, kind } = disks(local)?.fill(&unit).await?;
             Ok(Reply::Filled { bytes, kind })
@@ -114,6 +116,18 @@ async fn answer(
         // Taken care of before they get here.
         Ask::Leave | Ask::Hold | Ask::GoOn | Ask::Keep(_) => Ok(Reply::Done),
     }
+}
+
+/// Does something with units that may take seconds: a group stands still late, and the kernel makes room before it takes
+/// memory away. Not on this thread, of which the agent has few.
+async fn apart(
+    units: &Arc<Units>,
+    act: &'static str,
+    work: impl FnOnce(&Units) -> Result<Reply, Fault> + Send + 'static,
+) -> Result<Reply, Fault> {
+    let units = Arc::clone(units);
+    let done = tokio::task::spawn_blocking(move || work(&units)).await;
+    done.unwrap_or_else(|error| Err(failed(act, error)))
 }
 
 fn disks(local: &Local) -> Result<&dyn Disks, Fault> {
