@@ -3,7 +3,7 @@
 mod golden;
 mod refusals;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -132,6 +132,35 @@ fn the_list_and_the_folders_are_the_same() {
         let there: Vec<String> =
             names(&root.join(folder.name)).into_iter().filter(|n| !elsewhere.contains(&n.as_str())).collect();
         assert_eq!(there, files, "services/{}", folder.name);
+    }
+}
+
+/// What whoever puts HAProxy in front by hand starts from waits as long for nodes as a deployed one, in both flavours, and
+/// looks after them as often.
+#[test]
+fn a_haproxy_that_is_set_up_by_hand_waits_as_a_deployed_one_does() {
+    let by_hand = include_str!("../../../../services/haproxy/auction.cfg");
+    let waits = |text: &str| -> BTreeSet<String> {
+        let lines = text.lines().map(str::trim);
+        let waits =
+            lines.filter(|line| line.starts_with("timeout ") || line.starts_with("default-server check "));
+        waits.map(str::to_owned).collect()
+    };
+    assert!(waits(by_hand).contains("timeout check 2s"), "{by_hand}");
+    for flavour in [Flavour::Vanilla, Flavour::Tuned] {
+        let deployed = unit(crate::find("haproxy").unwrap(), flavour, &needed("haproxy")).unwrap();
+        assert_eq!(waits(by_hand), waits(&shown(&deployed)), "{}", flavour.name());
+    }
+}
+
+/// Users of the auction rest for some seconds, and with its own settings httpd would close their connections at that time.
+#[test]
+fn httpd_keeps_connections_of_clients_as_long_as_haproxy_in_both_flavours() {
+    for flavour in [Flavour::Vanilla, Flavour::Tuned] {
+        for (name, line) in [("httpd", "KeepAliveTimeout 300"), ("haproxy", "timeout http-keep-alive 300s")] {
+            let told = shown(&unit(crate::find(name).unwrap(), flavour, &needed(name)).unwrap());
+            assert!(told.lines().any(|other| other.trim() == line), "no `{line}` in\n{told}");
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use barograph_auction_bus::{BusUrl, Heard, Place, Settings, To};
 use barograph_service_statistics::{AskError, Asker, Statistic};
 use barograph_services::Flavour;
+use barograph_testkit::Closed;
 
 use crate::backend::Backend;
 use crate::databases::psql;
@@ -300,21 +301,20 @@ async fn web_servers_count_requests_and_connections() {
 #[tokio::test(flavor = "multi_thread")]
 async fn haproxy_counts_requests_and_dead_servers() {
     let node = Backend::start("app-1");
-    // Bound, so that nobody else takes it, but nobody listens.
-    let nobody = tokio::net::TcpSocket::new_v4().unwrap();
-    nobody.bind("127.0.0.8:0".parse().unwrap()).unwrap();
-    let servers = format!("app-1={} dead={}", node.at, nobody.local_addr().unwrap());
+    let closed = Closed::new().unwrap();
+    let servers = format!("app-1={} dead={}", node.at, closed.addr());
     let Some((stand, up)) = one("haproxy", &[("servers", servers)]).await else { return };
     let mut talk = Talk::with(&up);
     let before = talk.all(&[]).await;
     talk.until(&Told::from([("servers_down".to_owned(), 0.0)]), |now| now("servers_down") == 1.0).await;
+    assert!(talk.told().await["servers_lost"] >= 1.0, "what is out was lost once");
     for user in 0..7 {
         http(up.main(), "GET", &format!("/auction/user/{user}"), "").unwrap();
     }
     talk.until(&before, |grown| grown("requests") == 7.0 && grown("bytes_out") > 0.0).await;
     let now = talk.told().await;
     assert_eq!((now["accepted"] - before["accepted"], now["queue"], now["answers_5xx"]), (7.0, 0.0, 0.0));
-    drop((talk, nobody));
+    drop((talk, closed));
     end((stand, up)).await;
 }
 
