@@ -120,7 +120,7 @@ pub(crate) enum Listed {
     Studies,
     /// Records
     Runs,
-    /// Every key of a plan with its default
+    /// Every key of a plan with its default and what is allowed
     Keys,
 }
 

@@ -91,9 +91,13 @@ pub fn explain(plan: &Plan) -> String {
         lines.push(format!("          {how}; {users}, and at most {waiting} arrivals waiting"));
     }
     match &plan.target.url {
-        Some(url) => lines.push(format!(
-            "target    {url}, which is there already: nothing is deployed, filled or verified"
-        )),
+        Some(url) => {
+            let done = match plan.scenario {
+                Some(_) => "nothing is deployed, filled or verified",
+                None => "nothing is deployed or filled, and its data are verified afterwards",
+            };
+            lines.push(format!("target    {url}, which is there already: {done}"));
+        }
         None if plan.scenario.is_some() => lines.push("target    as the scenario names it".to_owned()),
         None => {
             lines.push(format!("data      size {}, in {}", plan.data.size, plan.data.dir.display()));

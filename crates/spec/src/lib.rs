@@ -1,8 +1,9 @@
 //! What the user asks for: reads, checks, explains and defaults a plan.
 //!
-//! A plan is a TOML file; `--set key=value` overrides single keys; nothing else is read. All user-visible settings
-//! are named in [`plan`](mod@plan) and nowhere else. Every refusal names the file and line, the key, the value, what is
-//! allowed and what to do.
+//! A plan is a TOML file; a study and `--set key=value` override single keys; nothing else is read. All user-visible
+//! settings are named in this crate and nowhere else: those of a plan in [`plan`](mod@plan) and, for its larger tables,
+//! in modules of their own, those of a study in [`study`]. Every refusal names the file and line, the key, the value,
+//! what is allowed and what to do.
 
 mod cores;
 mod deploy;

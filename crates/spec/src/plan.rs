@@ -1,4 +1,5 @@
-//! Every setting a user can make: its key, what is allowed, its default. The only such list.
+//! Every setting of a plan: its key, what is allowed, its default; those of `[load]`, `[deploy]` and `[[faults]]` are in
+//! modules of their own. There is no other such list.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -139,7 +140,7 @@ pub struct DataPlan {
 /// The application, or any other target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetPlan {
-    /// Where a target answers that is there already: nothing is deployed, filled or verified then.
+    /// Where a target answers that is there already: nothing is deployed or filled then.
     pub url: Option<String>,
     /// Port on the loopback address; 0 takes a free one.
     pub port: u16,

@@ -1,4 +1,4 @@
-//! Every kind of platform, in the order of plans: this machine itself first.
+//! Every kind of platform, in the order of sweeps: this machine itself first.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

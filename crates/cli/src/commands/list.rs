@@ -116,7 +116,14 @@ fn runs(args: &ListArgs) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A plan of all defaults, a key a line with what is allowed; keys that are not in an empty plan stand in it as comments.
 fn keys() {
     let plan = barograph_spec::read("defaults", "", &[]).expect("the defaults are a plan");
-    terminal::result(plan.resolved.trim_end());
+    let empty: toml::Value = plan.resolved.parse::<toml::Table>().expect("a resolved plan is TOML").into();
+    for (key, known) in barograph_spec::keys() {
+        let is_there = key.split('.').try_fold(&empty, |table, name| table.get(name)).is_some();
+        let begin = if is_there { "" } else { "# " };
+        let setting = format!("{begin}{key} = {}", known.default);
+        terminal::result(&format!("{setting:<38} # {}", known.allowed));
+    }
 }

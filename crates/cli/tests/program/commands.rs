@@ -111,7 +111,16 @@ fn the_lists_name_what_there_is() {
         ("platforms", &["process\n"]),
         ("sizes", &["nano            60 users", "run30k       30000 users"]),
         ("plans", &["plans/mine.toml                What mine is for.\n"]),
-        ("keys", &["[load]\n", "strategy = \"search\"\n", "[target]\n"]),
+        (
+            "keys",
+            &[
+                "load.strategy = \"search\"               # one of search, fixed, path\n",
+                "load.users = 1000                      # a whole number from 1 to 1000000\n",
+                // What an empty plan has no use for is there as a comment.
+                "# load.rate = 1000                     # a whole number from 1 to 10000000\n",
+                "# target.url =                         # ",
+            ],
+        ),
     ];
     for (what, expected) in words {
         let ended = Going::start(place.program(&["list", what])).end();
