@@ -1,10 +1,9 @@
 //! Who looks on while a run goes on: the live page, and receivers elsewhere.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use barograph_export::Sender;
+use barograph_export::{Receiver, Sender};
 use barograph_harness::{Live, Progress, Screen};
 use barograph_live::{LiveError, Page};
 use barograph_model::Phase;
@@ -27,23 +26,19 @@ pub(crate) struct Watch {
 impl Watch {
     /// Starts what was asked for, and says where the page is. `title` says what is loaded.
     pub(crate) fn start(args: &WatchArgs, title: &str) -> Result<Watch, Failed> {
-        let page = args.live.map(|address| Page::serve(address, title)).transpose().map_err(refused)?;
-        if let Some(page) = &page {
-            terminal::say(&format!("live      {}", page.url()));
-        }
+        Watch::with(page(args, title)?, &args.export_to)
+    }
+
+    /// Starts sending beside a page that is there already.
+    pub(crate) fn with(page: Option<Arc<Page>>, export_to: &[Receiver]) -> Result<Watch, Failed> {
         let mut senders = Vec::new();
-        for receiver in &args.export_to {
+        for receiver in export_to {
             let sender = Sender::start(receiver.clone());
             senders.push(Arc::new(sender.map_err(|why| Failed::new(ExitCode::PlatformFault, why))?));
         }
-        let receivers: Vec<String> = args.export_to.iter().map(ToString::to_string).collect();
+        let receivers: Vec<String> = export_to.iter().map(ToString::to_string).collect();
         let disclosed = json!({ "live_page": page.is_some(), "export_to": receivers });
-        Ok(Watch { page: page.map(Arc::new), senders, disclosed })
-    }
-
-    /// Where the page is served.
-    pub(crate) fn live_at(&self) -> Option<SocketAddr> {
-        self.page.as_ref().map(|page| page.address())
+        Ok(Watch { page, senders, disclosed })
     }
 
     /// What the record says of it; nothing when nobody looks on.
@@ -65,20 +60,29 @@ impl Watch {
     /// The run has ended: the page says so, with the report and the record where they stay.
     pub(crate) fn end(&self, report: Option<&Path>, record: Option<&Path>) {
         let Some(page) = &self.page else { return };
-        let place = |name: &str, path: Option<&Path>| {
-            let path = path?;
-            Some(format!(
-                "{name}  {}",
-                std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display()
-            ))
-        };
-        let mut words: Vec<String> =
-            [place("report", report), place("record", record)].into_iter().flatten().collect();
+        let mut words: Vec<String> = [("report", report), ("record", record)]
+            .into_iter()
+            .filter_map(|(name, path)| Some(place(name, path?)))
+            .collect();
         if words.is_empty() {
             words.push("The result is on the terminal; no record was kept.".to_owned());
         }
         page.end(&words);
     }
+}
+
+/// Serves the live page where it was asked for, and says where it is. `title` says what is loaded.
+pub(crate) fn page(args: &WatchArgs, title: &str) -> Result<Option<Arc<Page>>, Failed> {
+    let page = args.live.map(|address| Page::serve(address, title)).transpose().map_err(refused)?;
+    if let Some(page) = &page {
+        terminal::say(&format!("live      {}", page.url()));
+    }
+    Ok(page.map(Arc::new))
+}
+
+/// Where a file is, in full: who reads it on the page is in no folder.
+pub(crate) fn place(name: &str, path: &Path) -> String {
+    format!("{name}  {}", std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display())
 }
 
 fn refused(why: LiveError) -> Failed {

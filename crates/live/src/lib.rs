@@ -1,4 +1,5 @@
-//! The live page of a run: figures as they come, in a browser, served on loopback while the run goes on.
+//! The live page of a run, or of one run after the other: figures as they come, in a browser, served on loopback while they
+//! go on.
 //!
 //! The harness tells a [`Page`] what happens, which takes no longer than adding histograms. A thread of its own answers
 //! browsers: one page without outside resources, and an event stream (`server`) that carries the whole `view` each
@@ -47,7 +48,16 @@ pub enum LiveError {
     },
 }
 
-/// The live page of one run.
+/// Which run of several is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// In words, as in `run 3 of 12`.
+    pub words: String,
+    /// How long the runs after it take.
+    pub after: Nanos,
+}
+
+/// The live page of a run, or of several that come one after the other at one address.
 #[derive(Debug)]
 pub struct Page {
     shared: Arc<Shared>,
@@ -73,10 +83,9 @@ impl Page {
         format!("http://{}/", self.address)
     }
 
-    /// The address with the port that was found for it.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Another run begins, which `title` names. Whoever looks on stays, and sees nothing more of the run before but its lines.
+    pub fn next(&self, title: &str, turn: Turn) {
+        self.shared.change(|moment| moment.next(title, turn));
     }
 
     /// A phase begins.
@@ -104,7 +113,8 @@ impl Page {
         self.shared.change(|moment| moment.say(line));
     }
 
-    /// The run has ended; `words` say how, and where its report is. Waits a moment until browsers know.
+    /// The run has ended, the last one if there are several; `words` say how, and where its report is. Waits a moment until
+    /// browsers know.
     pub fn end(&self, words: &[String]) {
         self.shared.change(|moment| moment.ended = Some(words.to_vec()));
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,11 +1,14 @@
 //! What is known of the run at this moment: added up as it comes, bounded however long the run takes.
 
 use std::collections::VecDeque;
+use std::mem;
 
 use barograph_model::{Nanos, Offered, Outcome, Phase};
 use barograph_record::{Entry, KeptPart, ProbeRow, Rule, Trial, Verdict};
 use barograph_stats::search::SoFar;
 use barograph_stats::{Histogram, Interval, OpStats, interval};
+
+use crate::Turn;
 
 /// Points of a curve: the latest so many intervals.
 pub(crate) const MOST_POINTS: usize = 300;
@@ -21,6 +24,8 @@ const MOST_ROWS: usize = 200;
 pub(crate) struct Moment {
     /// What is loaded: a URL, or the name of a plan.
     pub(crate) title: String,
+    /// Which run of several it is; absent where there is only one.
+    pub(crate) turn: Option<Turn>,
     pub(crate) run: String,
     pub(crate) tool: String,
     pub(crate) phase: Phase,
@@ -106,6 +111,7 @@ impl Moment {
     pub(crate) fn new(title: &str) -> Self {
         Moment {
             title: title.to_owned(),
+            turn: None,
             run: String::new(),
             tool: String::new(),
             phase: Phase::Check,
@@ -128,6 +134,18 @@ impl Moment {
             lines: VecDeque::with_capacity(MOST_LINES),
             ended: None,
         }
+    }
+
+    /// Another run begins. Of those before it the lines stay, and nothing else.
+    pub(crate) fn next(&mut self, title: &str, turn: Turn) {
+        let lines = mem::take(&mut self.lines);
+        *self = Moment { turn: Some(turn), lines, ..Moment::new(title) };
+    }
+
+    /// The longest time that this run and those after it may still take; absent where there is only one, and while it is not
+    /// known of this one.
+    pub(crate) fn all_remaining(&self) -> Option<Nanos> {
+        Some(self.remaining? + self.turn.as_ref()?.after)
     }
 
     /// Are figures of this phase figures of the load? What comes after the last window leaves its figures in place.
@@ -341,6 +359,23 @@ pub(crate) mod tests {
         };
         assert!(p99(&[("Bid", Some(5.0)), ("Poll", None)]) < 3.1);
         assert!(p99(&[("Bid", None), ("Poll", None)]) > 29_000.0);
+    }
+
+    #[test]
+    fn another_run_begins_with_nothing_but_the_lines_of_those_before() {
+        let mut moment = Moment::new("one");
+        moment.begin(Phase::Hold, "measured");
+        moment.interval(&second(1, 10, 2), &["Bid", "Poll"]);
+        moment.progress(0.5, Some(Nanos::from_secs(30)));
+        moment.say("one ended well");
+        assert_eq!(moment.all_remaining(), None, "there is only one");
+        moment.next("two", Turn { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
+        assert_eq!(moment.lines, ["one ended well"]);
+        assert_eq!((moment.title.as_str(), moment.phase), ("two", Phase::Check));
+        assert!(moment.points.is_empty() && moment.ops.is_empty() && moment.done == 0.0);
+        assert_eq!(moment.all_remaining(), None, "nothing is known of this one yet");
+        moment.progress(0.5, Some(Nanos::from_secs(30)));
+        assert_eq!(moment.all_remaining(), Some(Nanos::from_secs(90)));
     }
 
     #[test]

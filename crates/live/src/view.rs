@@ -11,12 +11,16 @@ use crate::moment::{Moment, Op, Point, quantile_ms};
 #[derive(Debug, Serialize)]
 pub(crate) struct View<'m> {
     title: &'m str,
+    /// `run 3 of 12`; empty where there is only one.
+    turn: &'m str,
     run: &'m str,
     tool: &'m str,
     phase: &'static str,
     about: &'m str,
     done: f64,
     remaining_s: Option<f64>,
+    /// Of this run and those after it.
+    all_remaining_s: Option<f64>,
     elapsed_s: f64,
     /// The load asked for; absent before there is any.
     level: Option<u32>,
@@ -135,12 +139,14 @@ impl<'m> View<'m> {
         };
         View {
             title: &moment.title,
+            turn: moment.turn.as_ref().map_or("", |turn| &turn.words),
             run: &moment.run,
             tool: &moment.tool,
             phase: moment.phase.name(),
             about: &moment.about,
             done: short(moment.done),
             remaining_s: moment.remaining.map(|left| left.as_secs_f64().round()),
+            all_remaining_s: moment.all_remaining().map(|left| left.as_secs_f64().round()),
             elapsed_s: tenths(moment.elapsed.as_secs_f64()),
             level: Some(moment.offered.level).filter(|level| *level > 0),
             unit: moment.offered.unit.name(),
@@ -307,6 +313,7 @@ mod tests {
         assert_eq!(ops.len(), 1, "what never ended is not shown");
         assert_eq!((&ops[0]["limit_ms"], &ops[0]["judged_ms"]), (&5.0.into(), &4.001.into()));
         assert_eq!((&json["lines"][0], &json["ended"]), (&"a line".into(), &serde_json::Value::Null));
+        assert_eq!((&json["turn"], &json["all_remaining_s"]), (&"".into(), &serde_json::Value::Null));
         assert_eq!(json["points"][0][0], 1.0);
     }
 }

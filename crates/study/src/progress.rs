@@ -155,24 +155,42 @@ impl Progress {
     /// configuration took, or `expected` (by place) where none has been made.
     #[must_use]
     pub fn seconds_left(&self, expected: &[f64]) -> f64 {
-        let took = |place: usize| {
-            let seconds: Vec<f64> =
-                self.made(place).map(|run| run.seconds).filter(|s| s.is_finite()).collect();
-            match seconds.len() {
-                0 => expected.get(place).copied().unwrap_or(0.0),
-                made => seconds.iter().sum::<f64>() / made as f64,
-            }
-        };
-        let left = |place: usize| {
-            let warmed_up = self.made(place).filter(|run| run.started.warm_up).count();
-            let made = (1..=self.repeats.blocks).filter(|block| {
-                let (tried, valid) = self.tries(*block, &self.places[place]);
-                valid || tried > self.again
-            });
-            let all = f64::from(self.repeats.blocks) + f64::from(self.warm_up_blocks);
-            all - (made.count() + warmed_up) as f64
-        };
-        (0..self.places.len()).map(|place| left(place) * took(place)).sum()
+        (0..self.places.len()).map(|place| self.left(place) as f64 * self.took(place, expected)).sum()
+    }
+
+    /// The same without one run of the configuration of this name: what comes after it.
+    #[must_use]
+    pub fn seconds_after(&self, name: &str, expected: &[f64]) -> f64 {
+        let this = self.places.iter().position(|place| place == name);
+        let this = this.filter(|place| self.left(*place) > 0);
+        (self.seconds_left(expected) - this.map_or(0.0, |place| self.took(place, expected))).max(0.0)
+    }
+
+    /// Runs there are in all, those that were made included, were nothing more to fail.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        let left: usize = (0..self.places.len()).map(|place| self.left(place)).sum();
+        self.warmed_up.len() + self.ended.len() + left
+    }
+
+    /// Runs of the configuration at this place that are still to be made, were nothing to fail.
+    fn left(&self, place: usize) -> usize {
+        let warmed_up = self.made(place).filter(|run| run.started.warm_up).count();
+        let made = (1..=self.repeats.blocks).filter(|block| {
+            let (tried, valid) = self.tries(*block, &self.places[place]);
+            valid || tried > self.again
+        });
+        let all = self.repeats.blocks as usize + self.warm_up_blocks as usize;
+        all.saturating_sub(made.count() + warmed_up)
+    }
+
+    /// Seconds that a run of the configuration at this place takes.
+    fn took(&self, place: usize, expected: &[f64]) -> f64 {
+        let seconds: Vec<f64> = self.made(place).map(|run| run.seconds).filter(|s| s.is_finite()).collect();
+        match seconds.len() {
+            0 => expected.get(place).copied().unwrap_or(0.0),
+            made => seconds.iter().sum::<f64>() / made as f64,
+        }
     }
 
     /// Runs of the configuration at this place, those of the warm-up too.

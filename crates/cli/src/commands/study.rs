@@ -6,9 +6,11 @@ mod runs;
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use barograph_harness::HarnessError;
+use barograph_live::Page;
 use barograph_model::Metric;
 use barograph_record::{
     Conclusions, ExitCode, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead,
@@ -18,11 +20,12 @@ use barograph_spec::study::Study;
 use barograph_study::{About, Progress, carry_out, conclude};
 
 use self::prepare::{Asked, Prepared, counted, prepare};
-use self::runs::Runs;
+use self::runs::{Runs, Watched};
 use super::run::{Start, command, warn_of_debug_builds};
 use super::{Done, Failed, clean};
 use crate::args::{Format, StudyArgs};
 use crate::terminal;
+use crate::watch::{self, place};
 
 /// The folder of a study's runs.
 pub(super) fn runs_of(study: &Path) -> PathBuf {
@@ -51,11 +54,13 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
     if let Some(why) = barograph_study::too_few_blocks(&prepared.study) {
         terminal::say(&format!("note      {why}"));
     }
+    // Before anything is made: an address that cannot be served is refused, and it stays the study's own to its end.
+    let live = watch::page(&args.watch, &prepared.study.name)?;
     let begun = match folder {
         Some(folder) => Begun::again(folder, &prepared)?,
         None => Begun::now(&args.runs, &asked, &prepared)?,
     };
-    begun.finish(&prepared, args)
+    begun.finish(&prepared, args, live)
 }
 
 /// What was asked for when a study was begun, from its folder.
@@ -206,8 +211,8 @@ impl Begun {
         Ok(Begun { folder, header, entries, _lock: lock })
     }
 
-    /// Makes the runs that are left, and says what follows from all of them.
-    fn finish(self, prepared: &Prepared, args: &StudyArgs) -> Done {
+    /// Makes the runs that are left, and says what follows from all of them; on the live page too, where there is one.
+    fn finish(self, prepared: &Prepared, args: &StudyArgs, live: Option<Arc<Page>>) -> Done {
         let Begun { folder, header, entries, .. } = &self;
         let study = &prepared.study;
         let mut progress = Progress::new(study, entries);
@@ -216,16 +221,32 @@ impl Begun {
             terminal::say(&format!("{} goes on after {resumed} runs", header.id));
         }
         let mut appender = append_to_study(folder).map_err(|why| cannot_write(why.into()))?;
-        let mut runner = Runs::new(prepared, &runs_of(folder), &args.watch)?;
-        let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| why.0)?;
+        let watched = Watched { page: live.clone(), export_to: args.watch.export_to.clone() };
+        let mut runner = Runs::new(prepared, &runs_of(folder), watched)?;
+        let complete = carry_out(study, &mut progress, &mut appender, &mut runner).map_err(|why| {
+            // Who looks on has no terminal to read it on.
+            if let Some(live) = &live {
+                live.end(&[format!("{:#}", why.0.why), place("record", folder)]);
+            }
+            why.0
+        })?;
 
         let conclusions = concluded(study, &progress, header, complete, prepared.counted());
         print(&conclusions, args.format)?;
         let page = write_page(folder, &conclusions)?;
         terminal::say(&format!("report  {}", page.display()));
         terminal::say(&format!("record  {}", folder.display()));
+        let again = (!complete).then(|| format!("again   barograph study --resume {} goes on", header.id));
+        if let Some(again) = &again {
+            terminal::say(again);
+        }
+        if let Some(live) = live {
+            let places = [place("report", &page), place("record", folder)];
+            let words: Vec<String> =
+                conclusions.sentences.iter().cloned().chain(places).chain(again).collect();
+            live.end(&words);
+        }
         if !complete {
-            terminal::say(&format!("again   barograph study --resume {} goes on", header.id));
             return Ok(ExitCode::Interrupted);
         }
         let believable = conclude::believable(&conclusions);

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use barograph_record::{Conclusions, Run, StudyEntry, read_study};
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::going::{Ended, Going, until};
 use crate::place::{Place, SIZE, fixed};
@@ -250,16 +251,55 @@ fn every_run_of_a_study_is_seen_at_one_address() {
     let file = short(&place, 1);
     let going = Going::start(study(&place, &file, &["--live"]));
     let line = going.says("live      http://127.0.0.1:");
-    let seen = crate::export::states(line.trim_start_matches("live").trim()).last().unwrap();
-    assert!(seen["ended"].to_string().contains("report.html"), "{seen}");
+    // One stream, from before the first run to the end of the study.
+    let mut seen: Vec<(String, String)> = Vec::new();
+    let mut last = Value::Null;
+    for state in crate::export::states(line.trim_start_matches("live").trim()) {
+        let [turn, run] = ["turn", "run"].map(|key| state[key].as_str().unwrap().to_owned());
+        if !run.is_empty() && seen.last().is_none_or(|(_, before)| *before != run) {
+            seen.push((turn, run));
+        }
+        last = state;
+    }
     let ended = going.end();
     whole(&place, &ended);
-    let pages: Vec<&str> = ended.err.lines().filter(|told| told.starts_with("live ")).collect();
-    assert!(pages.len() >= 3 && pages.iter().all(|page| *page == line), "{pages:?}");
-    let runs = fs::read_dir(folder(&place).join("runs")).unwrap().map(|run| run.unwrap().path());
-    for run in runs {
-        assert_eq!(Run::open(&run).unwrap().disclosure.unwrap()["watched_by"]["live_page"], true);
+    let pages = ended.err.lines().filter(|told| told.starts_with("live ")).count();
+    assert_eq!(pages, 1, "the page is served once: {}", ended.err);
+    let made: Vec<String> = read_study(&folder(&place))
+        .unwrap()
+        .entries
+        .into_iter()
+        .filter_map(|entry| match entry {
+            StudyEntry::RunEnded(run) => Some(run.started.run),
+            _ => None,
+        })
+        .collect();
+    assert!(made.len() >= 3, "{made:?}");
+    assert_eq!(seen.iter().map(|(_, run)| run).collect::<Vec<_>>(), made.iter().collect::<Vec<_>>());
+    for ((turn, _), number) in seen.iter().zip(1..) {
+        assert!(turn.starts_with(&format!("run {number} of ")), "{seen:?}");
     }
+    assert_eq!(seen[0].0, "run 1 of 3");
+    let told = last["ended"].to_string();
+    assert!(told.contains("/study.html") && told.contains("record  "), "{last}");
+    assert!(last["lines"].to_string().contains("record  "), "what became of each run is told: {last}");
+    for run in made {
+        let run = Run::open(&folder(&place).join("runs").join(run)).unwrap();
+        assert_eq!(run.disclosure.unwrap()["watched_by"]["live_page"], true);
+    }
+}
+
+/// The port stays that of the study: whoever asks for it meanwhile is refused, and nothing of that study is made.
+#[test]
+fn an_address_that_a_study_serves_is_refused_to_another() {
+    let place = Place::new();
+    let file = short(&place, 1);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let ended = Going::start(study(&place, &file, &[&format!("--live={address}")])).end();
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
+    assert!(ended.err.contains(&format!("serve the live page on {address}")), "{ended:?}");
+    assert!(!place.runs().exists(), "nothing is begun");
 }
 
 /// What a study came to is told and drawn again when its file and its plan are gone.

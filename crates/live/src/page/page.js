@@ -29,7 +29,7 @@ function figure(x, digits) {
 // A figure and its unit stay on one line.
 const millis = (x) => none(x) ? '–' : figure(x) + '\u00a0ms';
 const percent = (x) => none(x) ? '–' : (x > 0 && x < 0.0001 ? '<0.01' : figure(x * 100, x < 0.1 ? 2 : 0)) + '\u00a0%';
-const quantile = (q) => 'p' + String(+(q * 100).toFixed(3)).replace('.', '');
+const quantile = (q) => 'p' + +(q * 100).toFixed(6);
 function bytes(x) {
   if (none(x)) return '–';
   const step = x >= 2 ** 30 ? [2 ** 30, 'GiB'] : x >= 2 ** 20 ? [2 ** 20, 'MiB'] : [2 ** 10, 'KiB'];
@@ -44,11 +44,13 @@ function span(seconds) {
 
 function head(now) {
   say(at('title'), now.title);
-  say(at('run'), now.run && `· run ${now.run}`);
+  const run = now.turn ? [now.turn, now.run] : [now.run && `run ${now.run}`];
+  say(at('run'), run.filter(Boolean).map((word) => `· ${word}`).join(' '));
   say(at('phase'), now.ended ? 'ended' : now.phase);
   say(at('about'), now.ended ? '' : now.about);
   at('done').value = now.ended ? 1 : now.done;
-  const left = none(now.remaining_s) || now.ended ? '' : ` · at most ${span(now.remaining_s)} left`;
+  const all = none(now.all_remaining_s) ? '' : `, ${span(now.all_remaining_s)} with the runs after it`;
+  const left = none(now.remaining_s) || now.ended ? '' : ` · at most ${span(now.remaining_s)} left${all}`;
   say(at('clock'), `${figure(now.done * 100, 0)} % of the phase · ${span(now.elapsed_s)} under load${left}`);
   at('clock').hidden = !!now.ended;
   document.title = `${now.ended ? 'ended' : now.phase} · ${figure(now.rate)} ops/s · Barograph`;
@@ -266,7 +268,9 @@ function lines(now) {
 function end(now) {
   at('ended').hidden = !now.ended;
   if (!now.ended) return;
-  const words = [now.verdict, ...now.ended].filter(Boolean);
+  // The answer is that of the last run where there were several.
+  const verdict = now.verdict && now.turn ? `${now.turn}: ${now.verdict}` : now.verdict;
+  const words = [verdict, ...now.ended].filter(Boolean);
   at('ended').replaceChildren(...words.map((word) => make('p', {}, word)));
 }
 

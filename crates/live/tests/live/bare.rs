@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use barograph_live::{LiveError, Page};
+use barograph_live::{LiveError, Page, Turn};
+use barograph_model::Nanos;
 use serde_json::Value;
 
 use crate::run::{begun, second};
@@ -39,6 +40,7 @@ fn whole(page: &Page, path: &str) -> String {
 
 /// The next news of an event stream; none when it has ended.
 fn news(stream: &mut BufReader<TcpStream>) -> Option<Value> {
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let mut line = String::new();
         if stream.read_line(&mut line).unwrap() == 0 {
@@ -47,6 +49,8 @@ fn news(stream: &mut BufReader<TcpStream>) -> Option<Value> {
         if let Some(json) = line.strip_prefix("data: ") {
             return Some(serde_json::from_str(json).unwrap());
         }
+        // A stream without news shows that it lives again and again.
+        assert!(Instant::now() < deadline, "no news within {PATIENCE:?}");
     }
 }
 
@@ -108,6 +112,47 @@ fn an_event_stream_tells_everything_at_once_and_then_what_is_new_until_the_end()
     assert_eq!(last["ended"][0], "report  /there/report.html");
     let gone = TcpStream::connect(page.url().strip_prefix("http://").unwrap().trim_end_matches('/'));
     assert!(gone.is_err(), "nobody listens after the end");
+}
+
+/// The first news in which something is as it should be.
+fn news_in_which(stream: &mut BufReader<TcpStream>, is: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let next = news(stream).expect("the stream goes on");
+        if is(&next) {
+            return next;
+        }
+    }
+}
+
+#[test]
+fn one_stream_tells_of_one_run_after_the_other() {
+    let page = begun();
+    second(&page, 0, 100, 5);
+    page.say("the first one ended well");
+    let mut stream = ask(&page, "/events");
+    let first = news(&mut stream).unwrap();
+    assert_eq!((&first["turn"], &first["all_remaining_s"]), (&"".into(), &Value::Null));
+    page.next("block 1, two", Turn { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
+    let second_run = news_in_which(&mut stream, |next| next["turn"] == "run 2 of 3");
+    assert_eq!((&second_run["title"], &second_run["run"]), (&"block 1, two".into(), &"".into()));
+    for gone in ["points", "ops", "uses", "parts"] {
+        assert_eq!(second_run[gone], Value::Array(Vec::new()), "{gone}");
+    }
+    assert_eq!(second_run["lines"], serde_json::json!(["the first one ended well"]));
+    page.progress(0.5, Some(Nanos::from_secs(30)));
+    let left = news_in_which(&mut stream, |next| next["remaining_s"] == 30.0);
+    assert_eq!(left["all_remaining_s"], 90.0);
+    page.next("block 1, three", Turn { words: "run 3 of 3".to_owned(), after: Nanos::ZERO });
+    news_in_which(&mut stream, |next| next["turn"] == "run 3 of 3");
+    page.end(&["report  /there/study.html".to_owned()]);
+    let mut last = Value::Null;
+    while let Some(next) = news(&mut stream) {
+        last = next;
+    }
+    assert_eq!(
+        (&last["ended"][0], &last["turn"]),
+        (&"report  /there/study.html".into(), &"run 3 of 3".into())
+    );
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use barograph_model::LoadUnit;
+use barograph_live::Turn;
+use barograph_model::{LoadUnit, Nanos, Phase};
 use barograph_stats::search::{EdgeSoFar, SoFar};
 use barograph_testkit::services::{self, BROWSER_FLAGS, Service};
 use serde_json::{Value, json};
@@ -106,6 +107,10 @@ async fn figures_change_and_the_end_is_said() {
     let throughput = "#tiles > div:nth-child(2) dd";
     viewer.shows(throughput, "200operations/s").await;
     viewer.shows("#ops tbody tr td:nth-child(6) span", "40\u{a0}%").await;
+    viewer.until("at('#ops tbody tr td:nth-child(4)').textContent.startsWith('p99 ')").await;
+    // As everywhere else, and never rounded up to all.
+    let names = viewer.run("return [0.5, 0.999, 0.9999, 0.99999].map(quantile).join(' ')").await;
+    assert_eq!(names, "p50 p99.9 p99.99 p99.999");
     assert_eq!(viewer.run("return document.querySelector('#s-trials').hidden").await, true);
     for n in 1..60 {
         second(&page, n, 400 + (n * 37) % 90, 40 + n % 15);
@@ -131,6 +136,35 @@ async fn figures_change_and_the_end_is_said() {
     viewer.shows("#ended", "report  /there/report.html").await;
     viewer.shows("#phase", "ended").await;
     assert_eq!(viewer.run("return document.querySelector('#link').hidden").await, true);
+    viewer.leave("nothing").await;
+}
+
+#[tokio::test]
+async fn one_run_after_the_other_is_shown_without_loading_again() {
+    let Some(browsers) = services::or_skip(services::browsers()) else { return };
+    let page = begun();
+    second(&page, 0, 200, 20);
+    page.say("the first one ended well");
+    let viewer = Viewer::open(&browsers, &page.url()).await;
+    viewer.shows("#run", "· run 20300317-174640-04f2").await;
+    viewer.shows("#ops tbody td:nth-child(2)", "200").await;
+    page.next("block 1, two", Turn { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
+    viewer.shows("#run", "· run 2 of 3").await;
+    viewer.shows("h1", "block 1, two").await;
+    viewer.shows("#ops tbody th", "none has ended yet").await;
+    viewer.shows("#lines li:last-child", "the first one ended well").await;
+    page.phase(Phase::Hold, "500 users, measured");
+    second(&page, 0, 400, 20);
+    viewer.shows("#ops tbody td:nth-child(2)", "400").await;
+    viewer
+        .shows(
+            "#clock",
+            "25 % of the phase · 0:01 under load · at most 1:30 left, 2:30 with the runs after it",
+        )
+        .await;
+    assert_eq!(viewer.run("return document.querySelector('#link').hidden").await, true);
+    page.end(&["report  /there/study.html".to_owned()]);
+    viewer.shows("#ended", "report  /there/study.html").await;
     viewer.leave("nothing").await;
 }
 

@@ -45,9 +45,7 @@ pub(super) fn explain(prepared: &Prepared, missing: &[(String, Missing)], runs: 
     blocks(study, names.len(), &mut line);
     order(study, &names, &mut line);
     compared(prepared, &mut line);
-    let seconds = Progress::new(study, &[]).seconds_left(&prepared.expected());
-    let time = span(Nanos::from_secs_f64(seconds));
-    line("duration", &format!("at most {time} of load; fill, start and end of every run come on top"));
+    line("duration", &duration(study, &prepared.expected()));
     line("record", &format!("a new folder in {}", runs.display()));
     for (configuration, Missing { what, hint }) in missing {
         line("missing", &format!("{configuration}: {what}"));
@@ -108,6 +106,26 @@ fn blocks(study: &Study, places: usize, line: &mut impl FnMut(&str, &str)) {
     line("", &again);
 }
 
+/// How long the load lasts, where `expected` are the seconds of a run of each configuration: until all blocks are made, and
+/// where a width is sought until the most of them are.
+fn duration(study: &Study, expected: &[f64]) -> String {
+    let seconds = Progress::new(study, &[]).seconds_left(expected);
+    let time = |seconds: f64| span(Nanos::from_secs_f64(seconds));
+    let repeats = &study.repeats;
+    let further = expected.iter().sum::<f64>() * f64::from(repeats.most.saturating_sub(repeats.blocks));
+    let of_load = match repeats.width {
+        Some(_) if further > 0.0 => format!(
+            "at most {} of load for {} blocks, and {} where it takes all {}",
+            time(seconds),
+            repeats.blocks,
+            time(seconds + further),
+            repeats.most
+        ),
+        _ => format!("at most {} of load", time(seconds)),
+    };
+    format!("{of_load}; fill, start and end of every run come on top")
+}
+
 fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
     let study = &prepared.study;
     for (at, metric) in study.metrics.iter().enumerate() {
@@ -137,4 +155,27 @@ fn divided(prepared: &Prepared, metric: &MetricPlan, line: &mut impl FnMut(&str,
         None => format!("no number for {name}, which has no figure then"),
     });
     line("", &format!("{key} is {}", numbers.collect::<Vec<_>>().join("; ")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_width_that_is_sought_may_take_all_blocks() {
+        let study = |more: &str| {
+            let text = format!(
+                "question = \"q\"\nplan = \"p\"\nrepeats = 6\n{more}[[metric]]\nof = \"throughput\"\n"
+            );
+            barograph_spec::study::read("s.toml", &text).unwrap_or_else(|refused| panic!("{refused}"))
+        };
+        // One configuration and its control.
+        let said = |more: &str| duration(&study(more), &[65.0, 65.0]);
+        let end = "; fill, start and end of every run come on top";
+        assert_eq!(said(""), format!("at most 13 min 00 s of load{end}"));
+        assert_eq!(
+            said("width = 0.1\nmost_repeats = 9\n"),
+            format!("at most 13 min 00 s of load for 6 blocks, and 19 min 30 s where it takes all 9{end}")
+        );
+    }
 }

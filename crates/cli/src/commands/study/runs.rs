@@ -1,8 +1,11 @@
 //! Makes the runs of a study: ordinary runs with ordinary records, one after the other.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use barograph_export::Receiver;
 use barograph_harness::{Finished, Stop, StopHandle};
+use barograph_live::{Page, Turn};
 use barograph_model::words::{in_one_line, span};
 use barograph_model::{Metric, Nanos};
 use barograph_record::{ExitCode, Figure, MissingFigure, RecordError, Run, RunEnded, RunStarted};
@@ -11,11 +14,10 @@ use barograph_study::{Made, Progress, Runner, Wanted};
 use tokio::runtime::Runtime;
 
 use super::prepare::{Prepared, ends_the_study, into};
-use crate::args::WatchArgs;
 use crate::commands::run::{Start, listen_for_signals, runtime};
 use crate::commands::{Failed, show};
 use crate::terminal::{self, Terminal};
-use crate::watch::Watch;
+use crate::watch::{Watch, place};
 
 /// Why a study cannot go on.
 pub(super) struct StudyFailed(pub(super) Failed);
@@ -32,6 +34,23 @@ impl From<Failed> for StudyFailed {
     }
 }
 
+/// Who looks on at all runs of a study.
+pub(super) struct Watched {
+    /// One page for all of them.
+    pub(super) page: Option<Arc<Page>>,
+    /// Whoever is sent their figures.
+    pub(super) export_to: Vec<Receiver>,
+}
+
+impl Watched {
+    /// Says a line on the page.
+    fn say(&self, line: &str) {
+        if let Some(page) = &self.page {
+            page.say(line);
+        }
+    }
+}
+
 /// The runs of a study.
 pub(super) struct Runs<'p> {
     prepared: &'p Prepared,
@@ -42,14 +61,13 @@ pub(super) struct Runs<'p> {
     heard: Stop,
     /// Runs this process has begun.
     begun: u32,
-    /// Who looks on, at one address for all of them.
-    watch: WatchArgs,
+    watched: Watched,
     next: Option<Start>,
 }
 
 impl<'p> Runs<'p> {
     /// Into this folder. From here on an interrupt stops the study in order.
-    pub(super) fn new(prepared: &'p Prepared, folder: &Path, watch: &WatchArgs) -> Result<Self, Failed> {
+    pub(super) fn new(prepared: &'p Prepared, folder: &Path, watched: Watched) -> Result<Self, Failed> {
         let (stop, heard) = Stop::new();
         let runtime = runtime()?;
         let listening = {
@@ -58,8 +76,7 @@ impl<'p> Runs<'p> {
         };
         runtime.spawn(listening);
         let (folder, expected) = (folder.to_owned(), prepared.expected());
-        let watch = watch.clone();
-        Ok(Runs { prepared, folder, expected, runtime, stop, heard, begun: 0, watch, next: None })
+        Ok(Runs { prepared, folder, expected, runtime, stop, heard, begun: 0, watched, next: None })
     }
 
     /// Has somebody said stop since the last run?
@@ -80,30 +97,47 @@ impl<'p> Runs<'p> {
             true => format!("{} of {warm_up_blocks}, not judged", block(wanted)),
             false => format!("{} of {blocks}", block(wanted)),
         };
-        let time = span(Nanos::from_secs_f64(left.seconds_left(&self.expected)));
-        terminal::say(&format!(
-            "run {}: {block}, {}{again}; about {time} left",
-            left.warmed_up().len() + left.ended().len() + 1,
-            wanted.name
-        ));
+        let seconds = left.seconds_left(&self.expected);
+        // Of further blocks nobody knows how many there will be; this run is left in any case.
+        let this = self.expected.get(wanted.configuration).copied().filter(|_| repeats.width.is_some());
+        let time = span(Nanos::from_secs_f64(seconds.max(this.unwrap_or(0.0))));
+        let more = if this.is_some() { ", and more while intervals are too wide" } else { "" };
+        let line = format!("run {}: {block}, {}{again}; about {time} left{more}", number(left), wanted.name);
+        terminal::say(&line);
+        self.watched.say(&line);
+    }
+
+    /// Which run of how many this is.
+    fn turn(&self, wanted: &Wanted, left: &Progress) -> Turn {
+        let number = number(left);
+        // More blocks may follow until the intervals are narrow enough.
+        let least = if self.prepared.study.repeats.width.is_some() { "at least " } else { "" };
+        Turn {
+            words: format!("run {number} of {least}{}", left.runs().max(number)),
+            after: Nanos::from_secs_f64(left.seconds_after(&wanted.name, &self.expected)),
+        }
     }
 }
 
+/// The number of the next run.
+fn number(left: &Progress) -> usize {
+    left.warmed_up().len() + left.ended().len() + 1
+}
+
 impl Runs<'_> {
-    /// Lets those look on who were asked to. After the first run it goes on without them if they cannot: what looks on is not
-    /// worth the rest of a study.
-    fn watch(&mut self, wanted: &Wanted) -> Result<Watch, Failed> {
-        let title = format!("{}, {}", block(wanted), wanted.name);
-        match Watch::start(&self.watch, &title) {
-            Ok(watch) => {
-                self.watch.live = watch.live_at();
-                Ok(watch)
-            }
+    /// Lets those look on who were asked to. After the first run it goes on without receivers if they cannot: what looks on is
+    /// not worth the rest of a study.
+    fn watch(&self, wanted: &Wanted, left: &Progress) -> Result<Watch, Failed> {
+        let page = &self.watched.page;
+        if let Some(page) = page {
+            page.next(&format!("{}, {}", block(wanted), wanted.name), self.turn(wanted, left));
+        }
+        match Watch::with(page.clone(), &self.watched.export_to) {
             Err(failed) if self.begun > 1 => {
                 terminal::complain(&failed.why);
-                Watch::start(&WatchArgs::default(), &title)
+                Watch::with(page.clone(), &[])
             }
-            Err(failed) => Err(failed),
+            watch => watch,
         }
     }
 }
@@ -122,8 +156,8 @@ impl Runner for Runs<'_> {
     fn run(&mut self, wanted: &Wanted, started: RunStarted, left: &Progress) -> Result<Made, StudyFailed> {
         let start = self.next.take();
         let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(Made::Stopped(None)) };
+        let watch = self.watch(wanted, left)?;
         self.announce(wanted, left);
-        let watch = self.watch(wanted)?;
         let (checked, found) = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
         let mut screen = Terminal::new();
         let world = start.watched_by(&watch).world(&checked, &found);
@@ -132,7 +166,11 @@ impl Runner for Runs<'_> {
         screen.finish();
         let finished = finished.map_err(Failed::from)?;
         let ended = Box::new(self.ended(&finished, wanted.configuration, started));
-        watch.end(Some(&finished.dir.join("report.html")), Some(&finished.dir));
+        // The page says so too, and goes on with the next run.
+        let line = told(&ended);
+        terminal::say(&line);
+        self.watched.say(line.trim_start());
+        self.watched.say(&place("record", &finished.dir));
         match finished.error {
             Some(_) if ended.interrupted => Ok(Made::Stopped(Some(ended))),
             Some(why) if ends_the_study(finished.exit) => Err(Failed::new(finished.exit, why).into()),
@@ -193,7 +231,6 @@ impl Runs<'_> {
             }
         }
         ended.stolen = run.stolen();
-        terminal::say(&told(&ended));
         ended
     }
 }
