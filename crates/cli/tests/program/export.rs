@@ -28,10 +28,11 @@ pub(crate) fn states(base: &str) -> impl Iterator<Item = Value> {
     lines.filter_map(|line| Some(serde_json::from_str(line.strip_prefix("data: ")?).unwrap()))
 }
 
-/// The value of a metric at this moment, all series together.
+/// The last value of a metric, all series together; at this moment those of a run that is over have none.
 fn value(prometheus: &str, metric: &str) -> f64 {
     let mut text = String::new();
-    ask(prometheus, &format!("/api/v1/query?query={metric}")).read_to_string(&mut text).unwrap();
+    let query = format!("/api/v1/query?query=last_over_time({metric}%5B1h%5D)");
+    ask(prometheus, &query).read_to_string(&mut text).unwrap();
     let json = &text[text.find('{').unwrap()..=text.rfind('}').unwrap()];
     let answer: Value = serde_json::from_str(json).unwrap();
     let series = answer["data"]["result"].as_array().unwrap();

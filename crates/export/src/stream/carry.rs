@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_model::words::in_one_line;
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, Response, StatusCode};
 use tokio::sync::{mpsc, watch};
 
 use super::point::Batch;
+use super::prometheus::Begun;
 use super::receiver::{Protocol, Receiver};
 use super::{otlp, prometheus};
 
@@ -45,10 +46,21 @@ impl Fate {
 
 /// What a try came to.
 enum Tried {
-    /// The receiver has decided: it took the figures, or never will.
-    Done,
+    /// The receiver took the figures.
+    Taken,
+    /// It never will.
+    Refused,
     /// Nobody is there, or it is too busy.
     Again,
+}
+
+/// May the same request be taken later, after such an answer? By remote-write after every fault of the receiver; by
+/// OpenTelemetry after four kinds of answer, and the others are final.
+fn may_be_taken_later(protocol: Protocol, status: StatusCode) -> bool {
+    match protocol {
+        Protocol::Prometheus => status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS,
+        Protocol::Otlp => matches!(status.as_u16(), 429 | 502..=504),
+    }
 }
 
 /// Takes batches to a receiver.
@@ -59,15 +71,22 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    /// Sends what comes out of the queue until it is closed and empty. Once `leaving` is true, nobody is waited for
-    /// any longer than a few seconds.
+    /// Sends what comes out of the queue until it is closed and empty, and ends the series that the receiver has then.
+    /// Once `leaving` is true, nobody is waited for any longer than a few seconds.
     pub(super) async fn work(self, mut queue: mpsc::Receiver<Batch>, mut leaving: watch::Receiver<bool>) {
         let mut left = leaving.clone();
         let all = async {
+            let mut begun = Begun::default();
             while let Some(batch) = queue.recv().await {
-                if !self.bring(&batch, &mut leaving).await {
-                    return;
+                match self.bring(&batch, &mut leaving).await {
+                    Tried::Taken if self.receiver.protocol == Protocol::Prometheus => begun.took(&batch),
+                    Tried::Taken | Tried::Refused => {}
+                    Tried::Again => return,
                 }
+            }
+            if let Some(body) = begun.end() {
+                // Nothing that was measured is lost with it.
+                let _ = self.post(body).await;
             }
         };
         let time_is_up = async {
@@ -81,8 +100,8 @@ impl Carrier {
         }
     }
 
-    /// Tries until the receiver has decided. False when it is down and the sender leaves.
-    async fn bring(&self, batch: &Batch, leaving: &mut watch::Receiver<bool>) -> bool {
+    /// Tries until the receiver has decided. Undecided when it is down and the sender leaves.
+    async fn bring(&self, batch: &Batch, leaving: &mut watch::Receiver<bool>) -> Tried {
         let body = match self.receiver.protocol {
             Protocol::Prometheus => prometheus::body(batch),
             Protocol::Otlp => otlp::body(batch),
@@ -90,11 +109,9 @@ impl Carrier {
         let mut pause = FIRST_PAUSE;
         loop {
             let was_leaving = *leaving.borrow();
-            if matches!(self.try_once(body.clone(), batch.points.len() as u64).await, Tried::Done) {
-                return true;
-            }
-            if was_leaving {
-                return false;
+            let tried = self.try_once(body.clone(), batch.points.len() as u64).await;
+            if was_leaving || !matches!(tried, Tried::Again) {
+                return tried;
             }
             // Leaving cuts the pause short: then there is one last try.
             let _ = tokio::time::timeout(pause, leaving.wait_for(|leaving| *leaving)).await;
@@ -102,7 +119,7 @@ impl Carrier {
         }
     }
 
-    async fn try_once(&self, body: Vec<u8>, points: u64) -> Tried {
+    async fn post(&self, body: Vec<u8>) -> reqwest::Result<Response> {
         let headers: &[(&str, &str)] = match self.receiver.protocol {
             Protocol::Prometheus => &prometheus::HEADERS,
             Protocol::Otlp => &otlp::HEADERS,
@@ -111,7 +128,11 @@ impl Carrier {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answer = match request.send().await {
+        request.send().await
+    }
+
+    async fn try_once(&self, body: Vec<u8>, points: u64) -> Tried {
+        let answer = match self.post(body).await {
             Ok(answer) => answer,
             Err(why) => {
                 self.fate.fail(in_one_line(&why));
@@ -122,15 +143,15 @@ impl Carrier {
         let words = answer.bytes().await.unwrap_or_default();
         if status.is_success() {
             self.taken(points, &words);
-            return Tried::Done;
+            return Tried::Taken;
         }
         let text: String = String::from_utf8_lossy(&words).trim().chars().take(MOST_WORDS).collect();
         self.fate.fail(format!("the receiver answered {status}: {text}"));
-        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+        if may_be_taken_later(self.receiver.protocol, status) {
             return Tried::Again;
         }
         self.fate.refused.fetch_add(points, Ordering::Relaxed);
-        Tried::Done
+        Tried::Refused
     }
 
     /// An OpenTelemetry receiver may take a part and say so.
@@ -145,5 +166,31 @@ impl Carrier {
         }
         self.fate.refused.fetch_add(rejected.min(points), Ordering::Relaxed);
         self.fate.arrived.fetch_add(points.saturating_sub(rejected), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_protocol_says_after_which_answers_it_is_asked_again() {
+        let again =
+            |protocol, status: u16| may_be_taken_later(protocol, StatusCode::from_u16(status).unwrap());
+        for (status, prometheus, otlp) in [
+            (302, false, false),
+            (400, false, false),
+            (404, false, false),
+            (429, true, true),
+            (500, true, false),
+            (501, true, false),
+            (502, true, true),
+            (503, true, true),
+            (504, true, true),
+            (505, true, false),
+        ] {
+            assert_eq!(again(Protocol::Prometheus, status), prometheus, "{status}");
+            assert_eq!(again(Protocol::Otlp, status), otlp, "{status}");
+        }
     }
 }

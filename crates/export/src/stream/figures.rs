@@ -46,19 +46,19 @@ const BUSIEST: Metric =
 const PHASE: Metric =
     Metric::new("barograph.phase", "{run}", "1 for the phase the run is in, 0 for those before.");
 const TRIAL_LEVEL: Metric =
-    Metric::new("barograph.trial_level", "{unit}", "Load of a trial that was judged.");
-const TRIAL_PASSED: Metric = Metric::new(
+    Metric::answer("barograph.trial_level", "{unit}", "Load of a trial that was judged.");
+const TRIAL_PASSED: Metric = Metric::answer(
     "barograph.trial_passed",
     "{trial}",
     "1 when a trial passed; 0 when it failed or is not valid.",
 );
-const CAPACITY: Metric = Metric::new(
+const CAPACITY: Metric = Metric::answer(
     "barograph.capacity",
     "{unit}",
     "The capacity: the median of what the search believes; by bisection the highest load that passed.",
 );
-const PASSED: Metric = Metric::new("barograph.passed", "{run}", "1 when the run passed.");
-const VALID: Metric = Metric::new("barograph.valid", "{run}", "1 when the run is valid.");
+const PASSED: Metric = Metric::answer("barograph.passed", "{run}", "1 when the run passed.");
+const VALID: Metric = Metric::answer("barograph.valid", "{run}", "1 when the run is valid.");
 
 /// Everything counted so far.
 #[derive(Debug, Default)]
@@ -181,6 +181,7 @@ impl Figures {
                 name: Cow::Owned(format!("barograph.probe.{}", stated(name))),
                 unit: "",
                 about: "What a part of the machine or of the application used.",
+                is_answer: false,
             };
             self.wait(metric, vec![("subject", row.subject.clone())], at_ns, value);
         }

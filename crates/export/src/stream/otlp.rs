@@ -56,7 +56,7 @@ fn metrics(batch: &Batch) -> Vec<Message> {
         by_name.entry(&point.metric.name).or_default().push(point);
     }
     let message = |points: Vec<&Point>| {
-        let Metric { name, unit, about } = &points.first()?.metric;
+        let Metric { name, unit, about, .. } = &points.first()?.metric;
         Some(Message {
             name: name.clone().into_owned(),
             description: (*about).to_owned(),

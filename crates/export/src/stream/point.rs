@@ -13,11 +13,18 @@ pub(super) struct Metric {
     pub(super) unit: &'static str,
     /// What it means.
     pub(super) about: &'static str,
+    /// Said once, as an answer is: it does not end with the run.
+    pub(super) is_answer: bool,
 }
 
 impl Metric {
     pub(super) const fn new(name: &'static str, unit: &'static str, about: &'static str) -> Self {
-        Metric { name: Cow::Borrowed(name), unit, about }
+        Metric { name: Cow::Borrowed(name), unit, about, is_answer: false }
+    }
+
+    /// One that is said once.
+    pub(super) const fn answer(name: &'static str, unit: &'static str, about: &'static str) -> Self {
+        Metric { name: Cow::Borrowed(name), unit, about, is_answer: true }
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Histograms go as cumulative buckets with bounds (`_bucket`, `_sum`, `_count`), which every version of Prometheus takes.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use prost::Message;
 
 use super::buckets::{BOUNDS_US, Times};
@@ -13,6 +16,9 @@ pub(super) const HEADERS: [(&str, &str); 3] = [
     ("content-encoding", "snappy"),
     ("x-prometheus-remote-write-version", "0.1.0"),
 ];
+
+/// The bits of the value that ends a series: it is no number, and no other such value has them.
+const ENDED: u64 = 0x7ff0_0000_0000_0002;
 
 /// Messages of `prompb`, as far as they are needed. Their numbers are the protocol.
 #[derive(Clone, PartialEq, Message)]
@@ -68,8 +74,55 @@ pub(super) fn body(batch: &Batch) -> Vec<u8> {
         describe(&mut request.metadata, point);
         series(&mut request.timeseries, &batch.run, point);
     }
+    compressed(&request)
+}
+
+fn compressed(request: &WriteRequest) -> Vec<u8> {
     let bytes = request.encode_to_vec();
     snap::raw::Encoder::new().compress_vec(&bytes).expect("a batch is far below the 4 GiB that Snappy takes")
+}
+
+/// A metric and its labels.
+type Which = (Cow<'static, str>, Vec<(&'static str, String)>);
+
+/// Series that a receiver has and that end with the run. Without being told it would go on to show their last values for
+/// minutes, and add up those of one run and of the next.
+#[derive(Debug, Default)]
+pub(super) struct Begun {
+    run: String,
+    points: BTreeMap<Which, Point>,
+    /// The latest moment at which a receiver has any of them, nanoseconds since 1970.
+    latest_ns: u64,
+}
+
+impl Begun {
+    /// A receiver took these figures. Answers stay what they are after the run.
+    pub(super) fn took(&mut self, batch: &Batch) {
+        self.run.clone_from(&batch.run);
+        for point in batch.points.iter().filter(|point| !point.metric.is_answer) {
+            self.latest_ns = self.latest_ns.max(point.at_ns);
+            let which = (point.metric.name.clone(), point.labels.clone());
+            self.points.entry(which).or_insert_with(|| point.clone());
+        }
+    }
+
+    /// The body of a request that ends them all, a millisecond after the latest. `None` where there are none.
+    pub(super) fn end(&self) -> Option<Vec<u8>> {
+        let mut request = WriteRequest { timeseries: Vec::new(), metadata: Vec::new() };
+        for point in self.points.values() {
+            series(&mut request.timeseries, &self.run, point);
+        }
+        let timestamp = millis(self.latest_ns) + 1;
+        for sample in request.timeseries.iter_mut().flat_map(|series| &mut series.samples) {
+            *sample = Sample { value: f64::from_bits(ENDED), timestamp };
+        }
+        (!request.timeseries.is_empty()).then(|| compressed(&request))
+    }
+}
+
+/// Nanoseconds since 1970 in milliseconds; they fit for 292 million years.
+fn millis(at_ns: u64) -> i64 {
+    (at_ns / 1_000_000) as i64
 }
 
 /// The name by the rule that Prometheus has for OpenTelemetry: dots become underscores, the unit and `total` follow.
@@ -103,8 +156,7 @@ fn describe(metadata: &mut Vec<Metadata>, point: &Point) {
 
 fn series(all: &mut Vec<TimeSeries>, run: &str, point: &Point) {
     let family = name(&point.metric, &point.value);
-    // Nanoseconds since 1970 in milliseconds fit for 292 million years.
-    let timestamp = (point.at_ns / 1_000_000) as i64;
+    let timestamp = millis(point.at_ns);
     let mut push = |suffix: &str, bound: Option<String>, value: f64| {
         let label = |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
         let mut labels = vec![label("__name__", &format!("{family}{suffix}")), label("job", "barograph")];
@@ -191,5 +243,29 @@ mod tests {
         let users = "__name__=barograph_users,job=barograph,operation=Bid,run=r1".to_owned();
         assert!(all.contains(&(users, 7.0, 1_500)));
         assert_eq!(all.len(), BOUNDS_US.len() + 3 + 1);
+    }
+
+    #[test]
+    fn series_end_once_after_their_last_samples_and_answers_do_not() {
+        let mut begun = Begun::default();
+        assert_eq!(begun.end(), None);
+        for at_ns in [2_500_000_000, 1_500_000_000] {
+            let points = vec![
+                Point { at_ns, ..point(Metric::new("barograph.users", "{user}", ""), Value::Now(7.0)) },
+                point(Metric::new("barograph.response", "s", ""), Value::Times(Box::new(Times::new()))),
+                point(Metric::answer("barograph.passed", "{run}", ""), Value::Now(1.0)),
+            ];
+            begun.took(&Batch { run: "r1".to_owned(), tool: "t".to_owned(), start_ns: 0, points });
+        }
+        let bytes = snap::raw::Decoder::new().decompress_vec(&begun.end().unwrap()).unwrap();
+        let request = WriteRequest::decode(&bytes[..]).unwrap();
+        // The buckets of one histogram with its sum and count, and the users.
+        assert_eq!(request.timeseries.len(), BOUNDS_US.len() + 3 + 1);
+        for series in &request.timeseries {
+            assert!(series.labels.iter().all(|label| label.value != "barograph_passed"), "{series:?}");
+            assert!(series.labels.is_sorted_by(|a, b| a.name < b.name), "{series:?}");
+            let samples: Vec<_> = series.samples.iter().map(|s| (s.value.to_bits(), s.timestamp)).collect();
+            assert_eq!(samples, [(ENDED, 2_501)]);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Client;
+use reqwest::redirect::Policy;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
@@ -13,7 +14,8 @@ type Wrong = Box<dyn std::error::Error + Send + Sync>;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// A client that trusts whom this machine trusts. No proxy is taken from the environment: settings come from the plan and
-/// the arguments.
+/// the arguments. No redirection is followed: most of them turn a request that brings something into one that asks for a
+/// page, whose answer would count as taken.
 pub(super) fn client(is_encrypted: bool) -> Result<Client, Wrong> {
     let mut roots = RootCertStore::empty();
     if is_encrypted {
@@ -27,6 +29,7 @@ pub(super) fn client(is_encrypted: bool) -> Result<Client, Wrong> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls)
         .no_proxy()
+        .redirect(Policy::none())
         .user_agent(concat!("barograph/", env!("CARGO_PKG_VERSION")))
         .timeout(ANSWER_WITHIN);
     Ok(client.build()?)

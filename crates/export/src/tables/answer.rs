@@ -3,16 +3,16 @@
 use barograph_record::{Rule, Run};
 
 use super::estimate::of as estimate;
-use super::{Book, Columns};
+use super::{Book, Columns, some};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    runs(book)?;
-    verdict(book)?;
-    let verdict = book.run.verdict();
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+    runs(book, run)?;
+    verdict(book, run)?;
+    let verdict = run.verdict();
     texts(book, ("reasons", "reason"), verdict.map_or(&[][..], |verdict| &verdict.reasons))?;
     texts(book, ("doubts", "doubt"), verdict.map_or(&[][..], |verdict| &verdict.doubts))?;
-    rules(book)
+    rules(book, run)
 }
 
 /// Lines of words, numbered.
@@ -27,8 +27,7 @@ fn texts(
 }
 
 /// What was run, and whether its record is whole.
-fn runs(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+fn runs(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Run>::new()
         .whole("record_version", |r| r.header.v.into())
         .text("tool", |r| (&r.header.tool).into())
@@ -56,9 +55,8 @@ fn derived(run: &Run, pick: fn(&barograph_record::KeptDerived) -> f64) -> Option
 }
 
 /// No row when the run came to no verdict.
-fn verdict(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn verdict(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = &'a barograph_record::Verdict;
-    let run = book.run;
     let columns = Columns::<Row<'_>>::new()
         .text("unit", |r| r.unit.name().into())
         .whole("capacity", |r| r.capacity.into())
@@ -84,11 +82,10 @@ fn verdict(book: &mut Book<'_>) -> Result<(), ExportError> {
     book.table("verdict", &columns, run.verdict())
 }
 
-fn rules(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+fn rules(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Rule>::new()
         .text("operation", |r| (&r.op).into())
-        .text("about", |r| (&r.about).into())
+        .text("about", |r| some(&r.about).into())
         .truth("judged", |r| r.is_judged().into())
         .float("quantile", |r| r.quantile.into())
         .float("limit_ms", |r| r.limit_ms.into())

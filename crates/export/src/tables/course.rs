@@ -1,12 +1,11 @@
 //! The course of the run: phases, notes, changes of the load from outside, faults.
 
-use barograph_record::{Control, KeptFault, PhaseOutcome, PhaseSpan};
+use barograph_record::{Control, KeptFault, PhaseOutcome, PhaseSpan, Run};
 
-use super::{Book, Columns};
+use super::{Book, Columns, some};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let phases = run.phases();
     let columns = Columns::<&PhaseSpan>::new()
         .text("phase", |r| (&r.phase).into())
@@ -25,7 +24,7 @@ pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
     book.table("controls", &columns, run.controls())?;
     let columns = Columns::<&KeptFault>::new()
         .float("at_s", |r| r.at_s.into())
-        .text("part", |r| (&r.unit).into())
+        .text("part", |r| some(&r.unit).into())
         .text("act", |r| (&r.act).into())
         .float("took_s", |r| r.took_s.into())
         .truth("done", |r| r.failed.is_none().into())

@@ -1,12 +1,11 @@
 //! How sure a search by posterior is of its answer: what it believes besides the capacity, and the curve it believes in.
 
-use barograph_record::{KeptEstimate, KeptPassPoint, Verdict};
+use barograph_record::{KeptEstimate, KeptPassPoint, Run, Verdict};
 
 use super::{Book, Columns};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&KeptEstimate>::new()
         .float("beyond_share", |r| r.beyond.into())
         .float("softness_share", |r| r.softness.into())

@@ -1,18 +1,17 @@
 //! The load, interval by interval: of all users, of each operation, and how operations ended.
 
-use barograph_record::{Count, IntervalRow, OpRow};
+use barograph_record::{Count, IntervalRow, OpRow, Run};
 
 use super::{Book, Columns};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    intervals(book)?;
-    operations(book)?;
-    outcomes(book)
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+    intervals(book, run)?;
+    operations(book, run)?;
+    outcomes(book, run)
 }
 
-fn intervals(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+fn intervals(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&IntervalRow>::new()
         .float("from_s", |r| r.from_s.into())
         .float("to_s", |r| r.to_s.into())
@@ -29,9 +28,8 @@ fn intervals(book: &mut Book<'_>) -> Result<(), ExportError> {
     book.table("intervals", &columns, run.intervals())
 }
 
-fn operations(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a IntervalRow, &'a OpRow);
-    let run = book.run;
     let columns = Columns::<Row<'_>>::new()
         .float("from_s", |r| r.0.from_s.into())
         .float("to_s", |r| r.0.to_s.into())
@@ -47,9 +45,8 @@ fn operations(book: &mut Book<'_>) -> Result<(), ExportError> {
     book.table("interval_operations", &columns, rows)
 }
 
-fn outcomes(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn outcomes(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a IntervalRow, &'a OpRow, &'a Count);
-    let run = book.run;
     let columns = Columns::<Row<'_>>::new()
         .float("from_s", |r| r.0.from_s.into())
         .float("to_s", |r| r.0.to_s.into())

@@ -55,32 +55,38 @@ pub fn export(
     folder: &Path,
     histograms: Histograms,
 ) -> Result<Vec<Written>, ExportError> {
-    fs::create_dir_all(folder).map_err(|why| ExportError::Folder { path: folder.to_owned(), why })?;
-    let mut book = Book { run, format, folder, written: Vec::new() };
-    answer::write(&mut book)?;
-    estimate::write(&mut book)?;
-    trials::write(&mut book)?;
-    load::write(&mut book)?;
-    probes::write(&mut book)?;
-    statistics::write(&mut book)?;
-    course::write(&mut book)?;
-    world::write(&mut book)?;
-    settings::write(&mut book)?;
+    let mut book = Book::open(("run", run.header.id.as_str()), format, folder)?;
+    answer::write(&mut book, run)?;
+    estimate::write(&mut book, run)?;
+    trials::write(&mut book, run)?;
+    load::write(&mut book, run)?;
+    probes::write(&mut book, run)?;
+    statistics::write(&mut book, run)?;
+    course::write(&mut book, run)?;
+    world::write(&mut book, run)?;
+    settings::write(&mut book, run)?;
     if histograms == Histograms::Written {
-        times::write(&mut book)?;
+        times::write(&mut book, run)?;
     }
     Ok(book.written)
 }
 
-/// The tables of one record.
+/// The tables of one run, or of one study.
 struct Book<'r> {
-    run: &'r Run,
+    /// The first column of every table, and what it says in every row: `run` or `study`, and which.
+    of: (&'static str, &'r str),
     format: Format,
     folder: &'r Path,
     written: Vec<Written>,
 }
 
-impl Book<'_> {
+impl<'r> Book<'r> {
+    /// An empty one; its folder is made when it is not there.
+    fn open(of: (&'static str, &'r str), format: Format, folder: &'r Path) -> Result<Self, ExportError> {
+        fs::create_dir_all(folder).map_err(|why| ExportError::Folder { path: folder.to_owned(), why })?;
+        Ok(Book { of, format, folder, written: Vec::new() })
+    }
+
     /// Writes a table.
     fn table<R>(
         &mut self,
@@ -88,8 +94,17 @@ impl Book<'_> {
         columns: &Columns<'_, R>,
         rows: impl IntoIterator<Item = R>,
     ) -> Result<(), ExportError> {
-        let of = ("run", self.run.header.id.as_str());
-        self.written.push(put((self.format, self.folder), of, table, (columns, rows))?);
+        let path = self.folder.join(format!("{table}.{}", self.format.name()));
+        let mut heads = vec![Head { name: self.of.0.to_owned(), kind: Kind::Text }];
+        heads.extend(columns.0.iter().map(|(head, _)| head.clone()));
+        let mut open = Open::create(self.format, &path, &heads)?;
+        for row in rows {
+            let mut cells = vec![Cell::from(self.of.1)];
+            cells.extend(columns.0.iter().map(|(_, get)| get(&row)));
+            open.row(&cells)?;
+        }
+        let rows = open.finish()?;
+        self.written.push(Written { table, path, rows });
         Ok(())
     }
 }
@@ -97,26 +112,6 @@ impl Book<'_> {
 /// A text that is empty where there is nothing to say.
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
-}
-
-/// Writes a table whose first column, `of.0`, names in every row what it is of: `of.1`.
-fn put<R>(
-    (format, folder): (Format, &Path),
-    of: (&str, &str),
-    table: &'static str,
-    (columns, rows): (&Columns<'_, R>, impl IntoIterator<Item = R>),
-) -> Result<Written, ExportError> {
-    let path = folder.join(format!("{table}.{}", format.name()));
-    let mut heads = vec![Head { name: of.0.to_owned(), kind: Kind::Text }];
-    heads.extend(columns.0.iter().map(|(head, _)| head.clone()));
-    let mut open = Open::create(format, &path, &heads)?;
-    for row in rows {
-        let mut cells = vec![Cell::from(of.1)];
-        cells.extend(columns.0.iter().map(|(_, get)| get(&row)));
-        open.row(&cells)?;
-    }
-    let rows = open.finish()?;
-    Ok(Written { table, path, rows })
 }
 
 /// How a cell comes from a row.

@@ -1,12 +1,11 @@
 //! Resource samples: a row per sample and subject, a column per figure.
 
-use barograph_record::ProbeRow;
+use barograph_record::{ProbeRow, Run};
 
 use super::{Book, Columns};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let named =
         Columns::<&ProbeRow>::new().float("at_s", |r| r.at_s.into()).text("subject", |r| (&r.subject).into());
     let columns = ProbeRow::figure_names().enumerate().fold(named, |columns, (i, name)| {

@@ -1,6 +1,6 @@
 //! The plan, the disclosure, and entries of a kind this program does not know: a row per value, named by its path.
 
-use barograph_record::Entry;
+use barograph_record::{Entry, Run};
 use serde_json::Value;
 
 use super::{Book, Columns};
@@ -9,8 +9,7 @@ use crate::ExportError;
 /// A path such as `load.users`, and the value as text.
 type Row = (String, String);
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<Row>::new().text("key", |r| (&r.0).into()).text("value", |r| (&r.1).into());
     // A plan that cannot be read any more is no reason to leave the rest out.
     let plan = run.plan.as_deref().and_then(|plan| toml::from_str::<Value>(plan).ok());

@@ -1,12 +1,11 @@
 //! What services said of themselves: a row per answer and statistic.
 
-use barograph_record::StatisticRow;
+use barograph_record::{Run, StatisticRow};
 
 use super::{Book, Columns};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&StatisticRow>::new()
         .float("at_s", |r| r.at_s.into())
         .text("part", |r| (&r.part).into())

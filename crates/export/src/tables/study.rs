@@ -1,6 +1,5 @@
 //! What a study measured and what follows from it, as tables: every run with its figures, every comparison.
 
-use std::fs;
 use std::path::Path;
 
 use barograph_record::{
@@ -8,7 +7,7 @@ use barograph_record::{
     KeptScaling, MissingFigure, RunEnded, StudyEntry,
 };
 
-use super::{Columns, Written, put, some};
+use super::{Book, Columns, Written, some};
 use crate::ExportError;
 use crate::sheet::Format;
 
@@ -20,33 +19,12 @@ pub fn export_study(
     format: Format,
     folder: &Path,
 ) -> Result<Vec<Written>, ExportError> {
-    fs::create_dir_all(folder).map_err(|why| ExportError::Folder { path: folder.to_owned(), why })?;
-    let mut book = Book { id: &conclusions.id, format, folder, written: Vec::new() };
+    let mut book = Book::open(("study", conclusions.id.as_str()), format, folder)?;
     answers(&mut book, conclusions)?;
     runs(&mut book, entries)?;
     comparisons(&mut book, conclusions)?;
     scaling(&mut book, conclusions)?;
     Ok(book.written)
-}
-
-/// The tables of one study.
-struct Book<'r> {
-    id: &'r str,
-    format: Format,
-    folder: &'r Path,
-    written: Vec<Written>,
-}
-
-impl Book<'_> {
-    fn table<R>(
-        &mut self,
-        table: &'static str,
-        columns: &Columns<'_, R>,
-        rows: impl IntoIterator<Item = R>,
-    ) -> Result<(), ExportError> {
-        self.written.push(put((self.format, self.folder), ("study", self.id), table, (columns, rows))?);
-        Ok(())
-    }
 }
 
 fn answers(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> {

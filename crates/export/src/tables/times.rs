@@ -1,7 +1,7 @@
 //! Whole histograms: a row per interval, operation and recorded value. Sums of their counts give any quantile of any
 //! stretch of time.
 
-use barograph_record::LogHistogram;
+use barograph_record::{LogHistogram, Run};
 
 use super::{Book, Columns};
 use crate::ExportError;
@@ -17,8 +17,7 @@ struct Row {
     count: u64,
 }
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<Row>::new()
         .text("time", |r| r.time.into())
         .float("from_s", |r| r.from_s.into())

@@ -1,18 +1,17 @@
 //! Trials: what was tried, what each operation did in it, what was checked, and what it used.
 
-use barograph_record::{KeptCheck, KeptOp, Resources, Trial};
+use barograph_record::{KeptCheck, KeptOp, Resources, Run, Trial};
 
 use super::{Book, Columns};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    windows(book)?;
-    operations(book)?;
-    checks(book)
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+    windows(book, run)?;
+    operations(book, run)?;
+    checks(book, run)
 }
 
-fn windows(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+fn windows(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Trial>::new()
         .whole("trial", |r| r.n.into())
         .text("purpose", |r| r.purpose.name().into())
@@ -54,9 +53,8 @@ pub(super) fn resources<'c, R: 'c>(columns: Columns<'c, R>, of: fn(&R) -> &Resou
         .whole("driver_connections", move |r| of(r).driver_connections.into())
 }
 
-fn operations(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a Trial, &'a KeptOp);
-    let run = book.run;
     let columns = Columns::<Row<'_>>::new()
         .whole("trial", |r| r.0.n.into())
         .text("operation", |r| (&r.1.op).into())
@@ -89,9 +87,8 @@ fn operations(book: &mut Book<'_>) -> Result<(), ExportError> {
     book.table("trial_operations", &columns, rows)
 }
 
-fn checks(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn checks(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a Trial, &'a KeptCheck);
-    let run = book.run;
     let columns = Columns::<Row<'_>>::new()
         .whole("trial", |r| r.0.n.into())
         .text("check", |r| (&r.1.name).into())

@@ -1,35 +1,33 @@
 //! What the load met: the parts that were deployed, what the application stood on, and its data.
 
-use barograph_record::{KeptPart, KeptSnapshot, KeptTopology, Tier};
+use barograph_record::{KeptPart, KeptSnapshot, KeptTopology, Run, Tier};
 
 use super::{Book, Columns, some};
 use crate::ExportError;
 
-pub(super) fn write(book: &mut Book<'_>) -> Result<(), ExportError> {
-    parts(book)?;
-    platform(book)?;
-    snapshot(book)?;
-    let run = book.run;
+pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+    parts(book, run)?;
+    platform(book, run)?;
+    snapshot(book, run)?;
     let columns = Columns::<&Tier>::new()
         .text("tier", |r| (&r.tier).into())
         .text("product", |r| (&r.product).into())
         .text("durability", |r| (&r.durability).into());
     book.table("tiers", &columns, run.tiers())?;
-    fill(book)
+    fill(book, run)
 }
 
-fn parts(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn parts(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a KeptTopology, &'a KeptPart);
-    let run = book.run;
     let columns = Columns::<Row<'_>>::new()
         .text("part", |r| (&r.1.name).into())
         .text("tier", |r| (&r.1.tier).into())
         .text("service", |r| (&r.1.service).into())
-        .text("version", |r| (&r.1.version).into())
+        .text("version", |r| some(&r.1.version).into())
         .text("platform", |r| (&r.0.platform).into())
-        .text("host", |r| (&r.1.host).into())
-        .text("url", |r| (&r.1.url).into())
-        .text("uses", |r| r.1.uses.join(" ").into())
+        .text("host", |r| some(&r.1.host).into())
+        .text("url", |r| some(&r.1.url).into())
+        .text("uses", |r| Some(r.1.uses.join(" ")).filter(|uses| !uses.is_empty()).into())
         .truth("is_front", |r| (r.0.front == r.1.name).into())
         .float("start_s", |r| r.1.start_s.into())
         .float("cpu_limit_cores", |r| r.1.cpus.into())
@@ -40,9 +38,8 @@ fn parts(book: &mut Book<'_>) -> Result<(), ExportError> {
 }
 
 /// What the platform says of itself, where the load went, and how long its site took.
-fn platform(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn platform(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row = (String, String);
-    let run = book.run;
     let said = run.topology().map_or_else(Vec::new, |t| {
         let mut facts = t.facts.clone();
         facts.push(("the load went to".to_owned(), t.front.clone()));
@@ -55,8 +52,7 @@ fn platform(book: &mut Book<'_>) -> Result<(), ExportError> {
 }
 
 /// How loaded stores were kept, or found kept; no row where they are not.
-fn snapshot(book: &mut Book<'_>) -> Result<(), ExportError> {
-    let run = book.run;
+fn snapshot(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&KeptSnapshot>::new()
         .text("key", |r| (&r.key).into())
         .truth("reused", |r| r.reused.into())
@@ -69,14 +65,13 @@ fn snapshot(book: &mut Book<'_>) -> Result<(), ExportError> {
 }
 
 /// The data, a row per count; no row when the data are somebody else's.
-fn fill(book: &mut Book<'_>) -> Result<(), ExportError> {
+fn fill(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     struct Row<'a> {
         fill: &'a barograph_record::Fill,
         of: &'static str,
         name: &'a str,
         value: f64,
     }
-    let run = book.run;
     let columns = Columns::<Row<'_>>::new()
         .text("size", |r| (&r.fill.size).into())
         .text("stamp", |r| (&r.fill.stamp).into())

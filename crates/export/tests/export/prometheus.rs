@@ -16,15 +16,20 @@ async fn get(url: &str) -> String {
     reqwest::Client::new().get(url).send().await.unwrap().text().await.unwrap()
 }
 
-/// The value of a query at the end of the load of a run that began at this second; one series must answer.
-async fn ask(base: &str, began_s: u64, query: &str) -> f64 {
-    let time = (began_s + LOAD_START_S + 3).to_string();
+/// The series that answer a query at this second.
+async fn found(base: &str, at_s: u64, query: &str) -> Vec<Value> {
+    let time = at_s.to_string();
     let url =
         url::Url::parse_with_params(&format!("{base}/api/v1/query"), [("query", query), ("time", &time)]);
     let answer = get(url.unwrap().as_str()).await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    let found = answer["data"]["result"].as_array().unwrap_or_else(|| panic!("{query}: {answer}"));
-    assert_eq!(found.len(), 1, "{query}: {answer}");
+    answer["data"]["result"].as_array().unwrap_or_else(|| panic!("{query}: {answer}")).clone()
+}
+
+/// The value of a query at the end of the load of a run that began at this second; one series must answer.
+async fn ask(base: &str, began_s: u64, query: &str) -> f64 {
+    let found = found(base, began_s + LOAD_START_S + 3, query).await;
+    assert_eq!(found.len(), 1, "{query}: {found:?}");
     found[0]["value"][1].as_str().unwrap().parse().unwrap()
 }
 
@@ -60,6 +65,19 @@ async fn prometheus_takes_the_figures_of_a_run() {
     }
     let sum = ask(server.url(), BEGAN_S, &format!("barograph_response_seconds_sum{{{labels}}}")).await;
     assert!((sum / 25.15 - 1.0).abs() < 1e-3, "{sum}");
+    // A second later the run is over: its answer is there, and its course has ended.
+    for (name, series) in [
+        ("barograph_capacity", 1),
+        ("barograph_trial_level", 1),
+        ("barograph_users", 0),
+        ("barograph_starts_total", 0),
+        ("barograph_response_seconds_count", 0),
+        ("barograph_probe_cpu_user_cores", 0),
+    ] {
+        let query = format!("{name}{{{labels}}}");
+        let found = found(server.url(), BEGAN_S + LOAD_START_S + 4, &query).await;
+        assert_eq!(found.len(), series, "{query}: {found:?}");
+    }
 }
 
 /// The made-up run, ten years earlier: VictoriaMetrics takes nothing that lies further ahead than two days.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use barograph_export::Sender;
 use barograph_record::{Follower, Run};
+use barograph_testkit::Closed;
 
 use crate::record::{NAMES, beginning, second, written};
 
@@ -98,10 +99,8 @@ fn note(sender: Arc<Sender>) -> String {
 
 #[test]
 fn a_receiver_that_is_down_is_a_note() {
-    // Bound and not listened to: nobody else gets this port meanwhile.
-    let port = tokio::net::TcpSocket::new_v4().unwrap();
-    port.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = port.local_addr().unwrap();
+    let closed = Closed::new().unwrap();
+    let address = closed.addr();
     let began = Instant::now();
     let note = note(sender(&format!("prometheus=http://{address}")));
     assert!(began.elapsed() < PATIENCE);
@@ -119,6 +118,36 @@ fn a_receiver_that_refuses_is_a_note_with_its_words() {
     assert!(note.ends_with("the receiver answered 400 Bad Request: out of order sample"), "{note}");
     // Each interval once, and what waited at the end: what is refused is not sent again.
     assert_eq!(keeper.requests().len(), 4);
+}
+
+#[test]
+fn a_fault_of_an_opentelemetry_receiver_is_final() {
+    let keeper = Keeper::start("500 Internal Server Error", b"broken");
+    let note = note(sender(&format!("otlp={}", keeper.url)));
+    assert!(note.contains(" refused; "), "{note}");
+    assert!(note.ends_with("the receiver answered 500 Internal Server Error: broken"), "{note}");
+    assert_eq!(keeper.requests().len(), 4);
+}
+
+#[test]
+fn a_receiver_that_sends_elsewhere_has_taken_nothing() {
+    let keeper = Keeper::start("302 Found\r\nlocation: /sign-in", b"");
+    let note = note(sender(&format!("prometheus={}", keeper.url)));
+    assert!(note.contains(" refused; ") && note.contains("the receiver answered 302 Found"), "{note}");
+    let requests = keeper.requests();
+    assert!(requests.len() == 4 && requests.iter().all(|r| r.path == "/api/v1/write"), "{requests:?}");
+}
+
+#[test]
+fn series_of_prometheus_end_with_the_run_and_are_no_figures() {
+    let count = |protocol: &str| {
+        let keeper = Keeper::start("204 No Content", b"");
+        let note = note(sender(&format!("{protocol}={}", keeper.url)));
+        assert!(note.ends_with(" figures arrived"), "{note}");
+        keeper.requests().len()
+    };
+    // Each of three intervals, what waited at the end, and the end itself.
+    assert_eq!((count("prometheus"), count("otlp")), (5, 4));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use barograph_export::{Format, Histograms, Written, export};
-use barograph_record::{Entry, ProbeRow, Run};
+use barograph_record::{Entry, KeptFault, KeptPart, KeptTopology, ProbeRow, Run, RunWriter};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
@@ -78,6 +78,35 @@ fn both_formats_hold_the_same_and_every_row_names_its_run() {
     let left: Vec<PathBuf> =
         fs::read_dir(root.path().join("parquet")).unwrap().map(|e| e.unwrap().path()).collect();
     assert!(left.iter().all(|path| path.extension().unwrap() == "parquet"), "{left:?}");
+}
+
+#[test]
+fn a_text_that_says_nothing_is_absent_in_both_formats() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(root.path(), &record::id()).unwrap();
+    for entry in record::beginning() {
+        writer.append(&entry).unwrap();
+    }
+    // A job: it answers nowhere, uses nothing that is named, and has no version.
+    let (name, tier, service) = ("load-1".to_owned(), "relational".to_owned(), "job".to_owned());
+    let part = KeptPart { name, tier, service, ..KeptPart::default() };
+    let platform = "process".to_owned();
+    let topology = KeptTopology { platform, parts: vec![part], ..KeptTopology::default() };
+    writer.append(&Entry::Topology(Box::new(topology))).unwrap();
+    let everything =
+        KeptFault { at_s: 1.5, unit: String::new(), act: "cut".into(), took_s: 0.5, failed: None };
+    writer.append(&Entry::Fault(everything)).unwrap();
+    writer.finish().unwrap();
+    let run = Run::open(writer.dir()).unwrap();
+    let to =
+        |format: Format| export(&run, format, &root.path().join(format.name()), Histograms::Left).unwrap();
+    let (csv, parquet) = (to(Format::Csv), to(Format::Parquet));
+    for (table, column) in [("parts", "url"), ("parts", "uses"), ("parts", "version"), ("faults", "part")] {
+        let path = |written: &[Written]| written.iter().find(|one| one.table == table).unwrap().path.clone();
+        let (found, same) = (read_csv(&path(&csv)), read_parquet(&path(&parquet)));
+        assert_eq!(found, same, "{table}");
+        assert!(found.1.len() == 1 && !found.1[0].contains_key(column), "{table} {column}");
+    }
 }
 
 #[test]
