@@ -125,7 +125,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
             highest_pass: answer.highest_pass,
             lowest_fail: answer.lowest_fail,
             bounded_by: sentence::bound_words(case, answer.bounded_by),
-            at_least: matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief),
+            at_least: is_bound(answer),
             trials: answer.trials,
             confirmed: answer.confirmed,
             method: None,
@@ -134,6 +134,13 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
             estimate: answer.estimate.as_deref().map(|estimate| Box::new(estimate.into())),
         }),
     }
+}
+
+/// Is the capacity only a lower bound? Also where it is believed to lie above all that was allowed, though the trials ended
+/// before that was tried: the answer is the highest level then, and the edge is not there.
+fn is_bound(answer: &Answer) -> bool {
+    let is_above = answer.estimate.as_deref().is_some_and(|estimate| estimate.beyond > 0.5);
+    is_above || matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief)
 }
 
 /// The trial the answer rests on: the last that passed at the level that was confirmed, or at the capacity, or at the level

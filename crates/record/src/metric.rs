@@ -2,14 +2,11 @@
 
 use barograph_model::Metric;
 use barograph_stats::compare::Believed;
+use barograph_stats::search::OPEN;
 
 use crate::{KeptOp, Resources, Run, Trial};
 
 const MIB: f64 = (1u64 << 20) as f64;
-
-/// A capacity that is this likely to be above all that was allowed has no upper end: how far its interval reaches there is
-/// a matter of what was believed at first.
-const OPEN: f64 = 0.025;
 
 impl Run {
     /// What `metric` was in this run, in the window that its answer rests on; `operation` for metrics of one. `None` where

@@ -190,7 +190,7 @@ fn changed(found: &Comparison) -> (String, String) {
 }
 
 /// A p-value: four decimals, and nothing smaller.
-fn p_value(p: f64) -> String {
+pub(crate) fn p_value(p: f64) -> String {
     if p < 1e-4 { "<0.0001".to_owned() } else { words::fixed(p, 4) }
 }
 

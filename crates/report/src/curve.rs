@@ -2,9 +2,10 @@
 //! it the edge, enlarged.
 
 use barograph_record::{KeptOp, KeptResult, KeptUnit, Run, Trial};
+use barograph_stats::compare::Believed;
 
 use crate::chart::{Anchor, Scale, Svg};
-use crate::html::Grid;
+use crate::html::{Grid, Key};
 use crate::series::Measured;
 use crate::words;
 
@@ -27,6 +28,8 @@ const EDGE_REACH: f64 = 0.06;
 /// The figure and its table.
 pub(crate) struct Curve {
     pub(crate) svg: String,
+    /// What is shaded, where something is.
+    pub(crate) shaded: Option<Key>,
     pub(crate) table: Grid,
 }
 
@@ -56,6 +59,16 @@ pub(crate) fn load_name(unit: KeptUnit) -> &'static str {
         KeptUnit::Users => "Users",
         KeptUnit::StartsPerSecond => "Starts/s",
     }
+}
+
+/// Where the capacity lies, and what that is called; `None` where nothing says how sure it is.
+fn believed(run: &Run) -> Option<(Believed, &'static str)> {
+    let believed = run.believed_capacity()?;
+    let name = match believed.high.is_finite() {
+        true => "95 % interval of the capacity",
+        false => "where the capacity lies, with 97.5 % certainty",
+    };
+    Some((believed, name))
 }
 
 /// Draws the curve of `run`; `None` when there is nothing to show.
@@ -94,7 +107,8 @@ pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
     } else {
         whole.number(&mut svg, &points);
     }
-    Some(Curve { svg: svg.finish(), table: table(run, &points) })
+    let shaded = believed(run).map(|(_, name)| Key::area(name, "believed"));
+    Some(Curve { svg: svg.finish(), shaded, table: table(run, &points) })
 }
 
 fn within(level: u32, range: (f64, f64)) -> bool {
@@ -135,6 +149,7 @@ impl Panel {
     }
 
     fn draw(&self, svg: &mut Svg, run: &Run, measured: &Measured, points: &[Point<'_>]) {
+        self.believed(svg, run);
         self.axes(svg, run.unit().name());
         self.capacity(svg, run);
         for dot in &measured.ramp {
@@ -169,10 +184,10 @@ impl Panel {
         for tick in self.y.ticks(7) {
             let Some(at) = self.y.at(tick) else { continue };
             svg.line("grid", (left, at), (right, at));
-            svg.text("tick", (left - 8.0, at + 4.0), Anchor::End, &format!("{} %", tick_percent(tick)));
+            svg.text("tick", (left - 8.0, at + 4.0), Anchor::End, &tick_percent(tick));
         }
         svg.line("axis", (left, BOTTOM), (right, BOTTOM));
-        for tick in self.x.ticks(((right - left) / 75.0) as usize) {
+        for tick in self.x.whole_ticks(((right - left) / 75.0) as usize) {
             let Some(at) = self.x.at(tick) else { continue };
             svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
             svg.text("tick", (at, BOTTOM + 19.0), Anchor::Middle, &words::fixed(tick, 0));
@@ -181,6 +196,16 @@ impl Panel {
         if let Some(limit) = self.y.at(1.0) {
             svg.line("limit", (left, limit), (right, limit));
             svg.text("limit-name", (left + 8.0, limit - 7.0), Anchor::Start, "limit");
+        }
+    }
+
+    /// Where the capacity lies, below everything else.
+    fn believed(&self, svg: &mut Svg, run: &Run) {
+        let Some((believed, name)) = believed(run) else { return };
+        if let (Some(low), Some(high)) = (self.x.at(believed.low), self.x.at(believed.high)) {
+            svg.begin_group(name);
+            svg.rect("believed", (low, TOP), (high - low, BOTTOM - TOP));
+            svg.end_group();
         }
     }
 
@@ -222,9 +247,9 @@ impl Panel {
     }
 }
 
+/// A tick of the share of a limit: `0.3 %`, `50 %`.
 fn tick_percent(tick: f64) -> String {
-    let percent = tick * 100.0;
-    if percent >= 0.99 { words::fixed(percent, 0) } else { words::figure(percent) }
+    format!("{} %", words::figure_short(tick * 100.0))
 }
 
 /// A filled circle passes, a cross fails, an open diamond is not to be believed.
@@ -259,4 +284,20 @@ fn table(run: &Run, points: &[Point<'_>]) -> Grid {
     let load = load_name(run.unit());
     let head = ["Trial", load, "Result", "Slowest operation", "Time", "Limit", "Used"];
     Grid::new(&head, rows.collect()).with_words(&["Result", "Slowest operation"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_percentages_without_digits_that_say_nothing() {
+        let words = |low: f64, wanted: usize| {
+            let ticks = Scale::log((low, 2.0), (BOTTOM, TOP)).ticks(wanted);
+            ticks.into_iter().map(tick_percent).collect::<Vec<_>>().join(" | ")
+        };
+        assert_eq!(words(0.002, 7), "0.3 % | 1 % | 3 % | 10 % | 30 % | 100 %");
+        assert_eq!(words(0.0002, 9), "0.03 % | 0.1 % | 0.3 % | 1 % | 3 % | 10 % | 30 % | 100 %");
+        assert_eq!(words(0.4, 7), "50 % | 100 % | 200 %");
+    }
 }

@@ -32,6 +32,16 @@ pub(crate) fn markdown(text: &str) -> String {
     safe
 }
 
+/// Words in Markdown as they are, on one line: between more accents than they have in a row.
+pub(crate) fn markdown_code(text: &str) -> String {
+    let text: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let most = text.split(|letter: char| letter != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(most + 1);
+    // Accents at an end of the words would belong to the fence.
+    let room = if most > 0 { " " } else { "" };
+    format!("{fence}{room}{text}{room}{fence}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +51,7 @@ mod tests {
         let odd = "\u{1}<&\"'\n\u{9b}\u{ffff}a|`_b";
         assert_eq!(xml(odd), " &lt;&amp;&quot;&#39;   a|`_b");
         assert_eq!(markdown(odd), " \\<\\&\"'  \u{ffff}a\\|\\`\\_b");
+        assert_eq!(markdown_code("a <b> --set x=1"), "`a <b> --set x=1`");
+        assert_eq!(markdown_code("a\n`b` ``"), "``` a `b` `` ```");
     }
 }

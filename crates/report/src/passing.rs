@@ -108,7 +108,7 @@ fn draw(
         );
     }
     svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
-    for tick in x.ticks(12) {
+    for tick in x.whole_ticks(12) {
         let Some(at) = x.at(tick) else { continue };
         svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
         svg.text("tick", (at, BOTTOM + 19.0), Anchor::Middle, &words::fixed(tick, 0));

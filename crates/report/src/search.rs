@@ -13,10 +13,7 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
     let mut rows = vec![
         row("Method", search.method.clone().unwrap_or_default()),
         row("Capacity, median", format!("{} {unit}", words::fixed(estimate.capacity, 0))),
-        row(
-            "95 % interval",
-            format!("{} to {}", words::fixed(estimate.low, 0), words::fixed(estimate.high, 0)),
-        ),
+        row("95 % interval", interval(run, estimate)),
         row("Safe level, its lower end", format!("{} {unit}", words::count(estimate.safe.into()))),
         row("Probability that it is above what was allowed", words::percent(estimate.beyond)),
         row("Width of the edge", words::percent(estimate.softness)),
@@ -52,6 +49,15 @@ pub(crate) fn certainty(run: &Run) -> Option<Grid> {
         )
     }));
     Some(Grid::new(&["What", "Found"], rows).with_words(&["Found"]))
+}
+
+/// The interval, open above where nobody knows how far it goes.
+fn interval(run: &Run, estimate: &KeptEstimate) -> String {
+    let low = words::fixed(estimate.low, 0);
+    if run.believed_capacity().is_some_and(|believed| believed.high.is_infinite()) {
+        return format!("at least {low}, with 97.5 % certainty");
+    }
+    format!("{low} to {}", words::fixed(estimate.high, 0))
 }
 
 fn row(name: &str, value: String) -> Vec<String> {

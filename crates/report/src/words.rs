@@ -33,8 +33,10 @@ pub(crate) fn size(n: f64) -> String {
 
 /// A round figure without digits that say nothing: `0.3`, `1`, `10,000`.
 pub(crate) fn figure_short(x: f64) -> String {
+    // A tenth whose binary form is a hair below is 0.1, and not 0.10.
+    const HAIR: f64 = 1e-9;
     let size = x.abs();
-    fixed(x, if size >= 1.0 || size == 0.0 { 0 } else { (-size.log10()).ceil() as usize })
+    fixed(x, if size >= 1.0 || size == 0.0 { 0 } else { (-size.log10() - HAIR).ceil() as usize })
 }
 
 /// With exactly `digits` decimals, thousands apart.
@@ -215,6 +217,26 @@ mod tests {
              2.41 s | 4.2 s | 5 min | 5 min 12 s | 1 h 03 min | 1:15 | −0:03 | 2.35 % | 98.1 % | 100 % | 900 B | \
              11.5 KiB | 3.17 GiB | +1.2 % | −50.0 %"
         );
+    }
+
+    #[test]
+    fn round_figures_have_no_digits_that_say_nothing() {
+        for (figure, text) in [
+            (0.3, "0.3"),
+            (0.003 * 100.0, "0.3"),
+            (0.1, "0.1"),
+            (0.1_f64.next_down(), "0.1"),
+            (0.05, "0.05"),
+            (0.002, "0.002"),
+            (1.0_f64.next_down(), "1"),
+            (0.0, "0"),
+            (50.0, "50"),
+            (10_000.0, "10,000"),
+            (-0.5, "−0.5"),
+            (f64::NAN, NONE),
+        ] {
+            assert_eq!(figure_short(figure), text, "{figure}");
+        }
     }
 
     #[test]

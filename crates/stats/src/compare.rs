@@ -9,12 +9,14 @@
 
 mod believed;
 mod bootstrap;
+mod bounded;
 mod family;
 pub mod simulated;
 
 pub use believed::{Believed, compare_believed};
 pub(crate) use bootstrap::summary;
 pub use bootstrap::{Resampled, resample};
+pub use bounded::weaken;
 pub use family::{GeometricMean, geometric_mean};
 
 use crate::normal;
@@ -236,7 +238,8 @@ fn conclude(compared: &mut Comparison, direction: Direction) {
         more
     } else if sure && compared.high < least {
         less
-    } else if compared.low_90 > same_from && compared.high_90 < same_to {
+    } else if !compared.low.is_nan() && compared.low_90 > same_from && compared.high_90 < same_to {
+        // Five pairs have a 90 % interval; that so few find nothing holds for equivalence too.
         Finding::Equivalent
     } else {
         Finding::Undecided

@@ -17,7 +17,7 @@ mod staircase;
 
 use barograph_model::{SearchBounds, SearchMethod, TrialResult};
 
-pub use answer::{Above, Answer, BoundedBy, Confirmation, CrossCheck, Estimate, PassPoint, Repeats};
+pub use answer::{Above, Answer, BoundedBy, Confirmation, CrossCheck, Estimate, OPEN, PassPoint, Repeats};
 use bisect::Bisect;
 use findmax::FindMax;
 use posterior::Posterior;

@@ -4,7 +4,6 @@
 use barograph_model::Metric;
 use barograph_record::RunEnded;
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::{Comparison, Finding};
 
 use crate::sentences::number;
 
@@ -13,23 +12,12 @@ const MOST_NAMED: usize = 5;
 
 /// Is some figure of this configuration only a bound?
 pub(crate) fn bounded(runs: &[RunEnded], configuration: &str, metric: &MetricPlan) -> bool {
-    let is_bound = |run: &RunEnded| run.valid && run.at_least.is_some();
-    metric.metric == Metric::Capacity
-        && runs.iter().any(|run| run.started.configuration == configuration && is_bound(run))
+    runs.iter().any(|run| run.started.configuration == configuration && is_bound(run, metric))
 }
 
-/// Takes back what does not follow where figures of `baseline` or `candidate` are only bounds: that they are the same; that
-/// the side with a bound is the smaller. More pairs of such figures would not decide.
-pub(crate) fn weaken(compared: &mut Comparison, (baseline, candidate): (bool, bool)) {
-    let follows = match compared.finding {
-        Finding::Undecided | Finding::Equivalent => !baseline && !candidate,
-        Finding::Better | Finding::Worse if compared.ratio > 1.0 => !baseline,
-        Finding::Better | Finding::Worse => !candidate,
-    };
-    if !follows {
-        compared.finding = Finding::Undecided;
-        compared.pairs_needed = None;
-    }
+/// Is the figure of this run only a bound?
+pub(crate) fn is_bound(run: &RunEnded, metric: &MetricPlan) -> bool {
+    metric.metric == Metric::Capacity && run.valid && run.at_least.is_some()
 }
 
 /// One sentence per run whose capacity is only a bound; where there are many the rest in one.
@@ -56,33 +44,4 @@ pub(crate) fn warnings(study: &Study, runs: &[RunEnded]) -> Vec<String> {
         format!("The {called} of {rest} more runs is only a bound too. None of these is found to be the same as another.")
     });
     named.chain(rest).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use barograph_stats::compare::Finding::{Better, Equivalent, Undecided, Worse};
-    use barograph_stats::compare::{Direction, Pair, compare};
-
-    use super::*;
-
-    #[test]
-    fn what_does_not_follow_from_a_bound_is_taken_back() {
-        let found = |ratio: f64, bounds: (bool, bool)| {
-            let pairs: Vec<Pair> =
-                (0..8).map(|i| Pair::new(100.0, 100.0 * ratio * (1.0 + 1e-4 * f64::from(i)))).collect();
-            let mut compared = compare(&pairs, Direction::Higher, 0.01);
-            weaken(&mut compared, bounds);
-            compared.finding
-        };
-        for (ratio, without, of_baseline, of_candidate) in [
-            (1.0, Equivalent, Undecided, Undecided),
-            // "At least 200" is more than 100, and less than no "at least 100".
-            (2.0, Better, Undecided, Better),
-            (0.5, Worse, Worse, Undecided),
-        ] {
-            let all = [(false, false), (true, false), (false, true)].map(|bounds| found(ratio, bounds));
-            assert_eq!(all, [without, of_baseline, of_candidate], "{ratio}");
-        }
-        assert_eq!(found(2.0, (true, true)), Undecided);
-    }
 }

@@ -4,7 +4,7 @@ use barograph_record::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptFinding, KeptMetric, KeptRow, RunEnded,
 };
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::{Comparison, Direction, Finding, compare, judge, noise_floor};
+use barograph_stats::compare::{Comparison, Direction, Finding, compare, judge, noise_floor, weaken};
 use barograph_stats::rank::median;
 
 use crate::crossing::crossings;
@@ -64,11 +64,14 @@ pub fn believable(conclusions: &Conclusions) -> bool {
         && sentences::control_differs(conclusions).is_none()
 }
 
-/// Width of the widest 95 % interval of the first metric's ratios, relative; `None` while one of them is not known.
+/// Width of the widest 95 % interval of the first metric's ratios, relative; `None` while one of them is not known. That of
+/// the control counts where there is nothing else.
 pub(crate) fn widest(study: &Study, runs: &[RunEnded]) -> Option<f64> {
     let metric = study.metrics.first()?;
     let compared = compared(study, runs, metric);
-    let widths = compared.iter().filter(|(place, _)| *place < study.configurations.len());
+    let is_control = |place: usize| place >= study.configurations.len();
+    let is_alone = compared.iter().all(|(place, _)| is_control(*place));
+    let widths = compared.iter().filter(|(place, _)| is_alone || !is_control(*place));
     let widths: Vec<f64> = widths.map(|(_, comparison)| comparison.high / comparison.low - 1.0).collect();
     let known = !widths.is_empty() && widths.iter().all(|width| width.is_finite());
     known.then(|| widths.into_iter().fold(0.0, f64::max))
@@ -122,7 +125,7 @@ fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
     for ((at, place), comparison) in &mut judged {
         let is_bounded = |name: &str| bounds::bounded(runs, name, &study.metrics[*at]);
         let sides = (is_bounded(baseline_of(study, *place)), is_bounded(&names[*place]));
-        bounds::weaken(comparison, sides);
+        weaken(comparison, sides);
     }
     let all = study.metrics.iter().enumerate();
     all.map(|(at, metric)| KeptMetric {

@@ -2,7 +2,7 @@
 
 use barograph_record::{KeptCrossing, RunEnded};
 use barograph_spec::study::{Crossing, Study};
-use barograph_stats::compare::resample;
+use barograph_stats::compare::{FEWEST_PAIRS, Resampled, resample};
 use barograph_stats::rank::median;
 
 use crate::figures::{ByBlock, of};
@@ -57,6 +57,19 @@ pub(crate) fn median_of(figures: &ByBlock, blocks: &[u32], drawn: &[usize]) -> O
     (!drawn.is_empty()).then(|| median(&drawn))
 }
 
+/// A resampling that never reaches the limit says that it lies outside of what was run. With more of them than one end of a
+/// 95 % interval leaves out, an interval of the others would end too soon.
+pub(crate) const LEAST_REACHED: f64 = 0.975;
+
+/// The 95 % interval of a statistic of so many blocks. `None` of fewer than a comparison takes: the smallest and the largest of
+/// five figures hold the median 94 times in 100, those of two every other time, and nothing drawn from them lies further out.
+pub(crate) fn interval_of(
+    blocks: usize,
+    statistic: impl FnMut(&[usize]) -> Option<f64>,
+) -> Option<Resampled> {
+    if blocks < FEWEST_PAIRS { None } else { resample(blocks, statistic) }
+}
+
 /// Blocks with at least one figure.
 pub(crate) fn blocks_of(all: &[ByBlock]) -> Vec<u32> {
     let mut blocks: Vec<u32> = all.iter().flat_map(|figures| figures.keys().copied()).collect();
@@ -91,12 +104,14 @@ fn crossing(
     };
     let all: Vec<usize> = (0..blocks.len()).collect();
     let (mut tried, mut reached) = (0u32, 0u32);
-    let interval = resample(blocks.len(), |drawn| {
+    let interval = interval_of(blocks.len(), |drawn| {
         let found = at(drawn);
         tried += 1;
         reached += u32::from(found.is_some());
         found
     });
+    let reached = f64::from(reached) / f64::from(tried);
+    let interval = interval.filter(|_| reached >= LEAST_REACHED);
     KeptCrossing {
         factor: study.factors[asked.factor].name.clone(),
         among,
@@ -106,13 +121,84 @@ fn crossing(
         at: at(&all),
         low: interval.map_or(f64::NAN, |interval| interval.low),
         high: interval.map_or(f64::NAN, |interval| interval.high),
-        reached: f64::from(reached) / f64::from(tried),
+        reached,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::meets;
+    use barograph_record::{Figure, RunStarted};
+    use barograph_spec::study::read;
+
+    use super::*;
+
+    const STUDY: &str = r#"
+question = "q"
+plan = "p"
+[[factor]]
+name = "users"
+levels = [{ name = "1", set = { seed = 1 } }, { name = "2", set = { seed = 2 } }, { name = "4", set = { seed = 4 } }]
+[[metric]]
+of = "response_p99"
+operation = "Get"
+[[crossing]]
+factor = "users"
+metric = "response_p99 of Get"
+limit = 40
+"#;
+
+    /// The crossing of 40 ms: 10 ms with one user, 20 with two, and with four 41 in so many blocks and 39 in the others.
+    fn crossed(blocks: u32, above: u32) -> KeptCrossing {
+        let study = read("s.toml", STUDY).unwrap_or_else(|refused| panic!("{refused}"));
+        let figures = |block: u32| [10.0, 20.0, if block <= above { 41.0 } else { 39.0 }];
+        let run = |block: u32, configuration: &str, value: f64| RunEnded {
+            started: RunStarted {
+                block,
+                configuration: configuration.to_owned(),
+                attempt: 1,
+                run: format!("{configuration} {block}"),
+                warm_up: false,
+            },
+            seconds: 10.0,
+            valid: true,
+            passed: true,
+            interrupted: false,
+            reasons: Vec::new(),
+            figures: vec![Figure::new("response_p99 of Get", value)],
+            at_least: None,
+            stolen: None,
+            missing: Vec::new(),
+        };
+        let mut runs = Vec::new();
+        for block in 1..=blocks {
+            for (configuration, value) in study.configurations.iter().zip(figures(block)) {
+                runs.push(run(block, &configuration.name, value));
+            }
+        }
+        crossings(&study, &runs).remove(0)
+    }
+
+    /// Five figures are not enough for the smallest and the largest to hold the median 95 times in 100.
+    #[test]
+    fn an_interval_takes_six_blocks() {
+        let (five, six) = (crossed(5, 5), crossed(6, 6));
+        for found in [&five, &six] {
+            assert!((found.at.unwrap() - (2.0 + 2.0 * 20.0 / 21.0)).abs() < 1e-9, "{found:?}");
+        }
+        assert!(five.low.is_nan() && five.high.is_nan(), "{five:?}");
+        assert!(six.low <= six.at.unwrap() && six.at.unwrap() <= six.high && six.reached == 1.0, "{six:?}");
+    }
+
+    /// Of 13 figures above the limit and 7 below it one resampling in nineteen has a median below it: the number may lie
+    /// above all that was run, and an interval of the other resamplings would not say so.
+    #[test]
+    fn a_limit_that_resamplings_do_not_reach_has_no_interval() {
+        let found = crossed(20, 13);
+        assert!(found.at.is_some() && (0.9..LEAST_REACHED).contains(&found.reached), "{found:?}");
+        assert!(found.low.is_nan() && found.high.is_nan(), "{found:?}");
+        let sure = crossed(20, 20);
+        assert!(sure.reached == 1.0 && sure.low.is_finite() && sure.high.is_finite(), "{sure:?}");
+    }
 
     #[test]
     fn a_limit_is_met_between_two_levels_or_not_at_all() {

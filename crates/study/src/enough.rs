@@ -31,8 +31,9 @@ pub(crate) fn too_few_pairs(conclusions: &Conclusions) -> Option<String> {
         .map(|row| row.pairs)
         .collect();
     let least = fewest_to_decide(compared.len());
-    let fewest = *compared.iter().min()?;
-    ((fewest as usize) < least).then(|| {
+    // One with enough of them can be found, and then Holm asks for less of the others.
+    let most = *compared.iter().max()?;
+    ((most as usize) < least).then(|| {
         format!(
             "Fewer than {least} pairs: with {} comparisons judged together nothing can be found better or worse, however \
              different it is.",

@@ -3,11 +3,12 @@
 
 use barograph_record::{KeptBand, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, RunEnded};
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::{Resampled, resample};
+use barograph_stats::compare::{FEWEST_PAIRS, Resampled};
 use barograph_stats::rank::median;
 use barograph_stats::scaling::{Point, amdahl, knee, speedup, usl};
 
-use crate::crossing::{blocks_of, median_of, rows_of};
+use crate::bounds::is_bound;
+use crate::crossing::{blocks_of, interval_of, median_of, rows_of};
 use crate::figures::{ByBlock, of};
 
 /// Sizes that the universal scalability law wants: it has three figures to fit, and only a fourth size can contradict it.
@@ -42,15 +43,53 @@ fn scaling(
     let sizes = row.iter().filter(|(n, _)| *n > 0.0);
     let sizes = sizes.map(|(n, place)| (*n, of(runs, &study.configurations[*place].name, &metric.label)));
     let sizes: Vec<(f64, ByBlock)> = sizes.filter(|(_, figures)| !figures.is_empty()).collect();
-    let points = points_of(&sizes);
+    let mut points = points_of(&sizes);
+    let at_least = |place: usize| -> Vec<u32> {
+        let own = runs.iter().filter(|run| run.started.configuration == study.configurations[place].name);
+        own.filter(|run| is_bound(run, metric)).map(|run| run.started.block).collect()
+    };
+    let open = |(n, place): &(f64, usize)| {
+        let (_, figures) = sizes.iter().find(|(size, _)| size == n)?;
+        is_open(figures, &at_least(*place)).then_some(*n)
+    };
+    let bounded: Vec<f64> = row.iter().filter_map(open).collect();
+    let law = if bounded.is_empty() {
+        law_of(&sizes)
+    } else {
+        without_law(&metric.called(), &mut points, &bounded)
+    };
     (points.len() > 1).then(|| KeptScaling {
         factor: study.factors[factor].name.clone(),
         among,
         metric: metric.called(),
         unit: metric.unit(),
         points,
-        ..law_of(&sizes)
+        bounded,
+        ..law
     })
+}
+
+/// Would the median be another one if the figures of these blocks, which are lower bounds, were higher?
+fn is_open(figures: &ByBlock, at_least: &[u32]) -> bool {
+    let raised =
+        |(block, figure): (&u32, &f64)| if at_least.contains(block) { f64::INFINITY } else { *figure };
+    let highest: Vec<f64> = figures.iter().map(raised).collect();
+    let as_found: Vec<f64> = figures.values().copied().collect();
+    median(&highest) != median(&as_found)
+}
+
+/// Of points that are partly lower bounds no law is told, and no upper end of theirs.
+fn without_law(metric: &str, points: &mut [KeptPoint], bounded: &[f64]) -> KeptScaling {
+    for point in points.iter_mut() {
+        point.serial = None;
+        if bounded.contains(&point.n) {
+            point.high = f64::NAN;
+        }
+    }
+    let no_fit = format!(
+        "No law of growth is fitted, since the {metric} of some sizes is only known to be at least what was found."
+    );
+    KeptScaling { no_fit, ..KeptScaling::default() }
 }
 
 /// The medians of all sizes, and what they are over that of the smallest.
@@ -61,7 +100,7 @@ fn points_of(sizes: &[(f64, ByBlock)]) -> Vec<KeptPoint> {
     let Some(first) = medians.first().copied() else { return Vec::new() };
     let point = |(Point { n, x }, (_, figures)): (&Point, &(f64, ByBlock))| {
         let blocks = blocks_of(std::slice::from_ref(figures));
-        let interval = resample(blocks.len(), |drawn| median_of(figures, &blocks, drawn));
+        let interval = interval_of(blocks.len(), |drawn| median_of(figures, &blocks, drawn));
         KeptPoint {
             n: *n,
             x: *x,
@@ -96,7 +135,9 @@ fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
     let at: Vec<f64> =
         (0..=PIECES).map(|i| first + (last - first) * f64::from(i) / f64::from(PIECES)).collect();
     // What the blocks have in common was taken out: as many figures as there are blocks, but for the mean of all.
-    let bands = usl::bands(&points, &at, blocks.saturating_sub(1));
+    let taken = blocks.saturating_sub(1);
+    // What few blocks leave over says too little of how far they scatter: of one block it is a single figure.
+    let bands = (blocks >= FEWEST_PAIRS).then(|| usl::bands(&points, &at, taken)).flatten();
     let curve = bands.iter().flat_map(|bands| &bands.curve);
     KeptScaling {
         fit: Some(KeptFit {
@@ -109,7 +150,7 @@ fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
             peak_within: within(bands.as_ref().and_then(|bands| bands.peak_n)),
         }),
         band: curve.map(|band| KeptBand { n: band.n, low: band.low, high: band.high }).collect(),
-        knee: knee(&points).map(|knee| KeptKnee {
+        knee: knee(&points, taken).map(|knee| KeptKnee {
             n: knee.n,
             within: KeptInterval { low: knee.low, high: knee.high },
             before: knee.before,
@@ -171,6 +212,47 @@ mod tests {
             found.band.iter().all(|band| band.low < band.high && band.high < band.low * 1.1),
             "{found:?}"
         );
+    }
+
+    /// Of five figures the median is the third, whatever the two above it are.
+    #[test]
+    fn a_median_is_a_bound_where_one_at_or_below_it_is() {
+        let figures: ByBlock = (1..=5).map(|block| (block, f64::from(block))).collect();
+        for (at_least, open) in [(vec![], false), (vec![4, 5], false), (vec![3], true), (vec![1], true)] {
+            assert_eq!(is_open(&figures, &at_least), open, "{at_least:?}");
+        }
+        let even: ByBlock = (1..=4).map(|block| (block, f64::from(block))).collect();
+        assert!(is_open(&even, &[3]) && !is_open(&even, &[4]), "the median of four lies between two");
+    }
+
+    #[test]
+    fn bounds_have_no_upper_end_and_no_law() {
+        let sizes = sizes(&[1.0, 2.0, 4.0, 8.0], 6);
+        let mut points = points_of(&sizes);
+        let found = without_law("capacity", &mut points, &[8.0]);
+        assert!(
+            found.fit.is_none() && found.band.is_empty() && found.no_fit.starts_with("No law"),
+            "{found:?}"
+        );
+        assert!(points.iter().all(|point| point.serial.is_none() && point.low.is_finite()), "{points:?}");
+        assert_eq!(points.iter().map(|p| p.high.is_finite()).collect::<Vec<_>>(), [true, true, true, false]);
+    }
+
+    /// From six blocks on: those of fewer hardly ever reach as far as they would have to.
+    #[test]
+    fn few_blocks_have_a_law_and_no_intervals() {
+        for (blocks, known) in [(1, false), (5, false), (6, true)] {
+            let sizes = sizes(&[1.0, 2.0, 4.0, 8.0], blocks);
+            let found = law_of(&sizes);
+            let fit = found.fit.unwrap();
+            assert_eq!(fit.contention_within.low.is_finite(), known, "{blocks} blocks: {fit:?}");
+            assert_eq!(!found.band.is_empty(), known, "{blocks} blocks");
+            let points = points_of(&sizes);
+            assert!(
+                points.iter().all(|p| p.low.is_finite() == known && p.high.is_finite() == known),
+                "{points:?}"
+            );
+        }
     }
 
     #[test]

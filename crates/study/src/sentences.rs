@@ -6,6 +6,7 @@ use barograph_record::{
 };
 use barograph_stats::compare::is_beyond;
 
+use crate::crossing::LEAST_REACHED;
 use crate::enough::too_few_pairs;
 
 /// Fewest pairs of which a 95 % interval can be had.
@@ -105,10 +106,14 @@ fn crossing(crossing: &KeptCrossing) -> String {
         );
     };
     if !low.is_finite() {
-        return format!(
-            "{begin}{metric} reaches {limit} {unit} at {factor} {}; too few blocks reach it for an interval.",
-            number(at)
-        );
+        let why = match crossing.reached < LEAST_REACHED {
+            true => format!(
+                "in {:.0} % of the resamplings no level that was run reaches it, so there is no interval",
+                (1.0 - crossing.reached) * 100.0
+            ),
+            false => "too few blocks reach it for an interval".to_owned(),
+        };
+        return format!("{begin}{metric} reaches {limit} {unit} at {factor} {}; {why}.", number(at));
     }
     format!(
         "{begin}{metric} reaches {limit} {unit} at {factor} {} (95 % interval {} to {}, by resampling blocks).",
@@ -129,8 +134,19 @@ fn scaling(scaling: &KeptScaling) -> String {
         return String::new();
     };
     let begin = among(&scaling.among);
+    let times = match scaling.sign(last.n) {
+        "≥ " => "at least ",
+        "≤ " => "at most ",
+        "" => "",
+        _ => {
+            return format!(
+                "{begin}{metric} at {factor} {} and {} is only known to be at least what was found: its growth is not known.",
+                first.n, last.n
+            );
+        }
+    };
     let mut text = format!(
-        "{begin}{metric} at {factor} {} is {:.2} times that at {}: {:.0} % of linear growth.",
+        "{begin}{metric} at {factor} {} is {times}{:.2} times that at {}: {:.0} % of linear growth.",
         last.n,
         last.speedup,
         first.n,
@@ -179,7 +195,7 @@ fn within(interval: &KeptInterval, digits: usize) -> String {
 /// The metric in which the control differs from itself, if there is one.
 pub(crate) fn control_differs(conclusions: &Conclusions) -> Option<(&KeptMetric, &KeptRow)> {
     let rows = conclusions.metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row)));
-    let mut differing = rows.filter(|(_, row)| row.control && row.p_holm < SIGNIFICANT);
+    let mut differing = rows.filter(|(_, row)| row.differs_from_itself());
     differing.next()
 }
 
@@ -196,6 +212,41 @@ fn control_not_the_same(conclusions: &Conclusions) -> Option<String> {
             listed(&not_shown)
         )
     })
+}
+
+/// Which comparisons have too few pairs, and what follows: for all of them, or for some.
+fn few_pairs(conclusions: &Conclusions) -> Vec<String> {
+    let rows = || conclusions.metrics.iter().flat_map(|metric| &metric.rows);
+    let compared = || rows().filter(|row| row.finding != KeptFinding::Baseline);
+    let few = |row: &&KeptRow| row.pairs < FEWEST_PAIRS;
+    if compared().next().is_some() && compared().all(|row| few(&row)) {
+        return vec![format!(
+            "Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."
+        )];
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for row in compared().filter(few) {
+        if !names.contains(&row.configuration.as_str()) {
+            names.push(&row.configuration);
+        }
+    }
+    let some = (!names.is_empty()).then(|| {
+        format!(
+            "Fewer than {FEWEST_PAIRS} pairs of {}: there no 95 % interval exists, and nothing can be found.",
+            listed(&names)
+        )
+    });
+    let without = conclusions.metrics.iter().filter(|metric| metric.noise_floor.is_none());
+    let without: Vec<&str> =
+        without.filter(|m| m.rows.iter().any(|row| row.control)).map(KeptMetric::called).collect();
+    let floor = (!without.is_empty()).then(|| {
+        format!(
+            "The noise floor of {} is not known, since the control has too few pairs: nothing holds differences back that may \
+             be the machine's.",
+            listed(&without)
+        )
+    });
+    some.into_iter().chain(floor).chain(too_few_pairs(conclusions)).collect()
 }
 
 /// What makes the answers weaker than they look.
@@ -226,16 +277,7 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
         }
         None => all.extend(control_not_the_same(conclusions)),
     }
-    let few = conclusions.metrics.iter().any(|metric| {
-        metric.rows.iter().any(|r| r.finding != KeptFinding::Baseline && r.pairs < FEWEST_PAIRS)
-    });
-    if few {
-        all.push(format!(
-            "Fewer than {FEWEST_PAIRS} pairs: no 95 % interval exists, and nothing can be found."
-        ));
-    } else {
-        all.extend(too_few_pairs(conclusions));
-    }
+    all.extend(few_pairs(conclusions));
     let dropped = conclusions.excluded.len();
     if dropped as f64 > MANY_DROPPED * runs as f64 {
         all.push(format!("{dropped} of {runs} runs were dropped: what is left may be a selection."));
@@ -252,7 +294,7 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{KeptFit, KeptKnee, KeptPoint};
+    use barograph_record::{KeptConfiguration, KeptFit, KeptKnee, KeptPoint};
 
     use super::*;
 
@@ -311,9 +353,82 @@ mod tests {
     }
 
     #[test]
+    fn a_control_that_is_the_same_within_the_margin_does_not_differ_from_itself() {
+        let row = |finding| KeptRow {
+            configuration: "control (A/A)".to_owned(),
+            baseline: "as planned".to_owned(),
+            control: true,
+            runs: 100,
+            median: 211.2,
+            lowest: 211.1,
+            highest: 211.3,
+            pairs: 100,
+            ratio: 1.000_000_4,
+            low: 1.000_000_1,
+            high: 1.000_000_7,
+            p: 0.012,
+            p_holm: 0.048,
+            finding,
+            pairs_needed: None,
+        };
+        let warned = |finding| {
+            let metric = KeptMetric {
+                label: "throughput".to_owned(),
+                rows: vec![row(finding)],
+                ..KeptMetric::default()
+            };
+            let control = KeptConfiguration { control: true, valid: 100, ..KeptConfiguration::default() };
+            let study = Conclusions {
+                metrics: vec![metric],
+                configurations: vec![control],
+                ..Conclusions::default()
+            };
+            warnings(&study, 200).iter().any(|warning| warning.starts_with("The control differs from itself"))
+        };
+        assert!(!warned(KeptFinding::Equivalent));
+        assert!(warned(KeptFinding::Undecided) && warned(KeptFinding::Worse));
+    }
+
+    #[test]
+    fn a_crossing_without_an_interval_says_why() {
+        let said = |reached: f64, low: f64| {
+            crossing(&KeptCrossing {
+                factor: "users".to_owned(),
+                among: String::new(),
+                metric: "p99".to_owned(),
+                unit: "ms".to_owned(),
+                limit: 40.0,
+                at: Some(350.4),
+                low,
+                high: 380.0,
+                reached,
+            })
+        };
+        let begin = "p99 reaches 40 ms at users 350";
+        assert_eq!(said(f64::NAN, f64::NAN), format!("{begin}; too few blocks reach it for an interval."));
+        assert_eq!(
+            said(0.94, f64::NAN),
+            format!(
+                "{begin}; in 6 % of the resamplings no level that was run reaches it, so there is no interval."
+            )
+        );
+        assert_eq!(said(1.0, 340.0), format!("{begin} (95 % interval 340 to 380, by resampling blocks)."));
+    }
+
+    #[test]
     fn growth_is_told_with_its_law_or_why_there_is_none() {
         let begin = "capacity at nodes 16 is 8.00 times that at 1: 50 % of linear growth.";
         assert_eq!(scaling(&growth()), begin);
+        for (bounded, said) in [
+            (vec![16.0], "capacity at nodes 16 is at least 8.00 times that at 1: 50 % of linear growth."),
+            (vec![1.0], "capacity at nodes 16 is at most 8.00 times that at 1: 50 % of linear growth."),
+            (
+                vec![1.0, 16.0],
+                "capacity at nodes 1 and 16 is only known to be at least what was found: its growth is not known.",
+            ),
+        ] {
+            assert_eq!(scaling(&KeptScaling { bounded, ..growth() }), said);
+        }
         let without = KeptScaling { no_fit: "There are two sizes.".to_owned(), ..growth() };
         assert_eq!(scaling(&without), format!("{begin} There are two sizes."));
         let fit = KeptFit {

@@ -185,10 +185,14 @@ fn a_run_of_warm_up_is_made_once_whatever_becomes_of_it() {
     let study = study(&warmed_up(2));
     let begun = Progress::new(&study, &[]);
     assert_eq!(begun.seconds_left(&[10.0, 20.0, 30.0, 40.0]), 1_400.0);
+    assert_eq!(begun.seconds_after("size 4", &[10.0, 20.0, 30.0, 40.0]), 1_370.0);
+    assert_eq!(begun.runs(), 56);
     let folder = tempfile::tempdir().unwrap();
     let mut runner = MadeUp { spoilt: Some(("size 4", 2, 1)), ..MadeUp::new() };
     let (complete, progress) = carry(&study, folder.path(), &mut runner);
     assert!(complete && progress.seconds_left(&[10.0; 4]) == 0.0);
+    assert_eq!(progress.seconds_after("size 4", &[10.0; 4]), 0.0);
+    assert_eq!(progress.runs(), 57, "one was tried again");
     let tries = |warm_up: bool| {
         let of_block = runner.made.iter().filter(|wanted| wanted.block == 2 && wanted.name == "size 4");
         of_block.filter(|wanted| wanted.warm_up == warm_up).count()
@@ -498,6 +502,36 @@ fn so_many_comparisons_want_more_pairs_than_there_are() {
     );
 }
 
+/// What is said of a configuration with few pairs is not said of the others.
+#[test]
+fn a_control_with_few_pairs_hides_nothing_and_is_told() {
+    let study = study(STUDY);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let mut fewer = Progress::new(&study, &[]);
+    let kept = |run: &&RunEnded| run.started.configuration != CONTROL || run.started.block <= 5;
+    progress.ended().iter().filter(kept).for_each(|run| fewer.add(run.clone()));
+    let said = concluded(&study, &fewer);
+    assert_eq!(said.metrics[0].rows[1].finding, KeptFinding::Better);
+    let warned = |begin: &str| said.warnings.iter().any(|warning| warning.starts_with(begin));
+    assert!(warned("Fewer than 6 pairs of control (A/A): there no 95 % interval"), "{:?}", said.warnings);
+    assert!(!warned("Fewer than 6 pairs: "), "{:?}", said.warnings);
+    assert!(warned("The noise floor of throughput and "), "{:?}", said.warnings);
+}
+
+/// With one configuration that lost a run nothing is said of those that lost none.
+#[test]
+fn one_configuration_with_enough_pairs_can_be_found() {
+    let eight = study(&STUDY.replace("repeats = 12", "repeats = 8"));
+    let folder = tempfile::tempdir().unwrap();
+    let mut runner = MadeUp { spoilt: Some(("size 4", 3, 2)), ..MadeUp::new() };
+    let (_, progress) = carry(&eight, folder.path(), &mut runner);
+    let said = concluded(&eight, &progress);
+    let found = |row: usize| (said.metrics[0].rows[row].pairs, said.metrics[0].rows[row].finding);
+    assert_eq!((found(1).1, found(1).0, found(2).0), (KeptFinding::Better, 8, 7));
+    assert!(!said.warnings.iter().any(|w| w.contains("nothing can be found better or worse")), "{said:?}");
+}
+
 #[test]
 fn a_width_that_is_sought_ends_the_study_when_it_is_reached_or_at_the_most() {
     let blocks = |width: &str| {
@@ -510,6 +544,11 @@ fn a_width_that_is_sought_ends_the_study_when_it_is_reached_or_at_the_most() {
     };
     assert_eq!(blocks("0.5"), 6);
     assert_eq!(blocks("0.000001"), 14);
+    // Without factors it is the control whose interval is to be narrow.
+    let text = "question = \"q\"\nplan = \"p\"\nrepeats = 6\nmost_repeats = 14\nwidth = 0.5\n[[metric]]\nof = \"throughput\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let (complete, progress) = carry(&study(text), folder.path(), &mut MadeUp::new());
+    assert!(complete && progress.whole_blocks() == 6);
 }
 
 #[test]

@@ -37,8 +37,10 @@ fn code_of(why: &NotComparable) -> ExitCode {
 fn end(compared: &Compared, strict: bool) -> ExitCode {
     let any = |finding| compared.count(finding) > 0;
     match () {
+        // Nothing was held against anything, which is no success.
+        () if compared.metrics.is_empty() => ExitCode::NotValid,
         () if any(Finding::Worse) => ExitCode::Regression,
-        () if strict && (any(Finding::Undecided) || compared.metrics.is_empty()) => ExitCode::Undecided,
+        () if strict && any(Finding::Undecided) => ExitCode::Undecided,
         () => ExitCode::Fine,
     }
 }

@@ -205,6 +205,17 @@ fn two_searches_are_held_against_each_other_by_their_intervals() {
 }
 
 #[test]
+fn runs_without_a_figure_in_common_are_no_success() {
+    let place = Place::without_data();
+    write(&place, &Kept { id: ONE, ..RUN });
+    write_search(&place, OTHER, (10_200, 10_000.0, 10_400.0), false);
+    for more in [&[][..], &["--strict"]] {
+        let ended = compare(&place, ONE, OTHER, more);
+        assert!(ended.code == Some(9) && ended.out.contains("Only one side has: throughput"), "{ended:?}");
+    }
+}
+
+#[test]
 fn several_searches_a_side_are_pairs_and_each_pair_says_what_it_knows() {
     let place = Place::without_data();
     let side = |candidate: u32| -> String {
@@ -220,6 +231,29 @@ fn several_searches_a_side_are_pairs_and_each_pair_says_what_it_knows() {
     let ended = compare(&place, &side(0), &side(1), &[]);
     assert!(ended.code == Some(0) && ended.out.contains("1 better (of 1 metric, 6 pairs"), "{ended:?}");
     assert!(ended.out.contains("Pair 6 by itself: 11,050 (10,850 to 11,250) against 10,050"), "{ended:?}");
+}
+
+/// All searches ended at the highest level allowed: that the figures are the same says nothing of the capacities.
+#[test]
+fn capacities_that_are_only_bounds_are_neither_the_same_nor_less() {
+    let place = Place::without_data();
+    let side = |minute: u32, capacity: u32, is_bound: bool| -> String {
+        let ids: Vec<String> =
+            (0..6).map(|i| format!("20301120-18{:02}00-{minute:04x}", 2 * i + minute)).collect();
+        for id in &ids {
+            let (low, high) = (f64::from(capacity) - 200.0, f64::from(capacity) + 200.0);
+            write_search(&place, id, (capacity, low, high), is_bound);
+        }
+        ids.join(",")
+    };
+    let (baseline, same) = (side(0, 10_000, true), side(1, 10_000, true));
+    let found = compare(&place, &baseline, &same, &["--strict"]);
+    assert!(found.code == Some(10) && found.out.contains("1 undecided (of 1 metric, 6 pairs"), "{found:?}");
+    let less = compare(&place, &baseline, &side(1, 9_000, true), &[]);
+    assert!(less.code == Some(0) && less.out.contains("1 undecided"), "{less:?}");
+    // What is not a bound may be less than one that is.
+    let surely = compare(&place, &baseline, &side(1, 9_000, false), &[]);
+    assert!(surely.code == Some(5) && surely.out.contains("1 worse"), "{surely:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How sure a search by posterior is of its answer, in words.
 
-use barograph_stats::search::{Answer, BoundedBy, Estimate};
+use barograph_stats::search::{Answer, BoundedBy, Estimate, OPEN};
 
 use super::sentence::Case;
 
@@ -8,11 +8,15 @@ use super::sentence::Case;
 pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> String {
     let capacity = answer.capacity.unwrap_or(0);
     let level = |x: f64| case.load(x.round().max(0.0) as u32);
+    let least = level(estimate.low.min(f64::from(capacity)));
     let interval = match answer.bounded_by {
-        BoundedBy::Maximum => {
-            let least = level(estimate.low.min(f64::from(capacity)));
-            format!("The capacity is at least {least} with 97.5 % certainty")
-        }
+        BoundedBy::Maximum => format!("The capacity is at least {least} with 97.5 % certainty"),
+        // Where the interval ends up there is a matter of what was believed before the first trial.
+        _ if estimate.beyond > OPEN => format!(
+            "The capacity is at least {least} with 97.5 % certainty, and it may be above all that was allowed (probability \
+             {:.0} %)",
+            estimate.beyond * 100.0
+        ),
         bound => {
             let of = if bound == BoundedBy::Disbelief { " of the capacity" } else { "" };
             format!("The 95 % interval{of} is {} to {}", case.number(estimate.low), level(estimate.high))

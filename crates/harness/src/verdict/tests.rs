@@ -460,6 +460,27 @@ fn what_passed_below_a_level_that_could_not_be_judged_is_not_called_the_capacity
     );
 }
 
+/// An upper end that lies where nothing could be tried would be that of the first belief.
+#[test]
+fn a_capacity_that_may_be_above_all_that_was_allowed_has_no_upper_end() {
+    let trials = [trial(11_500, 900.0, &[]), trial(12_000, 2_345.0, &[])];
+    for bound in [BoundedBy::Budget, BoundedBy::Fail] {
+        let open = |beyond| Estimate { high: 14_900.0, beyond, above: None, ..estimate() };
+        let is_bound = |beyond| by_posterior(&trials, bound, open(beyond)).search.unwrap().at_least;
+        assert!(!is_bound(0.26) && is_bound(0.51), "more likely than not it is above");
+        let said = by_posterior(&trials, bound, open(0.26)).sentence;
+        assert!(
+            said.contains(
+                "The capacity is at least 11,512 users with 97.5 % certainty, and it may be above all that was allowed \
+                 (probability 26 %), from 30 trials"
+            ) && !said.contains("14,900"),
+            "{said}"
+        );
+    }
+    let closed = by_posterior(&trials, BoundedBy::Budget, Estimate { beyond: 0.025, ..estimate() }).sentence;
+    assert!(closed.contains("The 95 % interval is 11,512 to 12,102 users"), "{closed}");
+}
+
 #[test]
 fn at_the_maximum_the_interval_is_one_sided() {
     let most = Estimate { low: 11_900.0, beyond: 0.99, above: None, ..estimate() };

@@ -190,6 +190,18 @@ pub struct KeptRow {
     pub pairs_needed: Option<u32>,
 }
 
+/// A difference of the control from itself that is less likely by chance alone is none by chance.
+const HARDLY_CHANCE: f64 = 0.05;
+
+impl KeptRow {
+    /// Is this a control that differs from itself? Then something besides the factors changes with the order of runs. A
+    /// difference that is shown to lie within the margin is none, however surely it is there.
+    #[must_use]
+    pub fn differs_from_itself(&self) -> bool {
+        self.control && self.p_holm < HARDLY_CHANCE && self.finding != KeptFinding::Equivalent
+    }
+}
+
 /// At which number of a factor a metric reaches a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptCrossing {
@@ -230,6 +242,9 @@ pub struct KeptScaling {
     pub unit: String,
     /// From the smallest size to the largest.
     pub points: Vec<KeptPoint>,
+    /// Sizes whose median is only a lower bound, since searches of theirs could not look further.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounded: Vec<f64>,
     /// The universal scalability law through them, where there are enough.
     pub fit: Option<KeptFit>,
     /// Why there is no fit, as a sentence; empty where there is one.
@@ -265,6 +280,22 @@ pub struct KeptPoint {
     /// The serial part of the work that would explain the speed-up alone (Karp and Flatt); none at the smallest size.
     #[serde(default)]
     pub serial: Option<f64>,
+}
+
+impl KeptScaling {
+    /// In which direction the growth from the smallest size to this one may be wrong, as a sign before it: none, `≥`, `≤`, or `?`
+    /// where both speeds are only lower bounds.
+    #[must_use]
+    pub fn sign(&self, n: f64) -> &'static str {
+        let Some(first) = self.points.first().map(|point| point.n) else { return "" };
+        match (self.bounded.contains(&first), self.bounded.contains(&n)) {
+            _ if n == first => "",
+            (false, false) => "",
+            (false, true) => "≥ ",
+            (true, false) => "≤ ",
+            (true, true) => "? ",
+        }
+    }
 }
 
 /// The universal scalability law: `X(N) = gamma N / (1 + contention (N - 1) + coherency N (N - 1))`.

@@ -57,14 +57,24 @@ impl YAxis {
 
     pub(crate) fn tick(self, value: f64) -> String {
         match self {
-            YAxis::Figures if value.fract() == 0.0 => words::fixed(value, 0),
-            YAxis::Figures => words::fixed(value, if (value * 10.0).fract().abs() < 1e-6 { 1 } else { 2 }),
+            YAxis::Figures => words::fixed(value, decimals(value)),
             YAxis::Bytes => self.word(value),
             YAxis::LogTime if value >= 1e3 => format!("{} s", value / 1e3),
             YAxis::LogTime if value < 0.999 => format!("{:.0} µs", value * 1e3),
             YAxis::LogTime => format!("{value:.0} ms"),
         }
     }
+}
+
+/// How many decimals a round figure has.
+fn decimals(figure: f64) -> usize {
+    /// Smaller steps are between no two ticks of any scale here.
+    const MOST: usize = 6;
+    let is_whole = |digits: &usize| {
+        let scaled = figure * 10f64.powi(*digits as i32);
+        (scaled - scaled.round()).abs() < 1e-6
+    };
+    (0..MOST).find(is_whole).unwrap_or(MOST)
 }
 
 /// A chart over time.
@@ -184,6 +194,15 @@ mod tests {
         {
             assert!(text.contains(piece), "{piece} in {text}");
         }
+    }
+
+    #[test]
+    fn ticks_of_small_figures_tell_them_apart() {
+        let ticks = Scale::linear((0.0, 0.025), (0.0, 1.0)).ticks(5);
+        let words: Vec<String> = ticks.into_iter().map(|tick| YAxis::Figures.tick(tick)).collect();
+        assert_eq!(words, ["0", "0.005", "0.01", "0.015", "0.02", "0.025"]);
+        let words = [0.1 * 3.0, 0.25, 2.0, 12_500.0].map(|tick| YAxis::Figures.tick(tick));
+        assert_eq!(words, ["0.3", "0.25", "2", "12,500"]);
     }
 
     #[test]

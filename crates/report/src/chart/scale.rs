@@ -45,6 +45,11 @@ impl Scale {
         if self.log { self.log_ticks(wanted) } else { self.linear_ticks(wanted) }
     }
 
+    /// The same for what is only there as a whole: no tick stands between two whole numbers.
+    pub(crate) fn whole_ticks(&self, wanted: usize) -> Vec<f64> {
+        self.ticks(wanted).into_iter().filter(|tick| (tick - tick.round()).abs() < 1e-9).collect()
+    }
+
     /// Ticks at multiples of a step fit for minutes and seconds.
     pub(crate) fn clock_ticks(&self, wanted: usize) -> Vec<f64> {
         const STEPS: [f64; 14] =
@@ -116,6 +121,8 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(Scale::linear((0.0, 13_000.0), (0.0, 1.0)).ticks(6), [0.0, 5000.0, 10_000.0]);
         assert_eq!(Scale::linear((0.0, 290.0), (0.0, 1.0)).clock_ticks(6), [0.0, 60.0, 120.0, 180.0, 240.0]);
+        assert_eq!(Scale::linear((1.0, 4.0), (0.0, 1.0)).whole_ticks(12), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(Scale::linear((0.0, 900.0), (0.0, 1.0)).whole_ticks(4), [0.0, 500.0]);
         let log = |wanted| {
             let ticks = Scale::log((0.01, 2.0), (0.0, 1.0)).ticks(wanted);
             ticks.iter().map(|t| format!("{t:.2}")).collect::<Vec<_>>().join(" ")

@@ -1,7 +1,7 @@
 //! Records of runs, compared: like with like, pair by pair.
 
 use barograph_record::Run;
-use barograph_stats::compare::{Believed, Pair, compare, judge};
+use barograph_stats::compare::{Believed, Pair, compare, judge, weaken};
 use barograph_stats::rank::median;
 
 use super::figures::{CAPACITY, FAILURES, failures};
@@ -125,11 +125,11 @@ impl CompareRuns {
         Ok(())
     }
 
-    fn metrics(&self, pairs: &[(&Run, &Run)], compared: &mut Compared) {
+    fn metrics(&self, runs: &[(&Run, &Run)], compared: &mut Compared) {
         let sides: Vec<(Vec<RunFigure>, Vec<RunFigure>)> =
-            pairs.iter().map(|(one, other)| (figures(one), figures(other))).collect();
+            runs.iter().map(|(one, other)| (figures(one), figures(other))).collect();
         let failed: Vec<(u64, u64)> =
-            pairs.iter().flat_map(|(one, other)| [failures(one), failures(other)]).collect();
+            runs.iter().flat_map(|(one, other)| [failures(one), failures(other)]).collect();
         let none_failed = failed.iter().all(|(failed, _)| *failed == 0);
         if none_failed {
             let all = failed.iter().map(|(_, all)| all).sum();
@@ -152,7 +152,7 @@ impl CompareRuns {
                 missing.push(name);
                 continue;
             };
-            let believed = believed(pairs).filter(|_| name == CAPACITY);
+            let believed = believed(runs).filter(|_| name == CAPACITY);
             let pairs: Vec<Pair> = found.iter().map(figures).collect();
             compared.metrics.push(ComparedMetric {
                 name,
@@ -176,6 +176,9 @@ impl CompareRuns {
         judge(&mut family);
         for (metric, (_, found)) in judged.iter_mut().zip(family) {
             metric.comparison = found;
+            if metric.name == CAPACITY {
+                weaken(&mut metric.comparison, searches::bounded(runs));
+            }
         }
     }
 }

@@ -33,6 +33,12 @@ pub(super) fn sentence(metric: &ComparedMetric) -> String {
     )
 }
 
+/// Is some capacity of the baselines, and of the candidates, only a lower bound?
+pub(super) fn bounded(pairs: &[(&Run, &Run)]) -> (bool, bool) {
+    let is_bound = |run: &Run| run.verdict().and_then(|v| v.search.as_ref()).is_some_and(|s| s.at_least);
+    (pairs.iter().any(|(one, _)| is_bound(one)), pairs.iter().any(|(_, other)| is_bound(other)))
+}
+
 /// What makes the answer of a search weaker than its interval says.
 pub(super) fn warnings(run: &Run) -> Vec<String> {
     let id = &run.header.id;

@@ -12,6 +12,9 @@ const RIGHT: f64 = WIDTH - 30.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = HEIGHT - 52.0;
 
+/// Room that the name of a bend needs.
+const NAME: f64 = 90.0;
+
 /// Pieces of the fitted curve.
 const PIECES: u32 = 60;
 
@@ -60,6 +63,9 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     if let Some(at) = scaling.knee.and_then(|knee| x.at(knee.n)) {
         svg.begin_group("growth bends here");
         svg.line("knee", (at, TOP), (at, BOTTOM));
+        let (beside, anchor) =
+            if at + NAME < RIGHT { (at + 6.0, Anchor::Start) } else { (at - 6.0, Anchor::End) };
+        svg.text("tick", (beside, BOTTOM - 8.0), anchor, "growth bends");
         svg.end_group();
     }
     svg.path("series c1", scaling.points.iter().map(|point| place(point.n, point.x)));
@@ -76,7 +82,8 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
         svg.end_group();
         svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
         svg.text("tick", (at, BOTTOM + 18.0), Anchor::Middle, &words::size(point.n));
-        svg.text("point-name", (at + 9.0, up + 16.0), Anchor::Start, &words::percent(point.efficiency));
+        let efficiency = format!("{}{}", scaling.sign(point.n), words::percent(point.efficiency));
+        svg.text("point-name", (at + 9.0, up + 16.0), Anchor::Start, &efficiency);
     }
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), HEIGHT - 8.0), Anchor::Middle, &scaling.factor);
     let speed = format!("{}, {}; beside the points: efficiency", scaling.metric, scaling.unit);

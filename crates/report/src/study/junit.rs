@@ -7,8 +7,8 @@ use barograph_record::{Conclusions, KeptFinding, KeptRow};
 use crate::escape::xml;
 use crate::words;
 
-/// The study as JUnit's XML. Worse than the baseline is a failure, undecided is skipped. A control that is not the same
-/// as itself is a failure too: then no other case can be believed.
+/// The study as JUnit's XML. Worse than the baseline is a failure, undecided is skipped. A control that differs from
+/// itself is a failure too: then no other case can be believed.
 #[must_use]
 pub fn junit(study: &Conclusions) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -44,6 +44,9 @@ enum Case {
 }
 
 fn case(row: &KeptRow) -> Case {
+    if row.differs_from_itself() {
+        return Case::Failure;
+    }
     match row.finding {
         KeptFinding::Better if row.control => Case::Failure,
         KeptFinding::Worse => Case::Failure,

@@ -33,7 +33,8 @@ pub fn markdown(study: &Conclusions) -> String {
     growths(study).iter().for_each(|(title, grid)| table(title, grid));
     table(&runs_title(study), &runs(study));
     excluded(study).iter().for_each(|grid| table("Runs that were dropped", grid));
-    write!(text, "\nTo run it again: `{}`\n", study.repeat).expect("writing to memory cannot fail");
+    write!(text, "\nTo run it again: {}\n", escape::markdown_code(&study.repeat))
+        .expect("writing to memory cannot fail");
     text
 }
 

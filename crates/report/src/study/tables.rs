@@ -2,6 +2,7 @@
 
 use barograph_record::{Conclusions, KeptFinding, KeptMetric, KeptRow};
 
+use crate::comparison::p_value;
 use crate::html::Grid;
 use crate::words;
 
@@ -42,7 +43,7 @@ pub(super) fn metric(metric: &KeptMetric) -> Grid {
             range(row),
             if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 3) },
             unless_baseline(interval(row.low, row.high, |ratio| words::fixed(ratio, 3))),
-            unless_baseline(words::fixed(row.p_holm, 3)),
+            unless_baseline(p_value(row.p_holm)),
             if is_baseline { format!("{} runs", row.runs) } else { row.pairs.to_string() },
             verdict(row),
         ]
@@ -140,12 +141,14 @@ pub(super) fn crossings(study: &Conclusions) -> Option<Grid> {
 pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
     let tables = study.scaling.iter().map(|scaling| {
         let rows = scaling.points.iter().map(|point| {
+            let sign = scaling.sign(point.n);
+            let least = if scaling.bounded.contains(&point.n) { "≥ " } else { "" };
             vec![
                 words::size(point.n),
-                words::figure(point.x),
+                format!("{least}{}", words::figure(point.x)),
                 interval(point.low, point.high, words::figure),
-                words::fixed(point.speedup, 2),
-                words::percent(point.efficiency),
+                format!("{sign}{}", words::fixed(point.speedup, 2)),
+                format!("{sign}{}", words::percent(point.efficiency)),
                 point.serial.map_or_else(|| words::NONE.to_owned(), words::percent),
             ]
         });

@@ -45,6 +45,7 @@ fn growth() -> KeptScaling {
         metric: "capacity".to_owned(),
         unit: "of load".to_owned(),
         points: vec![point(1.0, 1_000.0), point(2.0, 1_800.0), point(4.0, 2_900.0)],
+        bounded: Vec::new(),
         fit: Some(KeptFit {
             contention: 0.1,
             coherency: 0.001,
@@ -174,6 +175,8 @@ fn the_page_is_whole_harmless_and_says_everything_without_colour() {
         "90.0 %",
         "class=\"fit-band\"",
         "growth bends here",
+        ">growth bends</text>",
+        "an upright line stands where growth bends",
     ] {
         assert!(html.contains(words), "{words}");
     }
@@ -264,6 +267,54 @@ fn junit_fails_what_is_worse_and_skips_what_is_not_decided() {
     assert!(xml.contains("<testcase name=\"nodes 4\"><failure message=\"worse: ratio 0.700"), "{xml}");
     assert!(xml.contains("<testcase name=\"nodes 2\"><system-out>better"), "{xml}");
     assert_eq!(xml.matches("<testcase").count(), xml.matches("</testcase>").count());
+}
+
+#[test]
+fn junit_fails_a_control_that_differs_from_itself_whatever_else_is_found() {
+    let mut study = conclusions();
+    let failed = |study: &Conclusions| junit(study).contains("<testcase name=\"control (A/A)\"><failure");
+    for (p_holm, finding, expected) in [
+        (0.004, KeptFinding::Equivalent, false),
+        (0.004, KeptFinding::Undecided, true),
+        (0.5, KeptFinding::Undecided, false),
+        (0.004, KeptFinding::Better, true),
+    ] {
+        let control = study.metrics[0].rows.last_mut().unwrap();
+        (control.p_holm, control.finding) = (p_holm, finding);
+        assert_eq!(failed(&study), expected, "{p_holm} {finding:?}");
+    }
+}
+
+#[test]
+fn growth_that_rests_on_a_bound_is_told_as_one() {
+    let mut study = conclusions();
+    study.scaling = vec![KeptScaling { bounded: vec![4.0], ..growth() }];
+    let told = page(&study).unwrap();
+    assert!(told.contains("<td>≥ 2,900</td>") && told.contains("<td>≥ 2.90</td>"), "{told}");
+    assert!(told.contains(">≥ 72.5 %</text>") && told.contains("<td>1.80</td>"), "{told}");
+    study.scaling[0].bounded = vec![1.0];
+    let told = page(&study).unwrap();
+    assert!(told.contains("<td>≥ 1,000</td>") && told.contains("<td>≤ 2.90</td>"), "{told}");
+}
+
+#[test]
+fn no_p_value_is_nothing() {
+    let mut study = conclusions();
+    study.metrics[0].rows[1].p_holm = 1e-9;
+    for told in [text(&study), markdown(&study).replace('\\', ""), page(&study).unwrap()] {
+        assert!(told.contains("0.0001") && told.contains("0.0040") && !told.contains("0.0000"), "{told}");
+    }
+}
+
+#[test]
+fn the_command_that_repeats_a_study_stays_one_piece_of_code() {
+    let mut study = conclusions();
+    study.repeat = "barograph study `x`.toml\n# no title".to_owned();
+    assert!(
+        markdown(&study).ends_with("\nTo run it again: `` barograph study `x`.toml # no title ``\n"),
+        "{}",
+        markdown(&study)
+    );
 }
 
 #[test]

@@ -422,6 +422,10 @@ fn what_a_search_believes_is_drawn_beside_what_was_tried() {
     ];
     let html = rendered(&searched(root.path(), &tried, 0.0));
     has(&html, "<b>1,000</b> <span>users, 95 % interval 950 to 1,100</span>");
+    has(&html, "<tr><td>95 % interval</td><td class=\"words\">950 to 1,100</td></tr>");
+    // 950 to 1,100 of 1,166 users on 1,060 pixels, as high as the curve.
+    has(&html, "<rect class=\"believed\" x=\"929.6\" y=\"26.0\" width=\"136.4\" height=\"342.0\"/>");
+    has(&html, "</svg>95 % interval of the capacity</span>");
     let passing = figure(&html, "passing").unwrap();
     // 300 users on 1,060 pixels, and all on 274: the band goes along its upper and back along its lower edge.
     has(
@@ -445,4 +449,10 @@ fn what_a_search_believes_is_drawn_beside_what_was_tried() {
     let unknown = rendered(&searched(above.path(), &tried, 0.9));
     has(&unknown, "<b>1,000</b> <span>users, at least 950 with 97.5 % certainty</span>");
     assert!(figure(&unknown, "passing").is_none(), "nobody knows where the edge is");
+    has(&unknown, "<td class=\"words\">at least 950, with 97.5 % certainty</td>");
+    has(&unknown, "<rect class=\"believed\" x=\"929.6\" y=\"26.0\" width=\"196.4\" height=\"342.0\"/>");
+    has(&unknown, "</svg>where the capacity lies, with 97.5 % certainty</span>");
+    assert!(!unknown.contains("950 to 1,100"), "the upper end is what was believed at first");
+    let without = rendered(&written(&fixed.path().join("without")).unwrap());
+    assert!(!without.contains("class=\"believed\""), "nothing says how sure a fixed load is of a capacity");
 }

@@ -50,6 +50,10 @@ fn too_few_pairs_say_so() {
     let five = compare(&scattered(5, 2.0, 0.01), Direction::Higher, 0.01);
     assert!(five.low.is_nan() && five.low_90 > 1.9 && five.pairs_needed == Some(6), "{five:?}");
     assert_eq!(five.finding, Finding::Undecided);
+    let alike = compare(&scattered(5, 1.0, 0.001), Direction::Higher, 0.01);
+    assert!(alike.low_90 > 0.99 && alike.high_90 < 1.01, "{alike:?}");
+    assert_eq!((alike.finding, alike.pairs_needed), (Finding::Undecided, Some(6)));
+    assert_eq!(compare(&scattered(6, 1.0, 0.001), Direction::Higher, 0.01).finding, Finding::Equivalent);
     assert_eq!(compare(&scattered(6, 2.0, 0.01), Direction::Higher, 0.01).finding, Finding::Better);
 }
 

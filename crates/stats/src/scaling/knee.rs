@@ -28,10 +28,12 @@ pub struct Knee {
 
 /// The bend of two straight segments that meet. `None` with fewer than five points or four different `n`, or when one
 /// straight line is as good. The interval of a bend between two measured `n` is at least as wide as their distance says.
+/// `taken` is how many figures were taken out of the points before, such as the means of blocks: what is left scatters less by
+/// those too, and so many more points are needed.
 #[must_use]
-pub fn knee(points: &[Point]) -> Option<Knee> {
+pub fn knee(points: &[Point], taken: usize) -> Option<Knee> {
     let sorted = usable(points);
-    if sorted.len() < FEWEST || levels(&sorted) < 4 {
+    if sorted.len() < FEWEST + taken || levels(&sorted) < 4 {
         return None;
     }
     let (first, last) = (sorted.first()?.n, sorted.last()?.n);
@@ -41,7 +43,7 @@ pub fn knee(points: &[Point]) -> Option<Knee> {
     let tried: Vec<(f64, Segments)> =
         places.filter_map(|at| Some((at, segments(&sorted, Some(at))?))).collect();
     let (n, best) = tried.iter().min_by(|a, b| a.1.squares.total_cmp(&b.1.squares)).copied()?;
-    let left = sorted.len() - 4;
+    let left = sorted.len() - 4 - taken;
     let straight = segments(&sorted, None)?.squares;
     // With an exact fit every ratio is infinite, and so is the certainty.
     let gain = ((straight - best.squares) / 2.0) / (best.squares / left as f64);
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_bend_without_noise_is_exact() {
-        let found = knee(&line(10, 1, 0.0, 0, bent)).unwrap();
+        let found = knee(&line(10, 1, 0.0, 0, bent), 0).unwrap();
         assert!((found.n - 5.5).abs() < 0.02 && (found.before - 100.0).abs() < 1.0, "{found:?}");
         assert!(
             (found.after - 10.0).abs() < 1.0 && found.low <= found.n && found.n <= found.high,
@@ -130,7 +132,7 @@ mod tests {
         let rounds = 300;
         let held = (0..rounds)
             .filter(|seed| {
-                let found = knee(&line(10, 2, 25.0, *seed, bent)).unwrap();
+                let found = knee(&line(10, 2, 25.0, *seed, bent), 0).unwrap();
                 found.low <= 5.5 && 5.5 <= found.high
             })
             .count();
@@ -139,9 +141,21 @@ mod tests {
 
     #[test]
     fn a_straight_line_has_none() {
-        assert_eq!(knee(&line(10, 1, 0.0, 0, |n| 3.0 + 2.0 * n)), None);
-        let found = (0..300).filter(|seed| knee(&line(10, 2, 25.0, *seed, |n| 100.0 * n)).is_some()).count();
+        assert_eq!(knee(&line(10, 1, 0.0, 0, |n| 3.0 + 2.0 * n), 0), None);
+        let found =
+            (0..300).filter(|seed| knee(&line(10, 2, 25.0, *seed, |n| 100.0 * n), 0).is_some()).count();
         assert!(found <= 15, "{found} of 300 bends in straight lines");
-        assert_eq!(knee(&line(3, 3, 1.0, 0, bent)), None);
+        assert_eq!(knee(&line(3, 3, 1.0, 0, bent), 0), None);
+    }
+
+    /// Figures without the mean of their block scatter less than their noise, by one figure for each block.
+    #[test]
+    fn what_was_taken_out_before_makes_a_bend_less_certain() {
+        let points = line(10, 2, 25.0, 3, bent);
+        let (all, fewer) = (knee(&points, 0).unwrap(), knee(&points, 6).unwrap());
+        assert_eq!((all.n, all.before, all.after), (fewer.n, fewer.before, fewer.after));
+        assert!(fewer.low <= all.low && all.high <= fewer.high, "{all:?} {fewer:?}");
+        assert!(fewer.high - fewer.low > all.high - all.low, "{all:?} {fewer:?}");
+        assert_eq!(knee(&points, 16), None, "no figure is left over");
     }
 }

@@ -94,7 +94,7 @@ pub struct Bands {
     pub contention: Resampled,
     /// 95 % interval of coherency.
     pub coherency: Resampled,
-    /// 95 % interval of the `n` of the peak; absent unless nine of ten draws have one that can be reported.
+    /// 95 % interval of the `n` of the peak; absent where the upper end is further out than can be reported.
     pub peak_n: Option<Resampled>,
 }
 
@@ -250,9 +250,18 @@ impl Drawn {
             curve,
             contention: summary(self.contention, draws)?,
             coherency: summary(self.coherency, draws)?,
-            peak_n: summary(self.peak_n, draws),
+            peak_n: of_peaks(self.peak_n, draws),
         })
     }
+}
+
+/// The interval of peaks. A draw without one has it further out than all others, or nowhere; left out it would draw the upper
+/// end in.
+fn of_peaks(mut found: Vec<f64>, draws: usize) -> Option<Resampled> {
+    let error = summary(found.clone(), draws)?.error;
+    found.resize(draws, f64::INFINITY);
+    let all = summary(found, draws).filter(|all| all.high.is_finite())?;
+    Some(Resampled { error, ..all })
 }
 
 #[cfg(test)]

@@ -73,6 +73,10 @@ pub struct Estimate {
     pub repeats: Option<Repeats>,
 }
 
+/// A capacity that is more likely than this to be above all that was allowed has no upper end: how far its interval reaches
+/// there is a matter of what was believed at first.
+pub const OPEN: f64 = 0.025;
+
 /// A point of the curve of pass probabilities. Probabilities 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PassPoint {

@@ -3,10 +3,7 @@
 use barograph_model::LoadUnit;
 use barograph_model::words::count;
 
-use super::Search;
-
-/// A capacity that is this likely to be above all that was allowed has no upper end yet.
-const OPEN: f64 = 0.025;
+use super::{OPEN, Search};
 
 /// What is known after a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]

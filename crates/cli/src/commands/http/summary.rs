@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
+use barograph_stats::search::OPEN;
 use serde::Serialize;
 
 use crate::catalog::Failures;
@@ -102,8 +103,8 @@ pub(crate) struct Found {
     pub(crate) bounded_by: String,
     pub(crate) trials: u32,
     pub(crate) confirmed: bool,
-    /// The 95 % interval of the capacity.
-    pub(crate) interval: Option<[f64; 2]>,
+    /// The 95 % interval of the capacity; without an upper end where nobody knows how far it goes.
+    pub(crate) interval: Option<[Option<f64>; 2]>,
     /// Its lower end, rounded down.
     pub(crate) safe: Option<u32>,
 }
@@ -193,7 +194,10 @@ impl Summary {
                 bounded_by: search.bounded_by.clone(),
                 trials: search.trials,
                 confirmed: search.confirmed,
-                interval: search.estimate.as_deref().map(|estimate| [estimate.low, estimate.high]),
+                interval: search.estimate.as_deref().map(|estimate| {
+                    let is_open = search.at_least || estimate.beyond > OPEN;
+                    [Some(estimate.low), Some(estimate.high).filter(|_| !is_open)]
+                }),
                 safe: search.estimate.as_deref().map(|estimate| estimate.safe),
             }),
             level_changed: false,
@@ -358,6 +362,30 @@ verdict         passed, valid
         );
         assert!(text.contains("the load was changed by hand while this was measured\n"));
         assert!(text.ends_with("5,000 starts/s were carried.\n  the driver was the limit"));
+    }
+
+    /// An upper end above all that was allowed would be that of the first belief.
+    #[test]
+    fn an_interval_that_nobody_knows_the_end_of_has_none() {
+        let interval = |at_least: bool, beyond: f64| {
+            let mut told = serde_json::to_value(verdict()).unwrap();
+            told["search"] = serde_json::json!({
+                "highest_pass": 100, "lowest_fail": null, "bounded_by": "more", "at_least": at_least, "trials": 9,
+                "confirmed": true, "method": "posterior",
+                "estimate": {
+                    "capacity": 110.0, "low": 90.0, "high": 120.0, "safe": 90, "beyond": beyond, "softness": 0.01,
+                    "spurious": 0.02, "curve": [], "valid": 9, "invalid": 0, "confirmation": null, "above": null,
+                    "cross_check": null, "repeats": null,
+                },
+            });
+            let rows = [row(1.0, 4_900, 45)];
+            let rows: Vec<&IntervalRow> = rows.iter().collect();
+            let verdict: Verdict = serde_json::from_value(told).unwrap();
+            Summary::of_window(&trial(), &rows, &verdict, "GET /").unwrap().search.unwrap().interval
+        };
+        assert_eq!(interval(false, 0.025), Some([Some(90.0), Some(120.0)]));
+        assert_eq!(interval(false, 0.03), Some([Some(90.0), None]));
+        assert_eq!(interval(true, 0.0), Some([Some(90.0), None]));
     }
 
     /// The keys are promised in docs/http-command.md.

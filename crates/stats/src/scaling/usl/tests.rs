@@ -91,6 +91,20 @@ fn intervals_of_the_draws_hold_the_fit_and_are_repeatable() {
     assert_eq!(Some(found), bands(&specsdm91(), &[96.52], 0));
 }
 
+/// A draw without a peak counts as one whose peak is further out than all others.
+#[test]
+fn draws_without_a_peak_leave_the_upper_end_open() {
+    let peaks = |count: u32| (0..count).map(|i| 20.0 + f64::from(i) / 100.0).collect::<Vec<f64>>();
+    let all = of_peaks(peaks(1_000), 1_000).unwrap();
+    assert!((all.low - 20.25).abs() < 0.01 && (all.high - 29.74).abs() < 0.01, "{all:?}");
+    // A hundredth without one: the upper end stays at the place it had.
+    let most = of_peaks(peaks(990), 1_000).unwrap();
+    assert!((most.low - 20.25).abs() < 0.01 && (most.high - 29.74).abs() < 0.01, "{most:?}");
+    assert!(most.error.is_finite() && most.error < all.error, "{most:?}");
+    assert_eq!(of_peaks(peaks(960), 1_000), None, "the upper end is among those without");
+    assert_eq!(of_peaks(Vec::new(), 1_000), None);
+}
+
 /// The largest `n` is held back; a band from the others holds it about as often as it says.
 #[test]
 fn the_band_holds_a_measurement_that_was_held_back() {
