@@ -1,6 +1,7 @@
 //! Takes the processors away now and then, as a host does that gives their turn to another machine: what fails beside this
 //! depends on how busy a machine is.
 
+use std::fs;
 use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -8,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use barograph_spec::Cores;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -16,6 +18,10 @@ const APART_MS: RangeInclusive<u64> = 2_000..=6_000;
 
 /// Milliseconds that a theft lasts.
 const LASTS_MS: RangeInclusive<u64> = 100..=1_500;
+
+/// Where the kernel says on which processors this process may run, and which of the machine's are switched on.
+const STATUS: &str = "/proc/self/status";
+const ONLINE: &str = "/sys/devices/system/cpu/online";
 
 /// All processors are taken at about the same moments.
 const SEED: u64 = 1;
@@ -28,12 +34,12 @@ pub(crate) struct Thief {
 }
 
 impl Thief {
-    /// Begins to steal all processors. Fails where this may not be done.
+    /// Begins to steal all processors that this process may use. Fails where this may not be done.
     pub(crate) fn start() -> anyhow::Result<Self> {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        (0..processors).try_for_each(|processor| steal(processor, Duration::from_millis(10)))?;
+        let processors = ours()?;
+        processors.iter().try_for_each(|processor| steal(*processor, Duration::from_millis(10)))?;
         let mut thief = Thief { stops: Vec::new(), hands: Vec::new() };
-        for processor in 0..processors {
+        for processor in processors {
             let (stop, stopped) = sync_channel(0);
             thief.stops.push(stop);
             thief.hands.push(std::thread::spawn(move || steals(processor, &stopped)));
@@ -56,6 +62,27 @@ impl Drop for Thief {
             let _ = hand.join();
         }
     }
+}
+
+/// The processors that this process may use: there may be others before and between them.
+fn ours() -> anyhow::Result<Vec<usize>> {
+    let read = |file: &str| fs::read_to_string(file).with_context(|| format!("read {file}"));
+    usable(&read(STATUS)?, &read(ONLINE)?)
+}
+
+/// Those of the list in `status` that are in `online`, too: the kernel also allows processors that are switched off.
+fn usable(status: &str, online: &str) -> anyhow::Result<Vec<usize>> {
+    let cores = |list: &str| {
+        let list = list.trim();
+        Cores::read(list).with_context(|| format!("understand `{list}` as a list of processors, as in 0-3,6"))
+    };
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let allowed = cores(allowed.with_context(|| format!("find Cpus_allowed_list in {STATUS}"))?)?;
+    let online = cores(online)?;
+    let both = allowed.numbers().iter().copied().filter(|processor| online.numbers().contains(processor));
+    let both: Vec<usize> = both.collect();
+    ensure!(!both.is_empty(), "none of the processors {allowed} is among {online}, which are switched on");
+    Ok(both)
 }
 
 /// Steals one processor until the other end of `stopped` is gone.
@@ -101,16 +128,42 @@ mod tests {
     const NONE: usize = 1_000_000;
 
     #[test]
+    fn processors_are_those_that_are_allowed_and_switched_on() {
+        let status = |list: &str| {
+            format!("Name:\txtask\nCpus_allowed:\tff\nCpus_allowed_list:\t{list}\nThreads:\t1\n")
+        };
+        let cases: [(&str, &str, &[usize]); 5] = [
+            ("0-1", "0-1\n", &[0, 1]),
+            ("2-3,6", "0-7\n", &[2, 3, 6]),
+            ("5", "0-7\n", &[5]),
+            ("0-127", "0-3\n", &[0, 1, 2, 3]),
+            ("0-3", "0,2-3\n", &[0, 2, 3]),
+        ];
+        for (allowed, online, expected) in cases {
+            assert_eq!(usable(&status(allowed), online).unwrap(), expected, "{allowed} of {online}");
+        }
+        for (status, online, wrong) in [
+            (status("4-7"), "0-3\n", "none of the processors 4-7 is among 0-3, which are switched on"),
+            (status("3-1"), "0-3\n", "understand `3-1` as a list of processors, as in 0-3,6"),
+            (status("0-3"), "all\n", "understand `all` as a list of processors, as in 0-3,6"),
+            ("Name:\txtask\n".to_owned(), "0-3\n", "find Cpus_allowed_list in /proc/self/status"),
+        ] {
+            assert_eq!(usable(&status, online).unwrap_err().to_string(), wrong);
+        }
+    }
+
+    #[test]
     #[expect(clippy::print_stdout, reason = "what is left out is told")]
     fn a_theft_ends_by_itself_and_a_thief_with_its_owner() {
         let began = Instant::now();
-        if let Err(why) = steal(0, Duration::from_millis(30)) {
+        let processors = ours().unwrap();
+        if let Err(why) = steal(processors[0], Duration::from_millis(30)) {
             println!("skipped: {why:#}");
             return;
         }
         assert!(began.elapsed() >= Duration::from_millis(30));
         let thief = Thief::start().unwrap();
-        assert_eq!(thief.stops.len(), thief.hands.len());
+        assert_eq!((thief.stops.len(), thief.hands.len()), (processors.len(), processors.len()));
         thief.stop().unwrap();
         assert!(steal(NONE, Duration::from_millis(30)).unwrap_err().to_string().contains("cannot be taken"));
     }
