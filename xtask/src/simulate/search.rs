@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Context;
+use barograph_model::Share;
 use barograph_stats::search::simulate::{
     Cell, Contender, Edge, Neighbours, Outcome, Prior, Target, simulate,
 };
@@ -29,6 +30,12 @@ const PAGE: &str = "docs/reference/search.md";
 
 /// Trials of our method in most tables.
 const TRIALS: u32 = 30;
+
+/// Trials that `quick`, `standard` and `full` allow.
+const BUDGETS: [u32; 3] = [9, 19, 30];
+
+/// How narrow runs want the interval, where a plan says nothing else.
+const RESOLUTION: Share = Share::percent(5.0);
 
 struct Section {
     title: &'static str,
@@ -114,7 +121,7 @@ fn head(searches: u32, prior: Prior) -> String {
          Confirmed is the share of searches whose sequential test came to accept.\n\
          Change is the share of searches that tell a change of the target, which none of these targets has; bad neighbours \
          that nobody notices come and go.\n\
-         Ours uses all trials it is given, those that confirm and those that are not valid included; the others use as many \
+         Where a section does not say otherwise ours uses all trials it is given, those that confirm and those that are not valid included; the others use as many \
          as their rules take, and make trials that are not valid again.\n",
         (0.95 * 0.05 / f64::from(searches)).sqrt() * 100.0
     )
@@ -179,6 +186,12 @@ fn sections(prior: Prior) -> Vec<Section> {
                     much, and ours believes it as it believes any other.",
             lines: lines(&misled, &soft_and_softer),
         },
+        Section {
+            title: "Ours, ending as runs do",
+            about: "The trials of `quick`, `standard` and `full` at most, and no more when the interval is as narrow as runs \
+                    want it, 5 %, and it has been tried whether the safe level holds.",
+            lines: lines(&BUDGETS.map(|trials| Contender::Ending { trials, resolution: RESOLUTION }), &all),
+        },
     ];
     // No two lines have the same luck.
     for (cell, number) in sections.iter_mut().flat_map(|section| &mut section.lines).zip(0..) {
@@ -214,6 +227,7 @@ fn row(line: &Cell, found: &Outcome) -> String {
         Contender::Misled { trials, told: (from, to) } => {
             format!("ours, {trials} trials, told {:.0} to {:.0} %", from * 100.0, to * 100.0)
         }
+        Contender::Ending { trials, .. } => format!("ours, at most {trials} trials"),
         Contender::Posterior { trials } => format!("ours without a ramp, {trials} trials"),
         Contender::Bisection => "bisection".to_owned(),
         Contender::TwoOfThree => "two of three".to_owned(),

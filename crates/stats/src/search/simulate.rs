@@ -43,6 +43,14 @@ pub enum Contender {
         /// What is believed at first.
         prior: Prior,
     },
+    /// The same, and it ends as runs do: when the interval is as narrow as it is wanted, and it has been tried whether the safe
+    /// level holds.
+    Ending {
+        /// The most trials.
+        trials: u32,
+        /// Width of the interval that is wanted.
+        resolution: Share,
+    },
     /// Ours as runs search, after a first ramp that told something else: users who just came do less than they will, and a
     /// target may give way long before that shows.
     Misled {
@@ -143,10 +151,14 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
 }
 
 /// A search whose first ramp tells a part of the true capacity between these two.
-fn ramped((max_trials, prior): (u32, Prior), told: (f64, f64), (truth, draws): (f64, &mut Trials)) -> Found {
+fn ramped(
+    (max_trials, resolution): (u32, Share),
+    prior: Prior,
+    told: (f64, f64),
+    (truth, draws): (f64, &mut Trials),
+) -> Found {
     let ((min, max), method) = (BOUNDS, SearchMethod::Posterior);
-    let mut search =
-        Search::believing(SearchBounds { min, max, resolution: Share::ZERO, max_trials, method }, prior);
+    let mut search = Search::believing(SearchBounds { min, max, resolution, max_trials, method }, prior);
     let ended = draws.log_uniform(truth * told.0, truth * told.1);
     search.ramp_ended(ended as u32, RampEnd::GaveWay);
     ours(search, |level| draws.result(level, truth))
@@ -156,8 +168,15 @@ fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
     let (min, max) = BOUNDS;
     let bounds = |resolution, max_trials, method| SearchBounds { min, max, resolution, max_trials, method };
     match contender {
-        Contender::Ramped { trials, prior } => ramped((trials, prior), RAMP_ENDS, (truth, draws)),
-        Contender::Misled { trials, told } => ramped((trials, Prior::Even), told, (truth, draws)),
+        Contender::Ramped { trials, prior } => {
+            ramped((trials, Share::ZERO), prior, RAMP_ENDS, (truth, draws))
+        }
+        Contender::Ending { trials, resolution } => {
+            ramped((trials, resolution), Prior::Even, RAMP_ENDS, (truth, draws))
+        }
+        Contender::Misled { trials, told } => {
+            ramped((trials, Share::ZERO), Prior::Even, told, (truth, draws))
+        }
         Contender::Posterior { trials } => {
             let search = Search::new(bounds(Share::ZERO, trials, SearchMethod::Posterior));
             ours(search, |level| draws.result(level, truth))

@@ -71,6 +71,11 @@ pub(super) fn of(lines: &[(Cell, Outcome)]) -> Vec<Aim> {
         };
         lines.iter().filter(|(cell, _)| counts(cell)).map(|(_, outcome)| *outcome).collect()
     };
+    let ending: Vec<Outcome> = lines
+        .iter()
+        .filter(|(cell, _)| matches!(cell.contender, Contender::Ending { .. }))
+        .map(|(_, outcome)| *outcome)
+        .collect();
     let (calm, gated) = (ours(Neighbours::None), ours(Neighbours::Gated));
     let off = |found: &Outcome| found.gross;
     let holds = |found: &Outcome| found.coverage.unwrap_or(0.0);
@@ -79,6 +84,7 @@ pub(super) fn of(lines: &[(Cell, Outcome)]) -> Vec<Aim> {
         aims(&with("no neighbours, off"), &calm, (off, Held::AtMost(MOST_OFF))),
         aims(&with("no neighbours, coverage"), &calm, (holds, Held::AtLeast(LEAST_COVERAGE))),
         aims(&with("neighbours that a gate notices, off"), &gated, (off, Held::Below(MOST_OFF))),
+        aims("ending as runs do, coverage", &ending, (holds, Held::AtLeast(LEAST_COVERAGE))),
     ]
     .into_iter()
     .flatten()
@@ -104,9 +110,16 @@ fn aims(what: &str, lines: &[Outcome], (share, held): (fn(&Outcome) -> f64, Held
 
 #[cfg(test)]
 mod tests {
+    use barograph_model::Share;
     use barograph_stats::search::simulate::{Edge, Prior, Target};
 
     use super::*;
+
+    fn ending(coverage: f64) -> (Cell, Outcome) {
+        let (cell, outcome) = line(Neighbours::None, 0.5, coverage);
+        let contender = Contender::Ending { trials: 9, resolution: Share::percent(5.0) };
+        (Cell { contender, ..cell }, outcome)
+    }
 
     fn line(neighbours: Neighbours, gross: f64, coverage: f64) -> (Cell, Outcome) {
         let target = Target { edge: Edge::Normal, softness: 0.01, spurious: 0.1, neighbours };
@@ -131,17 +144,18 @@ mod tests {
     #[test]
     fn aims_are_met_or_missed() {
         let gated = line(Neighbours::Gated, 0.005, 0.9);
-        assert_eq!(met(&[line(Neighbours::None, 0.01, 0.93), gated]), [true; 6]);
+        let ends = ending(0.93);
+        assert_eq!(met(&[line(Neighbours::None, 0.01, 0.93), gated, ends]), [true; 8]);
         // One line is off by more than chance, but not all together.
         let lines = [line(Neighbours::None, 0.03, 0.89), gated];
-        let many = [vec![line(Neighbours::None, 0.0, 0.97); 9], lines.to_vec()].concat();
-        assert_eq!(met(&many), [true, false, true, false, true, true]);
+        let many = [vec![line(Neighbours::None, 0.0, 0.97); 9], lines.to_vec(), vec![ends]].concat();
+        assert_eq!(met(&many), [true, false, true, false, true, true, true, true]);
         // The gate's is "below": a share of exactly 1 % misses it.
-        let lines = [line(Neighbours::None, 0.0, 0.95), line(Neighbours::Gated, 0.01, 0.95)];
-        assert_eq!(met(&lines), [true, true, true, true, false, true]);
-        let few = [line(Neighbours::None, 0.015, 0.92), gated];
-        assert_eq!(met(&few), [false, true, false, true, true, true]);
-        assert_eq!(met(&[]), [false; 6]);
+        let lines = [line(Neighbours::None, 0.0, 0.95), line(Neighbours::Gated, 0.01, 0.95), ending(0.92)];
+        assert_eq!(met(&lines), [true, true, true, true, false, true, false, true]);
+        let few = [line(Neighbours::None, 0.015, 0.92), gated, ending(0.88)];
+        assert_eq!(met(&few), [false, true, false, true, true, true, false, false]);
+        assert_eq!(met(&[]), [false; 8]);
     }
 
     #[test]
@@ -151,8 +165,8 @@ mod tests {
         let mut short = line(Neighbours::None, 0.5, 0.1);
         short.0.contender = Contender::Ramped { trials: 9, prior: Prior::Even };
         let unnoticed = line(Neighbours::Unnoticed, 0.5, 0.1);
-        let fine = [line(Neighbours::None, 0.0, 0.95), line(Neighbours::Gated, 0.0, 0.95)];
-        assert_eq!(met(&[fine[0], fine[1], rival, short, unnoticed]), [true; 6]);
+        let fine = [line(Neighbours::None, 0.0, 0.95), line(Neighbours::Gated, 0.0, 0.95), ending(0.95)];
+        assert_eq!(met(&[fine[0], fine[1], fine[2], rival, short, unnoticed]), [true; 8]);
         let said = &of(&fine)[2];
         assert_eq!(said.what, "30 trials, no neighbours, coverage: at least 93 %, all lines");
     }
