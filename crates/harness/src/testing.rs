@@ -11,8 +11,8 @@ use barograph_model::{
     Profile, QosRule, Share, UserId,
 };
 use barograph_platform::{
-    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Platform, Readiness, Running,
-    Site, SiteSpec, Swept, Thing, Unit,
+    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Pause, Platform, Readiness,
+    Running, Site, SiteSpec, Swept, Thing, Unit,
 };
 use barograph_record::Fill;
 use barograph_services::Flavour;
@@ -243,7 +243,7 @@ impl Site for HereSite {
             if unit.name == "fill" {
                 on_line("filled");
             }
-            let there: Box<dyn Running> = Box::new(There { address: self.address });
+            let there: Box<dyn Running> = Box::new(There { address: self.address, ..There::default() });
             Ok(there)
         })
     }
@@ -253,8 +253,11 @@ impl Site for HereSite {
 }
 
 /// A unit without a process of its own.
-struct There {
-    address: Option<SocketAddr>,
+#[derive(Default)]
+pub(crate) struct There {
+    pub(crate) address: Option<SocketAddr>,
+    /// How it is held, if it can be.
+    pub(crate) pausing: Option<Box<dyn Pause>>,
 }
 
 impl Running for There {
@@ -275,6 +278,9 @@ impl Running for There {
     }
     fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
         Box::pin(async { Ok(Ended::Code(0)) })
+    }
+    fn pausing(&self) -> Option<&dyn Pause> {
+        self.pausing.as_deref()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The entries of `run.jsonl`: one JSON object per line, told apart by `kind`.
 
+use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{KeptEstimate, KeptFault, KeptTopology, KeptUnit, Resources, Trial};
@@ -392,6 +393,14 @@ pub struct SearchSummary {
     /// How sure it is; only of a search by posterior.
     #[serde(default)]
     pub estimate: Option<Box<KeptEstimate>>,
+}
+
+impl SearchSummary {
+    /// The interval of the capacity has no upper end: where it would be is a matter of what was believed at first.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.at_least || self.estimate.as_deref().is_some_and(|estimate| estimate.beyond > OPEN)
+    }
 }
 
 /// The answer.

@@ -2,7 +2,6 @@
 
 use barograph_model::Metric;
 use barograph_stats::compare::Believed;
-use barograph_stats::search::OPEN;
 
 use crate::{KeptOp, Resources, Run, Trial};
 
@@ -44,8 +43,7 @@ impl Run {
         let verdict = self.verdict()?;
         let search = verdict.search.as_ref()?;
         let estimate = search.estimate.as_ref()?;
-        let open = search.at_least || estimate.beyond > OPEN;
-        let high = if open { f64::INFINITY } else { estimate.high };
+        let high = if search.is_open() { f64::INFINITY } else { estimate.high };
         Believed::new(f64::from(verdict.capacity?), estimate.low, high)
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use conclusions::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding,
-    KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling,
+    KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling, KnownAs,
 };
 
 use crate::{Appender, Figure, RecordError};

@@ -3,6 +3,9 @@
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "–";
 
+/// Before a figure that may be higher.
+pub(crate) const AT_LEAST: &str = "≥ ";
+
 /// Stands where a window has so few operations that chance allows their share to be anything.
 pub(crate) const TOO_FEW: &str = "too few to tell";
 

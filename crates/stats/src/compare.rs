@@ -15,7 +15,7 @@ pub mod simulated;
 
 pub use believed::{Believed, compare_believed};
 pub(crate) use bootstrap::summary;
-pub use bootstrap::{Resampled, resample};
+pub use bootstrap::{Resampled, resample, resampled_interval};
 pub use bounded::weaken;
 pub use family::{GeometricMean, geometric_mean};
 
@@ -24,8 +24,8 @@ use crate::rank::{self, Confidence};
 
 /// Fewest pairs that can give a 95 % interval.
 pub const FEWEST_PAIRS: usize = 6;
-/// Largest p-value, after Holm, that goes with "better" or "worse".
-const SIGNIFICANCE: f64 = 0.05;
+/// Largest p-value, after Holm, that goes with "better" or "worse", and below which a control differs from itself.
+pub const SIGNIFICANCE: f64 = 0.05;
 /// From so many pairs on their scatter says something about how many are needed.
 const FEWEST_TO_PLAN: usize = 5;
 /// A standard normal draw is below this four times in five: the power that is planned with.

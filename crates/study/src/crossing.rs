@@ -2,7 +2,7 @@
 
 use barograph_record::{KeptCrossing, RunEnded};
 use barograph_spec::study::{Crossing, Study};
-use barograph_stats::compare::{FEWEST_PAIRS, Resampled, resample};
+use barograph_stats::compare::resampled_interval;
 use barograph_stats::rank::median;
 
 use crate::figures::{ByBlock, of};
@@ -61,15 +61,6 @@ pub(crate) fn median_of(figures: &ByBlock, blocks: &[u32], drawn: &[usize]) -> O
 /// 95 % interval leaves out, an interval of the others would end too soon.
 pub(crate) const LEAST_REACHED: f64 = 0.975;
 
-/// The 95 % interval of a statistic of so many blocks. `None` of fewer than a comparison takes: the smallest and the largest of
-/// five figures hold the median 94 times in 100, those of two every other time, and nothing drawn from them lies further out.
-pub(crate) fn interval_of(
-    blocks: usize,
-    statistic: impl FnMut(&[usize]) -> Option<f64>,
-) -> Option<Resampled> {
-    if blocks < FEWEST_PAIRS { None } else { resample(blocks, statistic) }
-}
-
 /// Blocks with at least one figure.
 pub(crate) fn blocks_of(all: &[ByBlock]) -> Vec<u32> {
     let mut blocks: Vec<u32> = all.iter().flat_map(|figures| figures.keys().copied()).collect();
@@ -104,7 +95,7 @@ fn crossing(
     };
     let all: Vec<usize> = (0..blocks.len()).collect();
     let (mut tried, mut reached) = (0u32, 0u32);
-    let interval = interval_of(blocks.len(), |drawn| {
+    let interval = resampled_interval(blocks.len(), |drawn| {
         let found = at(drawn);
         tried += 1;
         reached += u32::from(found.is_some());
@@ -127,10 +118,10 @@ fn crossing(
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{Figure, RunStarted};
     use barograph_spec::study::read;
 
     use super::*;
+    use crate::figures::made;
 
     const STUDY: &str = r#"
 question = "q"
@@ -151,28 +142,10 @@ limit = 40
     fn crossed(blocks: u32, above: u32) -> KeptCrossing {
         let study = read("s.toml", STUDY).unwrap_or_else(|refused| panic!("{refused}"));
         let figures = |block: u32| [10.0, 20.0, if block <= above { 41.0 } else { 39.0 }];
-        let run = |block: u32, configuration: &str, value: f64| RunEnded {
-            started: RunStarted {
-                block,
-                configuration: configuration.to_owned(),
-                attempt: 1,
-                run: format!("{configuration} {block}"),
-                warm_up: false,
-            },
-            seconds: 10.0,
-            valid: true,
-            passed: true,
-            interrupted: false,
-            reasons: Vec::new(),
-            figures: vec![Figure::new("response_p99 of Get", value)],
-            at_least: None,
-            stolen: None,
-            missing: Vec::new(),
-        };
         let mut runs = Vec::new();
         for block in 1..=blocks {
             for (configuration, value) in study.configurations.iter().zip(figures(block)) {
-                runs.push(run(block, &configuration.name, value));
+                runs.push(made(block, &configuration.name, ("response_p99 of Get", value)));
             }
         }
         crossings(&study, &runs).remove(0)

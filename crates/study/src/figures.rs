@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use barograph_record::RunEnded;
+#[cfg(test)]
+use barograph_record::{Figure, RunStarted};
 use barograph_stats::compare::Pair;
 
 /// The figure of each block in which there is one.
@@ -27,4 +29,27 @@ pub(crate) fn pairs(runs: &[RunEnded], baseline: &str, candidate: &str, label: &
         candidates.get(&block).map(|other| Pair { baseline: figure, candidate: *other })
     });
     both.collect()
+}
+
+/// A valid run with one figure, for tests.
+#[cfg(test)]
+pub(crate) fn made(block: u32, configuration: &str, (label, value): (&str, f64)) -> RunEnded {
+    RunEnded {
+        started: RunStarted {
+            block,
+            configuration: configuration.to_owned(),
+            attempt: 1,
+            run: format!("{configuration} {block}"),
+            warm_up: false,
+        },
+        seconds: 10.0,
+        valid: true,
+        passed: true,
+        interrupted: false,
+        reasons: Vec::new(),
+        figures: vec![Figure::new(label, value)],
+        at_least: None,
+        stolen: None,
+        missing: Vec::new(),
+    }
 }

@@ -3,12 +3,12 @@
 
 use barograph_record::{KeptBand, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, RunEnded};
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::{FEWEST_PAIRS, Resampled};
+use barograph_stats::compare::{FEWEST_PAIRS, Resampled, resampled_interval};
 use barograph_stats::rank::median;
 use barograph_stats::scaling::{Point, amdahl, knee, speedup, usl};
 
 use crate::bounds::is_bound;
-use crate::crossing::{blocks_of, interval_of, median_of, rows_of};
+use crate::crossing::{blocks_of, median_of, rows_of};
 use crate::figures::{ByBlock, of};
 
 /// Sizes that the universal scalability law wants: it has three figures to fit, and only a fourth size can contradict it.
@@ -40,24 +40,20 @@ fn scaling(
     factor: usize,
     (among, row): (String, Vec<(f64, usize)>),
 ) -> Option<KeptScaling> {
-    let sizes = row.iter().filter(|(n, _)| *n > 0.0);
-    let sizes = sizes.map(|(n, place)| (*n, of(runs, &study.configurations[*place].name, &metric.label)));
-    let sizes: Vec<(f64, ByBlock)> = sizes.filter(|(_, figures)| !figures.is_empty()).collect();
-    let mut points = points_of(&sizes);
-    let at_least = |place: usize| -> Vec<u32> {
-        let own = runs.iter().filter(|run| run.started.configuration == study.configurations[place].name);
-        own.filter(|run| is_bound(run, metric)).map(|run| run.started.block).collect()
-    };
-    let open = |(n, place): &(f64, usize)| {
-        let (_, figures) = sizes.iter().find(|(size, _)| size == n)?;
-        is_open(figures, &at_least(*place)).then_some(*n)
-    };
-    let bounded: Vec<f64> = row.iter().filter_map(open).collect();
-    let law = if bounded.is_empty() {
-        law_of(&sizes)
-    } else {
-        without_law(&metric.called(), &mut points, &bounded)
-    };
+    let (mut sizes, mut bounded) = (Vec::new(), Vec::new());
+    for (n, place) in row.iter().filter(|(n, _)| *n > 0.0) {
+        let name = &study.configurations[*place].name;
+        let figures = of(runs, name, &metric.label);
+        if figures.is_empty() {
+            continue;
+        }
+        let own = runs.iter().filter(|run| run.started.configuration == *name && is_bound(run, metric));
+        let at_least: Vec<u32> = own.map(|run| run.started.block).collect();
+        bounded.extend(is_open(&figures, &at_least).then_some(*n));
+        sizes.push((*n, figures));
+    }
+    let points = points_of(&sizes, &bounded);
+    let law = if bounded.is_empty() { law_of(&sizes) } else { without_law(&metric.called()) };
     (points.len() > 1).then(|| KeptScaling {
         factor: study.factors[factor].name.clone(),
         among,
@@ -78,37 +74,35 @@ fn is_open(figures: &ByBlock, at_least: &[u32]) -> bool {
     median(&highest) != median(&as_found)
 }
 
-/// Of points that are partly lower bounds no law is told, and no upper end of theirs.
-fn without_law(metric: &str, points: &mut [KeptPoint], bounded: &[f64]) -> KeptScaling {
-    for point in points.iter_mut() {
-        point.serial = None;
-        if bounded.contains(&point.n) {
-            point.high = f64::NAN;
-        }
-    }
+/// Why there is no law of speeds that are partly lower bounds.
+fn without_law(metric: &str) -> KeptScaling {
     let no_fit = format!(
         "No law of growth is fitted, since the {metric} of some sizes is only known to be at least what was found."
     );
     KeptScaling { no_fit, ..KeptScaling::default() }
 }
 
-/// The medians of all sizes, and what they are over that of the smallest.
-fn points_of(sizes: &[(f64, ByBlock)]) -> Vec<KeptPoint> {
+/// The medians of all sizes, and what they are over that of the smallest. Those of `bounded` sizes are lower bounds: they have
+/// no upper end, and no serial part follows from any of them.
+fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
     let median_of_all = |figures: &ByBlock| median(&figures.values().copied().collect::<Vec<_>>());
     let medians: Vec<Point> = sizes.iter().map(|(n, f)| Point::new(*n, median_of_all(f))).collect();
     let serial = speedup(&medians);
     let Some(first) = medians.first().copied() else { return Vec::new() };
     let point = |(Point { n, x }, (_, figures)): (&Point, &(f64, ByBlock))| {
         let blocks = blocks_of(std::slice::from_ref(figures));
-        let interval = interval_of(blocks.len(), |drawn| median_of(figures, &blocks, drawn));
+        let interval = resampled_interval(blocks.len(), |drawn| median_of(figures, &blocks, drawn));
         KeptPoint {
             n: *n,
             x: *x,
             low: interval.map_or(f64::NAN, |interval| interval.low),
-            high: interval.map_or(f64::NAN, |interval| interval.high),
+            high: interval.filter(|_| !bounded.contains(n)).map_or(f64::NAN, |interval| interval.high),
             speedup: x / first.x,
             efficiency: x / first.x / (n / first.n),
-            serial: serial.iter().find(|known| known.n == *n).and_then(|known| known.karp_flatt),
+            serial: serial
+                .iter()
+                .find(|known| known.n == *n && bounded.is_empty())
+                .and_then(|known| known.karp_flatt),
         }
     };
     medians.iter().zip(sizes).map(point).collect()
@@ -186,7 +180,10 @@ fn evened(sizes: &[(f64, ByBlock)]) -> (Vec<Point>, usize) {
 
 #[cfg(test)]
 mod tests {
+    use barograph_spec::study::read;
+
     use super::*;
+    use crate::figures::made;
 
     /// Figures by the law, with a mood of each block of up to 30 % and a noise of 1 %.
     fn sizes(of: &[f64], blocks: u32) -> Vec<(f64, ByBlock)> {
@@ -226,16 +223,42 @@ mod tests {
     }
 
     #[test]
-    fn bounds_have_no_upper_end_and_no_law() {
-        let sizes = sizes(&[1.0, 2.0, 4.0, 8.0], 6);
-        let mut points = points_of(&sizes);
-        let found = without_law("capacity", &mut points, &[8.0]);
+    fn capacities_that_are_only_bounds_have_no_upper_end_and_no_law() {
+        let text = r#"
+question = "q"
+plan = "p"
+[[factor]]
+name = "nodes"
+levels = [{ name = "1", set = { seed = 1 } }, { name = "2", set = { seed = 2 } }, { name = "4", set = { seed = 4 } }]
+[[metric]]
+of = "capacity"
+"#;
+        let study = read("s.toml", text).unwrap_or_else(|refused| panic!("{refused}"));
+        let found = |bounded: u32| {
+            let configurations = || study.configurations.iter().zip([100.0, 190.0, 350.0]);
+            let blocks = 1..=7;
+            let mut runs: Vec<RunEnded> = blocks
+                .flat_map(|block| {
+                    configurations()
+                        .map(move |(c, x)| made(block, &c.name, ("capacity", x + f64::from(block))))
+                })
+                .collect();
+            let highest = |run: &&mut RunEnded| run.started.configuration == study.configurations[2].name;
+            for run in runs.iter_mut().filter(highest).filter(|run| run.started.block <= bounded) {
+                run.at_least = Some("the highest level".to_owned());
+            }
+            scalings(&study, &runs).remove(0)
+        };
+        let (exact, bound) = (found(0), found(4));
+        assert!(exact.bounded.is_empty() && exact.no_fit.contains("Amdahl"), "{exact:?}");
+        assert!(exact.points[2].high.is_finite() && exact.points[2].serial.is_some(), "{exact:?}");
+        assert!(bound.bounded == [4.0] && bound.no_fit.starts_with("No law of growth"), "{bound:?}");
         assert!(
-            found.fit.is_none() && found.band.is_empty() && found.no_fit.starts_with("No law"),
-            "{found:?}"
+            bound.points.iter().all(|point| point.serial.is_none() && point.low.is_finite()),
+            "{bound:?}"
         );
-        assert!(points.iter().all(|point| point.serial.is_none() && point.low.is_finite()), "{points:?}");
-        assert_eq!(points.iter().map(|p| p.high.is_finite()).collect::<Vec<_>>(), [true, true, true, false]);
+        let ends: Vec<bool> = bound.points.iter().map(|point| point.high.is_finite()).collect();
+        assert_eq!(ends, [true, true, false]);
     }
 
     /// From six blocks on: those of fewer hardly ever reach as far as they would have to.
@@ -247,7 +270,7 @@ mod tests {
             let fit = found.fit.unwrap();
             assert_eq!(fit.contention_within.low.is_finite(), known, "{blocks} blocks: {fit:?}");
             assert_eq!(!found.band.is_empty(), known, "{blocks} blocks");
-            let points = points_of(&sizes);
+            let points = points_of(&sizes, &[]);
             assert!(
                 points.iter().all(|p| p.low.is_finite() == known && p.high.is_finite() == known),
                 "{points:?}"
@@ -274,15 +297,15 @@ mod tests {
             law_of(&torn).no_fit,
             "The universal scalability law was not fitted: no block has all sizes."
         );
-        assert!(points_of(&torn).iter().all(|point| point.x > 0.0));
+        assert!(points_of(&torn, &[]).iter().all(|point| point.x > 0.0));
     }
 
     #[test]
     fn speed_is_over_that_of_the_smallest_size() {
-        let points = points_of(&sizes(&[2.0, 4.0, 8.0], 8));
+        let points = points_of(&sizes(&[2.0, 4.0, 8.0], 8), &[]);
         assert_eq!((points[0].speedup, points[0].efficiency, points[0].serial), (1.0, 1.0, None));
         assert!((points[1].efficiency - points[1].speedup / 2.0).abs() < 1e-12, "{points:?}");
         assert!(points[2].serial.is_some_and(|serial| 0.0 < serial && serial < 0.3), "{points:?}");
-        assert!(points_of(&[]).is_empty());
+        assert!(points_of(&[], &[]).is_empty());
     }
 }

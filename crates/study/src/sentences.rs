@@ -2,18 +2,15 @@
 
 use barograph_model::words::{changes, listed};
 use barograph_record::{
-    Conclusions, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling,
+    Conclusions, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling, KnownAs,
 };
-use barograph_stats::compare::is_beyond;
+use barograph_stats::compare::{SIGNIFICANCE, is_beyond};
 
 use crate::crossing::LEAST_REACHED;
 use crate::enough::too_few_pairs;
 
 /// Fewest pairs of which a 95 % interval can be had.
 const FEWEST_PAIRS: u32 = barograph_stats::compare::FEWEST_PAIRS as u32;
-
-/// Largest p-value that counts as a difference.
-const SIGNIFICANT: f64 = 0.05;
 
 /// Share of dropped runs from which on the rest may be a selection.
 const MANY_DROPPED: f64 = 0.2;
@@ -84,7 +81,7 @@ fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
     }
     let beyond = |share| is_beyond((row.low, row.high), share);
     let floor = metric.noise_floor.filter(|floor| !row.control && !beyond(*floor))?;
-    (row.p_holm < SIGNIFICANT && beyond(metric.margin)).then_some(floor)
+    (row.p_holm < SIGNIFICANCE && beyond(metric.margin)).then_some(floor)
 }
 
 /// A ratio and its interval as changes: `+3.2 %` and `95 % interval −10.0 % to +12.0 %`.
@@ -134,11 +131,11 @@ fn scaling(scaling: &KeptScaling) -> String {
         return String::new();
     };
     let begin = among(&scaling.among);
-    let times = match scaling.sign(last.n) {
-        "≥ " => "at least ",
-        "≤ " => "at most ",
-        "" => "",
-        _ => {
+    let times = match scaling.growth_to(last.n) {
+        KnownAs::Exact => "",
+        KnownAs::AtLeast => "at least ",
+        KnownAs::AtMost => "at most ",
+        KnownAs::Unknown => {
             return format!(
                 "{begin}{metric} at {factor} {} and {} is only known to be at least what was found: its growth is not known.",
                 first.n, last.n

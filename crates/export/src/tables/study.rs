@@ -167,7 +167,8 @@ fn scaling(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
         .float("high", |r| r.1.high.into())
         .float("speedup", |r| r.1.speedup.into())
         .float("efficiency_share", |r| r.1.efficiency.into())
-        .float("serial_share", |r| r.1.serial.into());
+        .float("serial_share", |r| r.1.serial.into())
+        .truth("is_bound", |r| r.0.bounded.contains(&r.1.n).into());
     let points =
         found.scaling.iter().flat_map(|growth| growth.points.iter().map(move |point| (growth, point)));
     book.table("scaling", &columns, points)?;

@@ -143,6 +143,7 @@ fn growth_and_limits_have_tables_of_their_own() {
         metric: "capacity".to_owned(),
         unit: "users".to_owned(),
         points: vec![point(1.0, 10.0, None), point(2.0, 19.0, Some(0.05))],
+        bounded: vec![2.0],
         fit,
         no_fit: no_fit.to_owned(),
         band: vec![KeptBand { n: 1.0, low: 9.0, high: 11.0 }],
@@ -178,9 +179,9 @@ fn growth_and_limits_have_tables_of_their_own() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    let sizes = ["size", "median", "low", "high", "speedup", "efficiency_share", "serial_share"];
-    assert_eq!(row("scaling", 0, &sizes), "1 10 9 - 1 1 -");
-    assert_eq!(row("scaling", 1, &sizes), "2 19 18 - 1.9 0.95 0.05");
+    let sizes = ["size", "median", "low", "high", "speedup", "efficiency_share", "serial_share", "is_bound"];
+    assert_eq!(row("scaling", 0, &sizes), "1 10 9 - 1 1 - false");
+    assert_eq!(row("scaling", 1, &sizes), "2 19 18 - 1.9 0.95 0.05 true");
     let law = [
         "contention",
         "contention_high",

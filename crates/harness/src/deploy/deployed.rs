@@ -239,16 +239,17 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-    use barograph_platform::{Later, Limits, Pause, Readiness};
+    use barograph_platform::{Limits, Pause, Readiness};
 
     use super::super::place::Placed;
     use super::*;
+    use crate::testing::There;
     use crate::topology::Part;
 
     /// Only what hangs takes so long.
     const LONG: Duration = Duration::from_secs(180);
 
-    /// A unit that is held as soon as somebody says so, and keeps what was done with it.
+    /// Holds a unit as soon as somebody says so, and keeps what was done with it.
     struct Slow {
         stands: Mutex<Receiver<()>>,
         done: Arc<Mutex<Vec<&'static str>>>,
@@ -257,30 +258,6 @@ mod tests {
     impl Slow {
         fn keep(&self, what: &'static str) {
             self.done.lock().unwrap().push(what);
-        }
-    }
-
-    impl Running for Slow {
-        fn name(&self) -> &str {
-            "slow"
-        }
-        fn pid(&self) -> Option<u32> {
-            None
-        }
-        fn address(&self) -> Option<SocketAddr> {
-            None
-        }
-        fn wait_exit(&self) -> Later<'_, Ended> {
-            Box::pin(std::future::pending())
-        }
-        fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
-            Box::pin(async { Ok(Ended::Code(0)) })
-        }
-        fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
-            Box::pin(async { Ok(Ended::Code(0)) })
-        }
-        fn pausing(&self) -> Option<&dyn Pause> {
-            Some(self)
         }
     }
 
@@ -300,7 +277,8 @@ mod tests {
     fn slow() -> (Started, SyncSender<()>, Arc<Mutex<Vec<&'static str>>>) {
         let (say, stands) = sync_channel(1);
         let done = Arc::<Mutex<Vec<_>>>::default();
-        let running = Slow { stands: Mutex::new(stands), done: done.clone() };
+        let pausing = Box::new(Slow { stands: Mutex::new(stands), done: done.clone() });
+        let running = There { pausing: Some(pausing), ..There::default() };
         let part = Part {
             name: "slow-1".to_owned(),
             tier: "application",

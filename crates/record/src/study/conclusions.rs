@@ -1,6 +1,6 @@
 //! What a study says, as data: everything a table, a figure or another program needs.
 
-use barograph_stats::compare::Finding;
+use barograph_stats::compare::{Finding, SIGNIFICANCE};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{nan, unknown};
@@ -190,15 +190,12 @@ pub struct KeptRow {
     pub pairs_needed: Option<u32>,
 }
 
-/// A difference of the control from itself that is less likely by chance alone is none by chance.
-const HARDLY_CHANCE: f64 = 0.05;
-
 impl KeptRow {
     /// Is this a control that differs from itself? Then something besides the factors changes with the order of runs. A
     /// difference that is shown to lie within the margin is none, however surely it is there.
     #[must_use]
     pub fn differs_from_itself(&self) -> bool {
-        self.control && self.p_holm < HARDLY_CHANCE && self.finding != KeptFinding::Equivalent
+        self.control && self.p_holm < SIGNIFICANCE && self.finding != KeptFinding::Equivalent
     }
 }
 
@@ -282,18 +279,29 @@ pub struct KeptPoint {
     pub serial: Option<f64>,
 }
 
+/// How far a figure that rests on lower bounds is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownAs {
+    /// It rests on none.
+    Exact,
+    /// It may be higher.
+    AtLeast,
+    /// It may be lower.
+    AtMost,
+    /// It may be either.
+    Unknown,
+}
+
 impl KeptScaling {
-    /// In which direction the growth from the smallest size to this one may be wrong, as a sign before it: none, `≥`, `≤`, or `?`
-    /// where both speeds are only lower bounds.
+    /// What the growth from the smallest size to this one is, where speeds may be only lower bounds.
     #[must_use]
-    pub fn sign(&self, n: f64) -> &'static str {
-        let Some(first) = self.points.first().map(|point| point.n) else { return "" };
-        match (self.bounded.contains(&first), self.bounded.contains(&n)) {
-            _ if n == first => "",
-            (false, false) => "",
-            (false, true) => "≥ ",
-            (true, false) => "≤ ",
-            (true, true) => "? ",
+    pub fn growth_to(&self, n: f64) -> KnownAs {
+        let Some(first) = self.points.first().filter(|first| first.n != n) else { return KnownAs::Exact };
+        match (self.bounded.contains(&first.n), self.bounded.contains(&n)) {
+            (false, false) => KnownAs::Exact,
+            (false, true) => KnownAs::AtLeast,
+            (true, false) => KnownAs::AtMost,
+            (true, true) => KnownAs::Unknown,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use barograph_record::{KeptFit, KeptScaling};
 
+use super::tables::sign;
 use crate::chart::{Anchor, Scale, Svg};
 use crate::words;
 
@@ -82,7 +83,7 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
         svg.end_group();
         svg.line("axis", (at, BOTTOM), (at, BOTTOM + 4.0));
         svg.text("tick", (at, BOTTOM + 18.0), Anchor::Middle, &words::size(point.n));
-        let efficiency = format!("{}{}", scaling.sign(point.n), words::percent(point.efficiency));
+        let efficiency = format!("{}{}", sign(scaling.growth_to(point.n)), words::percent(point.efficiency));
         svg.text("point-name", (at + 9.0, up + 16.0), Anchor::Start, &efficiency);
     }
     svg.text("axis-name", (f64::midpoint(LEFT, RIGHT), HEIGHT - 8.0), Anchor::Middle, &scaling.factor);

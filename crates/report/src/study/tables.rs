@@ -1,6 +1,6 @@
 //! The tables of a study, the same in every form.
 
-use barograph_record::{Conclusions, KeptFinding, KeptMetric, KeptRow};
+use barograph_record::{Conclusions, KeptFinding, KeptMetric, KeptRow, KnownAs};
 
 use crate::comparison::p_value;
 use crate::html::Grid;
@@ -137,12 +137,22 @@ pub(super) fn crossings(study: &Conclusions) -> Option<Grid> {
     (!study.crossings.is_empty()).then(|| grid.with_words(METRIC_WORDS))
 }
 
+/// What stands before a figure that rests on lower bounds.
+pub(super) fn sign(known: KnownAs) -> &'static str {
+    match known {
+        KnownAs::Exact => "",
+        KnownAs::AtLeast => words::AT_LEAST,
+        KnownAs::AtMost => "≤ ",
+        KnownAs::Unknown => "? ",
+    }
+}
+
 /// Speed by size, a table per row of configurations.
 pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
     let tables = study.scaling.iter().map(|scaling| {
         let rows = scaling.points.iter().map(|point| {
-            let sign = scaling.sign(point.n);
-            let least = if scaling.bounded.contains(&point.n) { "≥ " } else { "" };
+            let sign = sign(scaling.growth_to(point.n));
+            let least = if scaling.bounded.contains(&point.n) { words::AT_LEAST } else { "" };
             vec![
                 words::size(point.n),
                 format!("{least}{}", words::figure(point.x)),

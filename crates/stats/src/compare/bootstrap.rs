@@ -3,6 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::FEWEST_PAIRS;
+
 /// How often blocks are drawn again: enough that the ends of an interval do not depend on the seed by more than a few
 /// hundredths of its width.
 const DRAWS: usize = 10_000;
@@ -37,6 +39,16 @@ pub fn resample(blocks: usize, mut statistic: impl FnMut(&[usize]) -> Option<f64
         found.extend(statistic(&drawn).filter(|value| value.is_finite()));
     }
     summary(found, DRAWS)
+}
+
+/// The same where there are blocks enough for an interval at 95 %; `None` below [`FEWEST_PAIRS`]. The smallest and the
+/// largest of five figures hold the median 94 times in 100, those of two every other time, and nothing that is drawn from them
+/// lies further out.
+pub fn resampled_interval(
+    blocks: usize,
+    statistic: impl FnMut(&[usize]) -> Option<f64>,
+) -> Option<Resampled> {
+    if blocks < FEWEST_PAIRS { None } else { resample(blocks, statistic) }
 }
 
 /// What values of a statistic over `draws` draws say, of which those without a value are missing.
@@ -81,5 +93,8 @@ mod tests {
         assert_eq!(resample(4, mean_of(&values)), resample(4, mean_of(&values)));
         assert_eq!(resample(1, mean_of(&values)), None);
         assert_eq!(resample(4, |_| None), None);
+        let six = [1.0, 5.0, 2.0, 4.0, 3.0, 6.0];
+        assert_eq!(resampled_interval(6, mean_of(&six)), resample(6, mean_of(&six)));
+        assert_eq!(resampled_interval(5, mean_of(&six)), None);
     }
 }

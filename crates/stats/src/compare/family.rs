@@ -1,13 +1,13 @@
 //! One figure for several metrics or operations: the geometric mean of their ratios.
 
-use super::{FEWEST_PAIRS, Pair, resample};
+use super::{Pair, resampled_interval};
 
 /// The geometric mean of ratios, candidate over baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeometricMean {
     /// The mean.
     pub ratio: f64,
-    /// Lower end of its 95 % interval; not a number below [`FEWEST_PAIRS`] blocks.
+    /// Lower end of its 95 % interval; not a number below [`FEWEST_PAIRS`](super::FEWEST_PAIRS) blocks.
     pub low: f64,
     /// Upper end of its 95 % interval.
     pub high: f64,
@@ -26,7 +26,7 @@ pub fn geometric_mean(blocks: &[Vec<Pair>]) -> Option<GeometricMean> {
         blocks.iter().filter_map(|pairs| mean(pairs.iter().filter_map(Pair::log_ratio))).collect();
     let ratio = mean(means.iter().copied())?.exp();
     let drawn = |drawn: &[usize]| mean(drawn.iter().map(|block| means[*block]));
-    let interval = if means.len() < FEWEST_PAIRS { None } else { resample(means.len(), drawn) };
+    let interval = resampled_interval(means.len(), drawn);
     let (low, high) = interval.map_or((f64::NAN, f64::NAN), |found| (found.low.exp(), found.high.exp()));
     Some(GeometricMean { ratio, low, high, blocks: means.len() })
 }

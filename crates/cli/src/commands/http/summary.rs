@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
-use barograph_stats::search::OPEN;
 use serde::Serialize;
 
 use crate::catalog::Failures;
@@ -194,10 +193,10 @@ impl Summary {
                 bounded_by: search.bounded_by.clone(),
                 trials: search.trials,
                 confirmed: search.confirmed,
-                interval: search.estimate.as_deref().map(|estimate| {
-                    let is_open = search.at_least || estimate.beyond > OPEN;
-                    [Some(estimate.low), Some(estimate.high).filter(|_| !is_open)]
-                }),
+                interval: search
+                    .estimate
+                    .as_deref()
+                    .map(|estimate| [Some(estimate.low), Some(estimate.high).filter(|_| !search.is_open())]),
                 safe: search.estimate.as_deref().map(|estimate| estimate.safe),
             }),
             level_changed: false,
