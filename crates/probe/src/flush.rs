@@ -1,8 +1,8 @@
 //! How long a disk takes until data are safe: what a commit that survives the end of the machine waits for.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -27,13 +27,11 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Flushes a file that this makes in `folder` and removes, at most 50 times and no longer than a third of a second
+    /// Flushes a file without a name on the disk of `folder`, at most 50 times and no longer than a third of a second
     /// unless one flush takes longer.
     pub fn measure(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(".flush");
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        // Nobody needs its name, and so it cannot stay behind.
-        fs::remove_file(&path)?;
+        // Where the file system can do so it never has a name, and so cannot stay behind when this program is killed.
+        let file = tempfile::tempfile_in(folder)?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let file_system = file_system(&mounts, file.metadata()?.dev());
         Ok(Disk { file_system, flushes: flushes(&file)? })
