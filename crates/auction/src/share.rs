@@ -7,6 +7,9 @@ use barograph_auction_api::AuctionId;
 /// The moves that give every auction an owner-to-be among `members` and every member its fair share, the floor or the
 /// ceiling of auctions per member, with as few moves as that takes. Nothing moves when there are no members.
 ///
+/// Auctions next to each other go to different members as far as that goes: users fill those that began first, and a member
+/// with a stretch of these would have all of the bidding.
+///
 /// `assigned` says for each running auction whose it is to be so far; names that are no members count as nobody.
 pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) -> Vec<(AuctionId, String)> {
     if members.is_empty() {
@@ -28,16 +31,24 @@ pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) ->
     for member in order {
         let room = floor + usize::from(extra > 0);
         extra = extra.saturating_sub(1);
-        let share = shares.get_mut(member).map(std::mem::take).unwrap_or_default();
-        homeless.extend(share.iter().skip(room));
+        let mut share = shares.get_mut(member).map(std::mem::take).unwrap_or_default();
+        share.sort_unstable();
+        homeless.extend(evenly(&share, share.len().saturating_sub(room)));
         places.push((member, room.saturating_sub(share.len())));
     }
-    let mut homeless = homeless.into_iter();
-    let mut moves = Vec::new();
-    for (member, room) in places {
-        moves.extend(homeless.by_ref().take(room).map(|auction| (auction, member.to_owned())));
-    }
-    moves
+    homeless.sort_unstable();
+    // The seats of each member spread evenly over all of them, whatever their numbers are.
+    let all = homeless.len();
+    let seats = |(member, room): (_, usize)| (0..room).map(move |seat| ((2 * seat + 1) * all / room, member));
+    let mut seats: Vec<(usize, &str)> = places.into_iter().flat_map(seats).collect();
+    seats.sort_by_key(|(at, _)| *at);
+    homeless.into_iter().zip(seats).map(|(auction, (_, member))| (auction, member.to_owned())).collect()
+}
+
+/// So many of a share, spread over all of it.
+fn evenly(share: &[AuctionId], some: usize) -> impl Iterator<Item = AuctionId> {
+    let taken = move |of: usize| of * some / share.len();
+    share.iter().enumerate().filter(move |(at, _)| taken(at + 1) > taken(*at)).map(|(_, auction)| *auction)
 }
 
 #[cfg(test)]
@@ -63,6 +74,43 @@ mod tests {
         assert_eq!(moved.len(), 2);
         assert!(moved.iter().all(|m| m.1 == "b"));
         assert!(moves(&named(&owners), &[]).is_empty());
+    }
+
+    #[test]
+    fn any_stretch_of_auctions_is_shared() {
+        let mut owners: Vec<(AuctionId, Option<String>)> =
+            (0..1_068).map(|id| (AuctionId(id), None)).collect();
+        for members in [&["a"][..], &["a", "b"], &["a", "b", "c"], &["a", "b", "c", "d"]] {
+            let before: Vec<_> = owners.iter().map(|(id, owner)| (*id, owner.as_deref())).collect();
+            for (auction, node) in moves(&before, members) {
+                owners.iter_mut().find(|(id, _)| *id == auction).unwrap().1 = Some(node);
+            }
+            for stretch in owners.chunks_exact(100) {
+                let of = |member: &str| stretch.iter().filter(|o| o.1.as_deref() == Some(member)).count();
+                let fair = 100 / members.len();
+                assert!(members.iter().all(|m| of(m).abs_diff(fair) <= 10), "{members:?}: {stretch:?}");
+            }
+        }
+    }
+
+    /// Two were lost: what is left needs 50, 200 and 300 more.
+    #[test]
+    fn members_of_unlike_need_have_seats_everywhere() {
+        let owner = |at: usize| match at % 9 {
+            0 | 2 | 4 | 6 if at / 9 < 63 => Some("a"),
+            8 => Some("b"),
+            _ => None,
+        };
+        let owners: Vec<Option<&str>> = (0..900).map(owner).collect();
+        let moved = moves(&named(&owners), &["a", "b", "c"]);
+        let gained = |of: &[(AuctionId, String)], member: &str| of.iter().filter(|m| m.1 == member).count();
+        let all: Vec<usize> = ["a", "b", "c"].iter().map(|m| gained(&moved, m)).collect();
+        assert_eq!(all, [48, 200, 300]);
+        for stretch in moved.chunks_exact(moved.len() / 4) {
+            for (member, all) in ["a", "b", "c"].iter().zip(&all) {
+                assert!(gained(stretch, member).abs_diff(all / 4) <= 1, "{member}: {stretch:?}");
+            }
+        }
     }
 
     proptest! {
