@@ -4,12 +4,12 @@
 //! second. What the stores took in the last seconds may be on its way from the one to the other, on this node or another,
 //! and is none of the check's business yet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use barograph_auction_api::{CheckCounts, CheckReport, Millis};
 use barograph_auction_live::{IDLE_MS, UNSOLD};
-use barograph_auction_store::{Audit, BidRow, Fate, HighBidRow, Offered, StoreError, codes, fate};
+use barograph_auction_store::{Audit, BidRow, Fate, HighBidRow, Later, Offered, StoreError, codes, fate};
 
 use tokio::time::timeout;
 
@@ -33,7 +33,8 @@ pub(crate) async fn check(app: &App) -> Result<CheckReport, StoreError> {
     let _alone = timeout(WAIT, app.checking.lock()).await.map_err(|_| StoreError::Full)?;
     let settled_by = app.clock.now() - ON_ITS_WAY_MS;
     let audit = app.relational.audit().await?;
-    let bids = app.events.run_bids().await?;
+    let mut bids = app.events.run_bids().await?;
+    as_audited(&audit, &mut bids, |listing| app.decisions.listing(listing)).await?;
     let doubles = app.events.double_attendance().await?;
     let published = app.channels.counts();
     let mut findings = Findings::default();
@@ -50,6 +51,25 @@ pub(crate) async fn check(app: &App) -> Result<CheckReport, StoreError> {
     }
     let findings = findings.finish();
     Ok(CheckReport { ok: findings.is_empty(), findings, counts })
+}
+
+/// Bids that won after the audit was read are what they were then. The sale is stored first, so whether there was one since
+/// is seen by another look at the listing.
+async fn as_audited<'a>(
+    audit: &Audit,
+    bids: &mut [BidRow],
+    look: impl Fn(i64) -> Later<'a, Option<HighBidRow>>,
+) -> Result<(), StoreError> {
+    let sold = |row: &HighBidRow| row.state == codes::high_bid::SOLD;
+    let unsold: HashSet<i64> =
+        audit.offers.iter().map(|o| &o.row).filter(|r| !sold(r)).map(|r| r.id).collect();
+    for bid in bids.iter_mut().filter(|bid| bid.state == codes::bid::WINNING && unsold.contains(&bid.listing))
+    {
+        if look(bid.listing).await?.is_some_and(|row| sold(&row) && row.bid_id == bid.id) {
+            bid.state = codes::bid::HIGH;
+        }
+    }
+    Ok(())
 }
 
 /// Checks what the two stores hold against each other and against the rules.
@@ -242,5 +262,43 @@ impl Findings {
         }
         all.sort();
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::publisher::tests::{bid, row};
+
+    const BID: i64 = 22;
+
+    /// What is found of a last call whose bid won by the time the bids were read, when another look shows this listing.
+    fn found(now: Option<&HighBidRow>) -> Vec<String> {
+        let row = row(3, 1, codes::high_bid::LAST_CALL, BID);
+        let audit = Audit {
+            offers: vec![Offered { row, preloaded: false, starting_bid: 300, item_state: 0 }],
+            ..Audit::default()
+        };
+        let mut bids = [BidRow { state: codes::bid::WINNING, ..bid(BID, 2, 1) }];
+        let look = |_: i64| -> Later<'_, _> { std::future::ready(Ok(now.cloned())).boxed() };
+        as_audited(&audit, &mut bids, look).now_or_never().unwrap().unwrap();
+        let mut findings = Findings::default();
+        stores(&audit, &bids, IDLE_MS, &mut findings);
+        findings.finish()
+    }
+
+    #[test]
+    fn a_sale_between_the_two_looks_is_no_finding() {
+        assert_eq!(found(Some(&row(4, 1, codes::high_bid::SOLD, BID))), Vec::<String>::new());
+        let wrong = ["item 2: not exactly the last bid of a sale is its winner"];
+        for now in [
+            None,
+            Some(row(3, 1, codes::high_bid::LAST_CALL, BID)),
+            Some(row(4, 1, codes::high_bid::SOLD, BID + 1)),
+        ] {
+            assert_eq!(found(now.as_ref()), wrong, "{now:?}");
+        }
     }
 }

@@ -226,10 +226,11 @@ pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn row(sequence: i64, fence: i64, state: i64, bid_id: i64) -> HighBidRow {
+    /// Listing 7 of item 2, whose highest bid is by user 3.
+    pub(crate) fn row(sequence: i64, fence: i64, state: i64, bid_id: i64) -> HighBidRow {
         HighBidRow {
             id: 7,
             auction_id: 1,
@@ -247,7 +248,8 @@ mod tests {
         }
     }
 
-    fn bid(id: i64, sequence: i64, fence: i64) -> BidRow {
+    /// Its bid of this number, as it is proposed.
+    pub(crate) fn bid(id: i64, sequence: i64, fence: i64) -> BidRow {
         BidRow {
             id,
             bidder_id: 3,
