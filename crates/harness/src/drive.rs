@@ -22,6 +22,9 @@ mod commands;
 /// With operations in progress and not one answered for this long, the target is as good as gone.
 const SILENCE: Nanos = Nanos::from_secs(30);
 
+/// No more than this part of all users may have come with a step for them not to be seen in the mix.
+const FEW_NEW: f64 = 0.05;
+
 /// How many log lines tell why the application ended.
 const TAIL: usize = 20;
 
@@ -91,6 +94,8 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) crowded: bool,
     /// When the latest change of the load by the plan is complete.
     level_at: Nanos,
+    /// When many users came, or came out of a queue, for the last time.
+    pub(crate) crowd_at: Nanos,
     /// How often a command changed the load, and when the latest change is complete.
     pub(crate) changes: (u32, Nanos),
     /// What each driver did in the window that is, or was last, collected; empty when this process is the only one.
@@ -149,6 +154,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             searched_s: None,
             crowded: false,
             level_at: Nanos::ZERO,
+            crowd_at: Nanos::ZERO,
             changes: (0, Nanos::ZERO),
             window: Vec::new(),
         })
@@ -268,8 +274,23 @@ impl<'r, 'w> Drive<'r, 'w> {
 
     /// Begins a change of the load; gives the instant at which it will be complete.
     pub(crate) async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
+        let many = self.brings_many(level);
         self.level_at = self.engine.ramp(level, over).await?;
+        if many {
+            self.crowd_at = self.level_at;
+        }
         Ok(self.level_at)
+    }
+
+    /// Would a step to `level` bring so many users that they are seen in the mix?
+    pub(crate) fn brings_many(&self, level: u32) -> bool {
+        let new = level.saturating_sub(self.engine.level());
+        f64::from(new) > FEW_NEW * f64::from(level)
+    }
+
+    /// The load that changes now was too much: users who come out of a queue do the same things at the same time, too.
+    pub(crate) fn came_out_of_a_queue(&mut self) {
+        self.crowd_at = self.level_at;
     }
 
     /// Lets whole intervals pass until the load is at its level: an interval in which it still changed must not be

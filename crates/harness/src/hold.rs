@@ -6,17 +6,17 @@ mod trial;
 
 use barograph_model::words::offered;
 use barograph_model::{LoadPath, LoadUnit, Nanos, Phase, SearchBounds};
-use barograph_record::Purpose;
+use barograph_record::{KeptResult, Purpose};
 use barograph_spec::Spreading;
 use barograph_stats::search;
 
 use crate::HarnessError;
 use crate::drive::Drive;
-use ramp::first_ramp;
+use ramp::{BAD_INTERVALS, first_ramp, keeps_up};
 use trial::{observed, trial};
 
-/// No more than this part of all users may have come with a step for them not to be seen in the mix.
-const FEW_NEW: f64 = 0.05;
+/// This part of a level's users leaves a target room to come out of too much load before all of them are there.
+const RECOVERS_WITH: f64 = 0.75;
 
 /// Holds a constant load for one or more windows.
 pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: u32, windows: u32) -> Result<(), HarnessError> {
@@ -82,8 +82,10 @@ pub(crate) async fn search(
     let d = drive.run.plan.durations;
     let mut search = search::Search::new(bounds);
     let mut spreads = barograph_spec::spreading(&drive.run.plan);
+    let mut ramp_gave_way = false;
     if !bounds.method.climbs() {
         let (reached, how) = first_ramp(drive, bounds).await?;
+        ramp_gave_way = how == search::RampEnd::GaveWay;
         search.ramp_ended(reached, how);
     }
     while drive.goes_on() {
@@ -92,6 +94,9 @@ pub(crate) async fn search(
             search::Step::Trial { level, purpose } => (level, purpose),
         };
         let first = drive.trials.is_empty();
+        if drive.trials.last().map_or(ramp_gave_way, |trial| trial.aborted) {
+            recover(drive, level, &mut spreads).await?;
+        }
         if first {
             settle_first(drive, level).await?;
         } else if level != drive.engine.level() || drive.crowded {
@@ -135,6 +140,29 @@ async fn empty(drive: &mut Drive<'_, '_>) -> Result<(), HarnessError> {
     drive.run.done()
 }
 
+/// After too much load for users, fewer of them than the next level has, until the target keeps up again. One that works
+/// worse the more waits in it would stay full at a level that it carries when it comes to it from below.
+///
+/// What it takes is taken from what users may take to spread, so that a search is no longer for it.
+async fn recover(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
+    // The users who come back after it have to spread, too.
+    let most = spreads.each.min(spreads.in_all - spreads.each);
+    if most == Nanos::ZERO {
+        return Ok(());
+    }
+    let fewer = ((f64::from(level) * RECOVERS_WITH) as u32).clamp(1, drive.engine.level().max(1));
+    drive.phase(Phase::WarmUp, most, &format!("{}, until the target keeps up again", words(drive, fewer)))?;
+    let (begun, step) = (drive.engine.now(), drive.run.plan.durations.step);
+    drive.ramp(fewer, step.min(most)).await?;
+    let mut well = 0;
+    while drive.goes_on() && well < BAD_INTERVALS && drive.reached < begun + most {
+        let interval = drive.next().await?;
+        well = if keeps_up(drive, &interval) { well + 1 } else { 0 };
+    }
+    spreads.in_all = spreads.in_all - (drive.reached - begun);
+    drive.run.done()
+}
+
 async fn settle(drive: &mut Drive<'_, '_>, span: Nanos) -> Result<(), HarnessError> {
     drive.phase(Phase::WarmUp, span, "settling, kept but not counted")?;
     drive.pass(span).await?;
@@ -166,13 +194,16 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
 async fn step_to(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
     empty(drive).await?;
     let d = drive.run.plan.durations;
-    let new = level.saturating_sub(drive.engine.level());
-    let many = f64::from(new) > FEW_NEW * f64::from(level);
+    let many = drive.brings_many(level);
     let queued = drive.trials.last().is_some_and(|trial| trial.aborted);
+    let failed = drive.trials.last().is_some_and(|trial| trial.result == KeptResult::Fail);
     let more = if many || queued { spreads.each.min(spreads.in_all) } else { Nanos::ZERO };
     spreads.in_all = spreads.in_all - more;
     drive.phase(Phase::Ramp, d.step, &format!("to {}", words(drive, level)))?;
     drive.ramp(level, d.step).await?;
+    if failed {
+        drive.came_out_of_a_queue();
+    }
     drive.pass(d.step).await?;
     drive.level_there().await?;
     drive.run.done()?;

@@ -1,9 +1,11 @@
 //! A workload that answers at once, a platform that makes nothing, and a screen nobody sees.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use barograph_engine::{Runnable, Turn, User, Workload, runnable};
 use barograph_model::{
@@ -26,6 +28,21 @@ use crate::{
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
 
+/// What an operation that users always do should be of the mix, and how long their sessions are.
+#[derive(Clone, Copy)]
+pub(crate) struct Mix {
+    /// The required share.
+    pub(crate) required: Share,
+    /// Mean length of a session in seconds.
+    pub(crate) session_s: f64,
+}
+
+impl Default for Mix {
+    fn default() -> Self {
+        Mix { required: Share::percent(100.0), session_s: 1.0 }
+    }
+}
+
 /// Its data admit 60 users, each with four connections, and it holds answers for 45 s. Lines of its fill: a number is
 /// progress, "filled" is the end.
 #[derive(Default)]
@@ -34,23 +51,61 @@ pub(crate) struct Kind {
     pub(crate) findings: &'static [&'static str],
     /// It makes no application: it loads what is there.
     pub(crate) deploys_nothing: bool,
+    /// What its rule says of the mix.
+    pub(crate) mix: Mix,
+    /// Its target jams.
+    pub(crate) jams: Option<Jams>,
 }
 
-struct Asking;
+/// A target that jams when a user from this one on asks it, and refuses everybody until none has asked for a while of those
+/// from the other one on.
+#[derive(Clone, Copy)]
+pub(crate) struct Jams {
+    /// The first user who is too much.
+    pub(crate) from: u32,
+    /// The first user who keeps it from recovering.
+    pub(crate) kept_by: u32,
+}
 
-struct Asker;
+/// So long nobody may ask who keeps a target from recovering.
+const RECOVERY: Duration = Duration::from_millis(200);
+
+struct Target {
+    jams: Option<Jams>,
+    /// While it is jammed: when it was last kept so.
+    jammed: Cell<Option<Instant>>,
+}
+
+impl Target {
+    /// Whether it refuses a user who asks now.
+    fn refuses(&self, id: u32) -> bool {
+        let Some(jams) = self.jams else { return false };
+        let now = Instant::now();
+        let jammed = self.jammed.get().filter(|since| now.duration_since(*since) < RECOVERY);
+        let keeps = id >= if jammed.is_some() { jams.kept_by } else { jams.from };
+        self.jammed.set(if keeps { Some(now) } else { jammed });
+        self.jammed.get().is_some()
+    }
+}
+
+struct Asking(Rc<Target>);
+
+struct Asker {
+    id: u32,
+    target: Rc<Target>,
+}
 
 impl Workload for Asking {
     type User = Asker;
-    fn user(&self, _: UserId) -> Asker {
-        Asker
+    fn user(&self, id: UserId) -> Asker {
+        Asker { id: id.0, target: Rc::clone(&self.0) }
     }
 }
 
 impl User for Asker {
     async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
         turn.sent();
-        Outcome::Good
+        if self.target.refuses(self.id) { Outcome::Refused } else { Outcome::Good }
     }
     fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
         0
@@ -77,11 +132,11 @@ impl WorkloadKind for Kind {
             quantile: Share::percent(99.0),
             limit: Some(Nanos::from_secs(2)),
             judged: true,
-            mix: Share::percent(100.0),
+            mix: self.mix.required,
             mix_tolerance: Share::percent(5.0),
             failures: Share::percent(1.0),
         };
-        let derived = Derived { ops_per_user_s: 50.0, requests_per_op: 1.0, session_s: 1.0 };
+        let derived = Derived { ops_per_user_s: 50.0, requests_per_op: 1.0, session_s: self.mix.session_s };
         Some(Profile { name: "official2", rules: vec![rule], derived: Some(derived) })
     }
     fn behaviours(&self, _: &str) -> Option<Behaviours> {
@@ -103,7 +158,8 @@ impl WorkloadKind for Kind {
             let why = "no address is known for it".into();
             return Err(HarnessError::Unreachable { url: job.url.to_owned(), why });
         }
-        Ok(runnable(|| Asking))
+        let jams = self.jams;
+        Ok(runnable(move || Asking(Rc::new(Target { jams, jammed: Cell::default() }))))
     }
 }
 

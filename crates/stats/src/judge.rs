@@ -16,7 +16,7 @@ mod pacing;
 mod slices;
 
 use barograph_model::{
-    Behaviours, Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share, WindowVerdict,
+    Behaviours, Nanos, Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share, WindowVerdict,
 };
 
 use crate::Part;
@@ -43,6 +43,9 @@ pub struct WindowInput<'a> {
     pub host: Option<&'a host::HostUse>,
     /// How often a control command changed the load in the window.
     pub level_changes: u32,
+    /// For how long users have spread over their sessions when the window begins: since many of them came, or came out of a
+    /// queue. `None` where a window is not made again, and its rules hold as they are.
+    pub spread_for: Option<Nanos>,
     /// What the driver may use before it counts as the limit.
     pub driver: DriverLimits,
     /// Seconds the wall clock went on during the window minus seconds of the monotonic clock.

@@ -11,12 +11,15 @@ use crate::HarnessError;
 use crate::drive::Drive;
 
 /// The ramp has failed when in so many intervals running …
-const BAD_INTERVALS: usize = 3;
+pub(super) const BAD_INTERVALS: usize = 3;
 /// … more than this part of the operations were over their limit or failed, …
 const BAD_SHARE: f64 = 0.05;
 /// … or fewer than this part of the operations that should have been done came to an end. Below so many users and so few
 /// operations chance alone can do that.
 const CARRIED_SHARE: f64 = 0.5;
+/// A target keeps up while no more than this part of the operations, or what the loosest rule allows, is over its limit or
+/// failed.
+const WELL_SHARE: f64 = 0.01;
 const JUDGED_FROM_USERS: u32 = 100;
 const JUDGED_FROM_OPS: u64 = 100;
 
@@ -148,6 +151,16 @@ fn gives_way(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> bool {
     }
     let (carried, bad) = carried(drive, interval, part);
     carried < expected(drive, interval, part) * CARRIED_SHARE || bad > carried * BAD_SHARE
+}
+
+/// Has the target done what waited in it, and does what comes in time?
+pub(super) fn keeps_up(drive: &Drive<'_, '_>, interval: &Interval) -> bool {
+    let part = Part::of(interval, &drive.profile.rules);
+    let (carried, bad) = carried(drive, interval, &part);
+    let limited = drive.profile.rules.iter().filter(|rule| rule.judged && rule.limit.is_some());
+    let allowed = limited.map(|rule| 1.0 - rule.quantile.get()).fold(WELL_SHARE, f64::max);
+    let enough = expected(drive, interval, &part) * CARRIED_SHARE;
+    carried > 0.0 && carried >= enough && bad <= carried * allowed
 }
 
 /// Operations that ended, and bad ones among them: of those with a limit, or, where there is no limit at all, failures

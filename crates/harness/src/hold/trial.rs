@@ -25,6 +25,7 @@ pub(super) async fn trial(
     let (changes_before, changing_until) = drive.changes;
     let going_on = u32::from(changing_until > drive.reached);
     let searching = matches!(purpose, Purpose::Ramp | Purpose::Search | Purpose::Confirm | Purpose::Repeat);
+    let spread_for = searching.then(|| drive.reached - drive.crowd_at);
     let behaviours = drive.run.world.kind.behaviours(&drive.run.plan.profile);
     let judge = |drive: &Drive<'_, '_>, joined: &Interval, parts: &[Part]| {
         let host = drive.probes.host_use(&before);
@@ -38,6 +39,7 @@ pub(super) async fn trial(
             behaviours: behaviours.as_ref(),
             host: Some(&host),
             level_changes: drive.changes.0 - changes_before + going_on,
+            spread_for,
             driver: DriverLimits::default(),
             clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
         })

@@ -53,7 +53,7 @@ fn run_until(
 ) -> Result<Finished, HarnessError> {
     let mut sets: Vec<String> = SHORT.iter().chain(more).map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.display()));
-    if more.contains(&"load.unit=rate") {
+    if more.contains(&"load.unit=rate") || more.contains(&"load.strategy=search") {
         sets.retain(|set| set != "load.users=1");
     }
     let plan = barograph_spec::read("test", "", &sets).unwrap();

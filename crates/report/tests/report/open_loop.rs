@@ -107,6 +107,7 @@ fn trial(n: usize, parts: &[Interval]) -> Trial {
         behaviours: None,
         host: None,
         level_changes: 0,
+        spread_for: None,
         driver: DriverLimits::default(),
         clock_jump_s: 0.001,
     });

@@ -31,6 +31,7 @@ pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Vec<Check> {
     checks.extend([steady_throughput(input, passed), steady_response(input, passed)]);
     checks.extend(no_episode(input, passed));
     checks.extend(mix::drift(input, hopeless));
+    checks.extend(mix::unsettled(input, ops).filter(|_| !hopeless));
     checks.extend(errors::mix(input, hopeless));
     checks.push(clock(input));
     // A load that nobody changed is no news.

@@ -1,7 +1,7 @@
 //! The mix of operations: is it the required one, as far as a window of this size can tell, and do users do the same
 //! throughout the window?
 
-use barograph_model::{Check, QosRule, Share};
+use barograph_model::{Check, LoadUnit, OpVerdict, QosRule, Share};
 
 use super::{WindowInput, at_least, slices};
 use crate::homogeneity::unlike;
@@ -77,6 +77,32 @@ pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
             CHANGE_ALLOWED.get() * 100.0
         ),
         ok: same || hopeless,
+    })
+}
+
+/// A share that is off while users are in the session that they were in when many of them came, or came out of a queue. They
+/// do the same things at the same time, so what they do is another load and says nothing about the target; a target that
+/// keeps users from an operation does so later, too. Nothing to say where every share is kept, where the length of a
+/// session is not known, or where it has passed since.
+pub(super) fn unsettled(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Option<Check> {
+    let session_s = input.profile.derived?.session_s;
+    let spread_s = input.spread_for?.as_secs_f64();
+    if input.offered.unit != LoadUnit::Users || spread_s >= session_s {
+        return None;
+    }
+    let off = |op: &&OpVerdict| op.judged && !op.mix_ok;
+    let by = |op: &OpVerdict| (op.mix / op.mix_required - 1.0).abs();
+    let worst = ops.iter().filter(off).max_by(|a, b| by(a).total_cmp(&by(b)))?;
+    Some(Check {
+        name: "mix after a step".to_owned(),
+        found: format!(
+            "{} was {:.2} % of the mix instead of {:.2} %, {spread_s:.0} s after many users came or had waited",
+            worst.op,
+            worst.mix * 100.0,
+            worst.mix_required * 100.0
+        ),
+        allowed: format!("the required mix, or a window later than a mean session ({session_s:.0} s)"),
+        ok: false,
     })
 }
 

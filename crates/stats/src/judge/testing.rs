@@ -13,6 +13,7 @@ use crate::Part;
 use crate::interval::Interval;
 
 /// Sixty seconds of three operations: one with a limit of 2 s, a long poll, one that is not judged.
+#[derive(Clone)]
 pub(crate) struct Window {
     pub(crate) parts: Vec<Interval>,
     pub(crate) profile: Profile,
@@ -21,6 +22,7 @@ pub(crate) struct Window {
     pub(crate) behaviours: Option<Behaviours>,
     pub(crate) host: Option<HostUse>,
     pub(crate) level_changes: u32,
+    pub(crate) spread_for: Option<Nanos>,
     pub(crate) clock_jump_s: f64,
 }
 
@@ -55,6 +57,7 @@ impl Window {
             behaviours: None,
             host: None,
             level_changes: 0,
+            spread_for: Some(Nanos::from_secs(60)),
             clock_jump_s: 0.0,
         }
     }
@@ -72,6 +75,7 @@ impl Window {
             behaviours: self.behaviours.as_ref(),
             host: self.host.as_ref(),
             level_changes: self.level_changes,
+            spread_for: self.spread_for,
             driver: DriverLimits::default(),
             clock_jump_s: self.clock_jump_s,
         })

@@ -1,6 +1,6 @@
 //! Every rule and every check: silent on a clean window, loud on a planted fault.
 
-use barograph_model::{Nanos, Outcome, Share, TrialResult};
+use barograph_model::{Derived, Nanos, Outcome, Share, TrialResult};
 
 use super::testing::{Window, add};
 use crate::OpStats;
@@ -71,6 +71,43 @@ fn a_wrong_mix_fails() {
     window.profile.rules[1].mix = Share::percent(50.0);
     let verdict = window.judge();
     assert!(!verdict.ops[0].mix_ok && !verdict.ops[1].mix_ok && !verdict.passed());
+}
+
+/// What users do who have just come is no result. Later, or in a window that is too slow in any case, it is one.
+#[test]
+fn a_wrong_mix_is_disbelieved_within_a_session_of_a_step() {
+    let mut window = Window::clean(5);
+    window.profile.derived = Some(Derived { ops_per_user_s: 0.1, requests_per_op: 1.0, session_s: 61.0 });
+    assert!(window.faults().is_empty(), "the mix is kept");
+    window.profile.rules[0].mix = Share::percent(50.0);
+    window.profile.rules[1].mix = Share::percent(50.0);
+    assert_eq!(
+        (window.faults(), window.result()),
+        (vec!["mix after a step".to_owned()], TrialResult::Invalid)
+    );
+    let check = window.judge().checks.into_iter().find(|check| !check.ok).unwrap();
+    let (found, others) = check.found.split_once(" was ").unwrap();
+    assert!(["Browse", "Wait"].contains(&found), "{check:?}");
+    assert!(
+        others.ends_with(" % of the mix instead of 50.00 %, 60 s after many users came or had waited"),
+        "{check:?}"
+    );
+    assert!(check.allowed.ends_with("(61 s)"), "{check:?}");
+
+    let mut later = window.clone();
+    later.spread_for = Some(Nanos::from_secs(61));
+    assert_eq!((later.faults(), later.result()), (vec![], TrialResult::Fail));
+    let mut failing = window.clone();
+    let outcomes = &mut failing.parts[10].ops[0].outcomes;
+    outcomes[Outcome::Good.index()] -= 25;
+    outcomes[Outcome::Refused.index()] += 25;
+    assert_eq!((failing.faults(), failing.result()), (vec![], TrialResult::Fail));
+    let mut fixed = window.clone();
+    fixed.spread_for = None;
+    assert_eq!(fixed.result(), TrialResult::Fail, "it is not made again");
+    let mut unknown = window;
+    unknown.profile.derived = None;
+    assert_eq!(unknown.result(), TrialResult::Fail);
 }
 
 #[test]

@@ -19,6 +19,9 @@ pub(super) const LEVEL: u32 = 400;
 /// Users of the auction.
 const AUCTION_USERS: u32 = 600;
 
+/// Nobody comes later than this.
+const RAMP: Nanos = Nanos::from_secs(90);
+
 /// Everything that is known about one window, to be tampered with before it is judged.
 pub(super) struct Window {
     pub(super) intervals: Vec<Interval>,
@@ -45,6 +48,7 @@ impl Window {
             behaviours: Some(&self.behaviours),
             host: Some(&self.host),
             level_changes: 0,
+            spread_for: Some(joined.from - RAMP),
             driver: DriverLimits::default(),
             clock_jump_s: self.clock_jump_s,
         })
@@ -140,7 +144,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
         Auction::new(InProcess::new(app.clone()), AUCTION_USERS)
     });
     // As long as the quick plan takes until it measures.
-    sim.ramp(AUCTION_USERS, Nanos::from_secs(90));
+    sim.ramp(AUCTION_USERS, RAMP);
     sim.run(Nanos::from_secs(160));
     (0..windows)
         .map(|_| Window {

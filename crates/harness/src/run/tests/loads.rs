@@ -1,12 +1,13 @@
 //! Paths, open loops, targets that are there already, and commands while a load is on.
 
-use barograph_model::Offered;
-use barograph_record::{KeptUnit, Purpose};
+use barograph_model::{Offered, Share};
+use barograph_record::{KeptResult, KeptUnit, Purpose, Trial};
 use barograph_testkit::one_of;
 
 use super::*;
 use crate::Live;
 use crate::control::{Command, ControlError, ask};
+use crate::testing::{Jams, Mix};
 
 const URL: &str = "target.url=http://127.0.0.1:9/";
 
@@ -57,6 +58,74 @@ fn without_a_deployment_a_plan_must_say_where_the_target_is() {
         "p.toml: `target.url` = nothing\n  allowed: a URL: workload asking makes no application of its own\n  to do:   say \
          where the target answers, as in --set target.url=http://127.0.0.1:8080"
     );
+}
+
+const AFTER_A_STEP: &str = "mix after a step";
+
+/// Trials of a workload whose one operation should be half of the mix, with nothing else wrong, as a busy machine has it.
+fn with_a_wrong_mix(session_s: f64, keys: &[&str]) -> Result<Vec<Trial>, String> {
+    let root = tempfile::tempdir().unwrap();
+    let mix = Mix { required: Share::percent(50.0), session_s };
+    let kind = Kind { deploys_nothing: true, mix, ..Kind::default() };
+    let keys: Vec<&str> = keys.iter().copied().chain([URL]).collect();
+    let finished = run_with(root.path(), &here(), kind, (&keys, &mut Dark::default())).unwrap();
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let trials: Vec<Trial> = Kept::open(&finished.dir).unwrap().trials().cloned().collect();
+    assert!(!trials.is_empty());
+    let in_order = |trial: &Trial| {
+        let checks = trial.window.checks.iter().all(|check| check.ok || check.name == AFTER_A_STEP);
+        checks && trial.window.ops.iter().all(|op| op.time_ok && op.failures_ok)
+    };
+    match trials.iter().find(|trial| !in_order(trial)) {
+        Some(disturbed) => Err(format!("{disturbed:?}")),
+        None => Ok(trials),
+    }
+}
+
+/// While users may be in the session in which they came, a search makes the window again. A window of a fixed load stays.
+#[test]
+fn a_search_does_not_take_the_mix_after_a_step_for_a_failure() {
+    let search = ["load.strategy=search", "load.max_users=4", "load.max_trials=2", "load.settle_s=0"];
+    for (session_s, keys, result) in [
+        (1e6, &search[..], KeptResult::Invalid),
+        (0.0, &search[..], KeptResult::Fail),
+        (1e6, &[][..], KeptResult::Fail),
+    ] {
+        for trial in one_of(5, || with_a_wrong_mix(session_s, keys)) {
+            let said = trial.window.checks.iter().any(|check| check.name == AFTER_A_STEP && !check.ok);
+            assert_eq!((trial.result, said), (result, result == KeptResult::Invalid), "{trial:?}");
+            assert!(trial.window.ops.iter().all(|op| !op.mix_ok), "{trial:?}");
+        }
+    }
+}
+
+/// Had it to come down to a level, this target would carry fewer than 40 users.
+#[test]
+fn a_target_that_jams_is_tried_from_below() {
+    let search = [
+        "load.strategy=search",
+        "load.ramp_s=2",
+        "load.warm_up_s=2",
+        "load.step_s=0",
+        "load.settle_s=0",
+        "load.max_trials=4",
+        "load.min_users=10",
+        "load.max_users=60",
+    ];
+    one_of(5, || {
+        let root = tempfile::tempdir().unwrap();
+        let jams = Some(Jams { from: 50, kept_by: 35 });
+        let kind = Kind { deploys_nothing: true, jams, ..Kind::default() };
+        let keys: Vec<&str> = search.iter().copied().chain([URL]).collect();
+        let finished = run_with(root.path(), &here(), kind, (&keys, &mut Dark::default())).unwrap();
+        assert!(finished.error.is_none(), "{:?}", finished.error);
+        let kept = Kept::open(&finished.dir).unwrap();
+        let trials: Vec<_> = kept.trials().map(|t| (t.offered().level, t.result, t.aborted)).collect();
+        match kept.verdict().unwrap().search.as_ref().unwrap().highest_pass {
+            Some(pass @ 40..=50) => Ok(pass),
+            other => Err(format!("{other:?} of {trials:?}")),
+        }
+    });
 }
 
 /// Runs 200 starts per second for a window and looks at what is told of them; the starts per second that were measured.
