@@ -97,14 +97,7 @@ fn small(name: &str) -> Vec<&'static str> {
         "load.drain_s=1",
         "driver.interval_ms=500",
     ];
-    let search = [
-        "load.min_users=5",
-        "load.max_users=20",
-        "load.max_trials=2",
-        "load.step_s=1",
-        "load.settle_s=1",
-        "load.confirm_s=4",
-    ];
+    let search = ["load.max_trials=2", "load.step_s=1", "load.settle_s=1", "load.confirm_s=4"];
     fixed.iter().for_each(|set| args.extend(["--set", *set]));
     if name == "auction-nodes.toml" {
         search.iter().for_each(|set| args.extend(["--set", *set]));
@@ -116,6 +109,23 @@ fn small(name: &str) -> Vec<&'static str> {
     args
 }
 
+/// The study as it is shipped, but for the fewest and the most users: its levels set them, and what a factor varies cannot
+/// be set beside it.
+fn with_few_users(place: &Place, file: &Path) -> PathBuf {
+    let text = fs::read_to_string(file).unwrap();
+    let plans = format!("\"{}/", shipped().join("../plans").canonicalize().unwrap().display());
+    let mut few = text.replace("\"../plans/", &plans);
+    for (fewest, most) in [(1100, 2400), (2200, 4800), (4400, 9600)] {
+        let users = |fewest, most| format!("\"load.min_users\" = {fewest}, \"load.max_users\" = {most} ");
+        let is = users(fewest, most);
+        assert_eq!(few.matches(&is).count(), 1, "{is} in {text}");
+        few = few.replace(&is, &users(5, 20));
+    }
+    let copy = place.root().join(file.file_name().unwrap());
+    fs::write(&copy, few).unwrap();
+    copy
+}
+
 #[test]
 fn every_shipped_study_runs_in_small_or_says_what_is_missing() {
     let mut files: Vec<PathBuf> = fs::read_dir(shipped()).unwrap().map(|f| f.unwrap().path()).collect();
@@ -124,6 +134,7 @@ fn every_shipped_study_runs_in_small_or_says_what_is_missing() {
     for file in files {
         let place = Place::new();
         let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let file = if name == "auction-nodes.toml" { with_few_users(&place, &file) } else { file };
         let mut args = small(&name);
         args.push("--dry-run");
         let dry = Going::start(study(&place, &file, &args)).end();
