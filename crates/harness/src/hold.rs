@@ -182,7 +182,12 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
     };
     drive.phase(Phase::WarmUp, span, &format!("{}, kept but not counted", words(drive, level)))?;
     if level != drive.engine.level() {
-        drive.ramp(level, d.step).await?;
+        let over = match drive.run.plan.unit {
+            // Methods that climb have no ramp before; all users at once are a load of their own.
+            LoadUnit::Users if drive.engine.level() == 0 => d.ramp,
+            _ => d.step,
+        };
+        drive.ramp(level, over).await?;
     }
     drive.pass(span).await?;
     drive.level_there().await?;

@@ -158,7 +158,7 @@ impl SearchMethod {
 pub struct Stair {
     /// Levels per step; 0 leaves it to the method.
     pub step: u32,
-    /// A step that raises throughput by less than this part of it ends the staircase.
+    /// A step that raises throughput by less than this part of it ends the staircase; with 0 none does.
     pub least_gain: Share,
     /// A level at which the host uses this part of its CPU or more ends the staircase.
     pub most_cpu: Share,

@@ -275,10 +275,13 @@ fn how(plan: &Plan, bounds: &SearchBounds) -> String {
             stride(step, "1,000, or a tenth of the most")
         ),
         SearchMethod::Staircase(stair) => {
-            let (gain, cpu) = (percent(stair.least_gain), percent(stair.most_cpu));
+            let cpu = percent(stair.most_cpu);
+            let gain = match stair.least_gain.get() > 0.0 {
+                true => format!(", throughput gains less than {},", percent(stair.least_gain)),
+                false => String::new(),
+            };
             format!(
-                "by staircase: steps of {} until a level fails, throughput gains less than {gain}, or {cpu} of the host's \
-                 CPU is used",
+                "by staircase: steps of {} until a level fails{gain} or {cpu} of the host's CPU is used",
                 stride(stair.step, "a twentieth of the most")
             )
         }
@@ -352,6 +355,8 @@ mod tests {
         assert!(posterior.contains("interval is 7 % wide"), "{posterior}");
         let stairs = says(&["search=staircase", "least_gain=0.07", "most_cpu=0.555"]);
         assert!(stairs.contains("gains less than 7 %, or 55.5 % of the host's"), "{stairs}");
+        let any_gain = says(&["search=staircase", "least_gain=0"]);
+        assert!(any_gain.contains("until a level fails or 100 % of the host's CPU is used"), "{any_gain}");
     }
 
     #[test]

@@ -44,7 +44,8 @@ impl Staircase {
     fn step_up(&mut self, observed: &Observed) -> Option<BoundedBy> {
         let before = self.passed.and_then(|(_, throughput)| throughput);
         let gain = before.zip(observed.throughput).map(|(before, now)| now / before - 1.0);
-        if gain.is_some_and(|gain| gain < self.stair.least_gain.get()) {
+        let least = self.stair.least_gain.get();
+        if least > 0.0 && gain.is_some_and(|gain| gain < least) {
             // It passed, but what it adds to the level below is nothing.
             return Some(BoundedBy::Gain);
         }

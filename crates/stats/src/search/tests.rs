@@ -94,6 +94,8 @@ fn a_staircase_ends_where_more_brings_nothing_and_where_the_host_is_used_up() {
     let (tried, answer) = run(stairs(2.0, 100.0), saturating);
     assert_eq!(tried.last().unwrap().0, 9);
     assert_eq!((answer.capacity, answer.bounded_by), (Some(7), BoundedBy::Gain));
+    let (_, answer) = run(stairs(0.0, 100.0), saturating);
+    assert_eq!((answer.capacity, answer.bounded_by), (Some(20), BoundedBy::Maximum));
     let busy = |level: u32| Observed { cpu: Some(f64::from(level) * 0.1), ..Pass.into() };
     let (_, answer) = run(stairs(2.0, 85.0), busy);
     assert_eq!((answer.capacity, answer.bounded_by), (Some(9), BoundedBy::Cpu));

@@ -128,6 +128,30 @@ fn a_target_that_jams_is_tried_from_below() {
     });
 }
 
+/// All of them at once would be a load of their own.
+#[test]
+fn the_first_users_of_a_climb_come_one_by_one() {
+    let search = [
+        "load.strategy=search",
+        "load.search=staircase",
+        "load.min_users=40",
+        "load.max_users=40",
+        "load.max_trials=2",
+        "load.ramp_s=2",
+        "load.step_s=0",
+    ];
+    // Where the machine stands still the first interval is as long as that.
+    one_of(5, || {
+        let root = tempfile::tempdir().unwrap();
+        let finished = run_there(root.path(), &search);
+        assert!(finished.error.is_none(), "{:?}", finished.error);
+        let kept = Kept::open(&finished.dir).unwrap();
+        assert!(kept.trials().count() > 0 && kept.trials().all(|t| (t.level, t.window.users) == (40, 40)));
+        let users: Vec<u32> = kept.intervals().map(|interval| interval.users).collect();
+        if users[0] < 20 { Ok(()) } else { Err(format!("{users:?}")) }
+    });
+}
+
 /// Runs 200 starts per second for a window and looks at what is told of them; the starts per second that were measured.
 fn starts_of_an_open_loop() -> f64 {
     let root = tempfile::tempdir().unwrap();
