@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use barograph_harness::{Checked, HarnessError};
+use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
 use barograph_platform::Missing;
 use barograph_record::{ExitCode, StudyHeader};
-use barograph_spec::study::{Divisor, MetricPlan, Study};
+use barograph_spec::study::{Divisor, Factor, MetricPlan, Study};
+use barograph_spec::{Connections, Plan};
 
 use super::refused;
 use crate::args::StudyArgs;
@@ -82,6 +84,7 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
         prepared.checked.push((checked, found));
     }
     divisible(&prepared)?;
+    alike(&prepared)?;
     Ok(prepared)
 }
 
@@ -121,14 +124,10 @@ fn leave_only(study: Study, only: &str) -> Result<Study, Failed> {
     Ok(study)
 }
 
-/// Why an override cannot be: a factor varies its key, or a key below or above it.
+/// Why an override cannot be: a factor varies its key.
 fn varied(study: &Study, set: &str) -> Option<Refusal> {
     let (key, value) = set.split_once('=')?;
-    let varies = |factor: &&barograph_spec::study::Factor| {
-        let mut settings = factor.levels.iter().flat_map(|level| &level.settings);
-        settings.any(|setting| holds(&setting.key, key.trim()) || holds(key.trim(), &setting.key))
-    };
-    let factor = study.factors.iter().find(varies)?;
+    let factor = varying(study, key.trim())?;
     Some(Refusal {
         place: "--set".to_owned(),
         key: key.trim().to_owned(),
@@ -136,6 +135,15 @@ fn varied(study: &Study, set: &str) -> Option<Refusal> {
         allowed: format!("keys that no factor varies; this one is varied by `{}`", factor.name),
         remedy: format!("leave it out, or run some levels only: --only {}=LEVEL", factor.name),
     })
+}
+
+/// The factor that varies a key, or a key below or above it.
+fn varying<'s>(study: &'s Study, key: &str) -> Option<&'s Factor> {
+    let varies = |factor: &&Factor| {
+        let mut settings = factor.levels.iter().flat_map(|level| &level.settings);
+        settings.any(|setting| holds(&setting.key, key) || holds(key, &setting.key))
+    };
+    study.factors.iter().find(varies)
 }
 
 /// Is `key` the same as `table`, or one below it?
@@ -193,6 +201,50 @@ fn divisible(prepared: &Prepared) -> Result<(), Failed> {
         }])));
     }
     Ok(())
+}
+
+/// Refuses configurations of which some get another driver than others where the plan leaves it open: they would differ in
+/// it as well, and nobody could tell what made the difference.
+fn alike(prepared: &Prepared) -> Result<(), Failed> {
+    let connections = |plan: &Plan| match plan.driver.connections {
+        Connections::Close => "\"close\"".to_owned(),
+        Connections::Keep | Connections::Auto => "\"keep\"".to_owned(),
+    };
+    let workers = |plan: &Plan| plan.driver.workers.to_string();
+    let decided: [(&str, &dyn Fn(&Plan) -> String); 2] =
+        [("driver.connections", &connections), ("driver.workers", &workers)];
+    let study = &prepared.study;
+    let names: Vec<&str> =
+        study.configurations.iter().map(|configuration| configuration.name.as_str()).collect();
+    let mut refusals = Vec::new();
+    for (key, of) in decided {
+        let values: Vec<String> = prepared.checked.iter().map(|(checked, _)| of(&checked.plan)).collect();
+        let Some(value) = unlike(&names, &values).filter(|_| varying(study, key).is_none()) else { continue };
+        refusals.push(Refusal {
+            place: study.name.clone(),
+            key: key.to_owned(),
+            value,
+            allowed: "the same in all configurations, since no factor varies it".to_owned(),
+            remedy:
+                "it was decided for each by what its users need here; give it in [settings] for all of them"
+                    .to_owned(),
+        });
+    }
+    if refusals.is_empty() { Ok(()) } else { Err(of_study(&Refused(refusals))) }
+}
+
+/// Which value which configurations have; nothing where all have the same.
+fn unlike(names: &[&str], values: &[String]) -> Option<String> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (&name, value) in names.iter().zip(values) {
+        match all.iter_mut().find(|(known, _)| known == value) {
+            Some((_, with_it)) => with_it.push(name),
+            None => all.push((value, vec![name])),
+        }
+    }
+    let told: Vec<String> =
+        all.iter().map(|(value, with_it)| format!("{value} for {}", listed(with_it))).collect();
+    (told.len() > 1).then(|| told.join("; "))
 }
 
 impl Prepared {
@@ -269,7 +321,15 @@ pub(super) fn ends_the_study(code: ExitCode) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::holds;
+    use super::{holds, unlike};
+
+    #[test]
+    fn what_differs_is_told_with_who_has_it() {
+        let names = ["a", "b", "c"];
+        let of = |values: [&str; 3]| unlike(&names, &values.map(str::to_owned));
+        assert_eq!(of(["1", "1", "1"]), None);
+        assert_eq!(of(["1", "2", "1"]).as_deref(), Some("1 for a and c; 2 for b"));
+    }
 
     #[test]
     fn a_table_holds_the_keys_below_it_and_no_others() {
