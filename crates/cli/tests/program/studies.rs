@@ -115,11 +115,14 @@ fn with_few_users(place: &Place, file: &Path) -> PathBuf {
     let text = fs::read_to_string(file).unwrap();
     let plans = format!("\"{}/", shipped().join("../plans").canonicalize().unwrap().display());
     let mut few = text.replace("\"../plans/", &plans);
-    for (fewest, most) in [(1100, 2400), (2200, 4800), (4400, 9600)] {
-        let users = |fewest, most| format!("\"load.min_users\" = {fewest}, \"load.max_users\" = {most} ");
-        let is = users(fewest, most);
-        assert_eq!(few.matches(&is).count(), 1, "{is} in {text}");
-        few = few.replace(&is, &users(5, 20));
+    for level in [(1700, 3400, 85), (3400, 6800, 170), (6800, 11_560, 340)] {
+        let users = |(fewest, most, step): (u32, u32, u32)| {
+            format!(
+                "\"load.min_users\" = {fewest}, \"load.max_users\" = {most}, \"load.stride_users\" = {step} "
+            )
+        };
+        assert_eq!(few.matches(&users(level)).count(), 1, "{} in {text}", users(level));
+        few = few.replace(&users(level), &users((5, 20, 5)));
     }
     let copy = place.root().join(file.file_name().unwrap());
     fs::write(&copy, few).unwrap();
@@ -413,6 +416,39 @@ fn refused(place: &Place, file: &Path, args: &[&str]) -> String {
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
     assert!(!place.runs().exists());
     ended.err
+}
+
+/// Users who keep connections and users who close them are two things, whatever else is compared.
+#[test]
+fn a_driver_that_would_differ_by_itself_is_refused() {
+    let place = Place::without_data();
+    let file = short(&place, 1);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(
+        &file,
+        text.replace("name = \"20\"", "name = \"200\"").replace("load.users = 20 ", "load.users = 200 "),
+    )
+    .unwrap();
+    // Enough for the connections of 200 users, and for idle ones too if there are 10.
+    let with_few_files = |args: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "ulimit -n 1000 && exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_barograph"),
+            "study",
+            "--dry-run",
+        ]);
+        command.arg(&file).args(args).current_dir(place.root());
+        Going::start(command).end()
+    };
+    let ended = with_few_files(&[]);
+    let expected = "s.toml: `driver.connections` = \"keep\" for users 10; \"close\" for users 200\n  allowed: the same in all \
+                    configurations, since no factor varies it\n  to do:   ";
+    assert!(ended.code == Some(2) && ended.err.contains(expected), "{ended:?}");
+    let ended = with_few_files(&["--set", "driver.connections=close"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
 #[test]
