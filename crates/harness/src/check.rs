@@ -8,7 +8,7 @@ mod load;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy};
-use barograph_spec::{Connections, FaultAct, LINKED, Plan, Refusal, Refused};
+use barograph_spec::{FaultAct, LINKED, Plan, Refusal, Refused};
 
 use crate::deploy;
 use crate::topology::Work;
@@ -323,8 +323,7 @@ impl<'a> Checking<'a> {
         if let Some(open) = &self.open {
             text.push_str(&format!("# load.most_users = {}\n", open.most_users));
         }
-        let connections = if self.plan.driver.connections == Connections::Keep { "keep" } else { "close" };
-        text.push_str(&format!("# driver.connections = \"{connections}\"\n"));
+        text.push_str(&format!("# driver.connections = {:?}\n", self.plan.driver.connections.name()));
         text.push_str(&format!("# driver.workers = {}\n", self.plan.driver.workers));
         text
     }

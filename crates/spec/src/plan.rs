@@ -192,6 +192,18 @@ pub enum Connections {
     Close,
 }
 
+impl Connections {
+    /// As it is written in a plan.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Connections::Auto => "auto",
+            Connections::Keep => "keep",
+            Connections::Close => "close",
+        }
+    }
+}
+
 /// Most users of one run: addresses and descriptors of one machine end somewhere.
 pub const MOST_USERS: u64 = 1_000_000;
 

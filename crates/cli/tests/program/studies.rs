@@ -109,23 +109,19 @@ fn small(name: &str) -> Vec<&'static str> {
     args
 }
 
-/// The study as it is shipped, but for the fewest and the most users: its levels set them, and what a factor varies cannot
-/// be set beside it.
+/// The study as it is shipped, but for the fewest and the most users and the steps between them: its levels set them, and
+/// what a factor varies cannot be set beside it.
 fn with_few_users(place: &Place, file: &Path) -> PathBuf {
-    let text = fs::read_to_string(file).unwrap();
-    let plans = format!("\"{}/", shipped().join("../plans").canonicalize().unwrap().display());
-    let mut few = text.replace("\"../plans/", &plans);
-    for level in [(1700, 3400, 85), (3400, 6800, 170), (6800, 11_560, 340)] {
-        let users = |(fewest, most, step): (u32, u32, u32)| {
-            format!(
-                "\"load.min_users\" = {fewest}, \"load.max_users\" = {most}, \"load.stride_users\" = {step} "
-            )
-        };
-        assert_eq!(few.matches(&users(level)).count(), 1, "{} in {text}", users(level));
-        few = few.replace(&users(level), &users((5, 20, 5)));
+    let mut study: toml::Table = fs::read_to_string(file).unwrap().parse().unwrap();
+    let plan = file.parent().unwrap().join(study["plan"].as_str().unwrap());
+    study["plan"] = plan.to_str().unwrap().into();
+    for level in study["factor"][0]["levels"].as_array_mut().unwrap() {
+        for (key, few) in [("load.min_users", 5), ("load.max_users", 20), ("load.stride_users", 5)] {
+            level["set"][key] = few.into();
+        }
     }
     let copy = place.root().join(file.file_name().unwrap());
-    fs::write(&copy, few).unwrap();
+    fs::write(&copy, study.to_string()).unwrap();
     copy
 }
 

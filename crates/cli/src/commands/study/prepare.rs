@@ -8,8 +8,8 @@ use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
 use barograph_platform::Missing;
 use barograph_record::{ExitCode, StudyHeader};
+use barograph_spec::Plan;
 use barograph_spec::study::{Divisor, Factor, MetricPlan, Study};
-use barograph_spec::{Connections, Plan};
 
 use super::refused;
 use crate::args::StudyArgs;
@@ -206,13 +206,11 @@ fn divisible(prepared: &Prepared) -> Result<(), Failed> {
 /// Refuses configurations of which some get another driver than others where the plan leaves it open: they would differ in
 /// it as well, and nobody could tell what made the difference.
 fn alike(prepared: &Prepared) -> Result<(), Failed> {
-    let connections = |plan: &Plan| match plan.driver.connections {
-        Connections::Close => "\"close\"".to_owned(),
-        Connections::Keep | Connections::Auto => "\"keep\"".to_owned(),
-    };
-    let workers = |plan: &Plan| plan.driver.workers.to_string();
-    let decided: [(&str, &dyn Fn(&Plan) -> String); 2] =
-        [("driver.connections", &connections), ("driver.workers", &workers)];
+    type Decided = fn(&Plan) -> String;
+    let decided: [(&str, Decided); 2] = [
+        ("driver.connections", |plan| format!("{:?}", plan.driver.connections.name())),
+        ("driver.workers", |plan| plan.driver.workers.to_string()),
+    ];
     let study = &prepared.study;
     let names: Vec<&str> =
         study.configurations.iter().map(|configuration| configuration.name.as_str()).collect();
