@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Two were lost: what is left needs 50, 200 and 300 more.
+    /// Two other members were lost: those that are left need 48, 200 and 300 more.
     #[test]
     fn members_of_unlike_need_have_seats_everywhere() {
         let owner = |at: usize| match at % 9 {

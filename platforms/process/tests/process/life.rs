@@ -148,7 +148,7 @@ async fn a_unit_that_ignores_the_request_is_killed_with_its_children() {
 async fn the_signal_that_asks_is_the_unit_s_own() {
     let place = Place::new();
     for (stop, number) in [(StopSignal::Int, 2), (StopSignal::Quit, 3), (StopSignal::Term, 15)] {
-        // No shell on its way to a program: it catches what comes, and loses it with the step.
+        // Ready only when no shell is on its way to the program any more: one catches what comes, and loses it with the step.
         let runs = place.unit("", Readiness::Runs);
         let unit = Unit { program: "/bin/cat".into(), args: Vec::new(), stop, ..runs };
         let running = place.start(&unit).await.unwrap();
