@@ -6,7 +6,7 @@ mod trial;
 
 use barograph_model::words::offered;
 use barograph_model::{LoadPath, LoadUnit, Nanos, Phase, SearchBounds};
-use barograph_record::{KeptResult, Purpose};
+use barograph_record::{KeptOp, KeptResult, Purpose, Trial};
 use barograph_spec::Spreading;
 use barograph_stats::search;
 
@@ -145,8 +145,8 @@ async fn empty(drive: &mut Drive<'_, '_>) -> Result<(), HarnessError> {
 ///
 /// What it takes is taken from what users may take to spread, so that a search is no longer for it.
 async fn recover(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
-    // The users who come back after it have to spread, too.
-    let most = spreads.each.min(spreads.in_all - spreads.each);
+    // Nothing settles besides, so it may take a whole wait; and the users who come back after it have to spread, too.
+    let most = spreads.whole.min(spreads.in_all - spreads.each);
     if most == Nanos::ZERO {
         return Ok(());
     }
@@ -194,6 +194,12 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
     drive.run.done()
 }
 
+/// Did a trial fail because operations were too slow or failed? Then users waited; a wrong mix alone keeps nobody waiting.
+fn was_too_much(trial: &Trial) -> bool {
+    let kept = |op: &KeptOp| !op.judged || op.count == 0 || (op.time_ok && op.failures_ok);
+    trial.result == KeptResult::Fail && !trial.window.ops.iter().all(kept)
+}
+
 /// From one level to the next, and as long as it takes for the load to be what it is at that level: longer where many users
 /// came, or came out of a queue, since those do the same things at the same time.
 async fn step_to(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
@@ -201,12 +207,12 @@ async fn step_to(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading)
     let d = drive.run.plan.durations;
     let many = drive.brings_many(level);
     let queued = drive.trials.last().is_some_and(|trial| trial.aborted);
-    let failed = drive.trials.last().is_some_and(|trial| trial.result == KeptResult::Fail);
+    let was_too_much = drive.trials.last().is_some_and(was_too_much);
     let more = if many || queued { spreads.each.min(spreads.in_all) } else { Nanos::ZERO };
     spreads.in_all = spreads.in_all - more;
     drive.phase(Phase::Ramp, d.step, &format!("to {}", words(drive, level)))?;
     drive.ramp(level, d.step).await?;
-    if failed {
+    if was_too_much {
         drive.came_out_of_a_queue();
     }
     drive.pass(d.step).await?;

@@ -36,6 +36,8 @@ pub fn estimate(plan: &Plan) -> Nanos {
 /// What a search by users waits, on top of settling, until users who came with a step have spread over their sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spreading {
+    /// A whole wait, settling included.
+    pub whole: Nanos,
     /// After a step that adds more than a few.
     pub each: Nanos,
     /// After all steps together. Later ones are small.
@@ -52,7 +54,8 @@ pub fn spreading(plan: &Plan) -> Spreading {
         (LoadUnit::Users, Strategy::Search(search)) if !search.method.climbs() => {
             let in_all = d.ramp + d.warm_up;
             // Whole seconds read better, and a part of one changes nothing.
-            Spreading { each: Nanos::from_secs(in_all.0 / 3_000_000_000) - d.settle, in_all }
+            let whole = Nanos::from_secs(in_all.0 / 3_000_000_000);
+            Spreading { whole, each: whole - d.settle, in_all }
         }
         _ => Spreading::default(),
     }
