@@ -22,13 +22,13 @@ pub(super) fn of(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> Strin
             format!("The 95 % interval{of} is {} to {}", case.number(estimate.low), level(estimate.high))
         }
     };
-    format!("{interval}, from {}", effort(case, answer, estimate))
+    format!("{interval}, from {}", effort(case, answer, estimate.invalid))
 }
 
-/// Trials and time.
-fn effort(case: &Case<'_>, answer: &Answer, estimate: &Estimate) -> String {
+/// Trials, those of them that were not valid, and time.
+pub(super) fn effort(case: &Case<'_>, answer: &Answer, invalid: u32) -> String {
     let trials = if answer.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", answer.trials) };
-    let invalid = match estimate.invalid {
+    let invalid = match invalid {
         0 => String::new(),
         n => format!(" ({n} not valid)"),
     };

@@ -105,6 +105,17 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> String {
             answer.capacity.map_or_else(String::new, |n| format!("; {} kept every rule", case.load(n)));
         return format!("{}, because the data {trouble}{kept}.", case.unknown());
     }
+    let told = told(case, answer);
+    // The interval of a search by posterior has it already.
+    if answer.estimate.is_some() && answer.capacity.is_some() {
+        return told;
+    }
+    let invalid = case.trials.iter().filter(|trial| trial.result == KeptResult::Invalid).count();
+    format!("{told} It took {}.", certainty::effort(case, answer, invalid as u32))
+}
+
+/// What the search found.
+fn told(case: &Case<'_>, answer: &Answer) -> String {
     match answer.capacity {
         Some(capacity) if answer.estimate.is_some() => {
             let sure = answer

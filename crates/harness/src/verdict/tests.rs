@@ -116,14 +116,20 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
     assert_eq!(
         sentence(&trials, &confirmed.clone()),
         "This machine holds 11,818 users of the auction application (official2), confirmed by a second window; at \
-         13,000 users, Login took 12,345 ms at the judged quantile, allowed are 2,000 ms."
+         13,000 users, Login took 12,345 ms at the judged quantile, allowed are 2,000 ms. It took 4 trials."
     );
     assert_eq!(
         sentence(&trials[..1], &Answer { confirmed: false, ..answer(Some(11_818), BoundedBy::Maximum) }),
         "This machine held 11,818 users of the auction application (official2), passed once and not confirmed by a \
          second window; more was not tried, because the connections of more do not fit into the 20,000 files a process \
-         may open."
+         may open. It took 4 trials."
     );
+    let with_one_not_valid: Vec<Trial> =
+        trials.iter().cloned().chain([trial(12_500, 9.0, &["clock"])]).collect();
+    let all: Vec<&Trial> = with_one_not_valid.iter().collect();
+    let timed = Case { searched_s: Some(418.0), ..case(&all, DataAfter::Right, Most::Plan) };
+    let timed = of_search(&timed, &confirmed).sentence;
+    assert!(timed.ends_with(". It took 4 trials (1 not valid) in 6 min 58 s."), "{timed}");
     let verdict = verdict_on(&trials, &confirmed, DataAfter::Right);
     assert_eq!(
         (verdict.capacity, verdict.trial, verdict.passed, verdict.valid),
@@ -143,7 +149,8 @@ fn what_could_not_be_believed_is_named_and_not_blamed_on_the_driver() {
     assert_eq!(
         sentence(&trials, &answer(Some(1), BoundedBy::Disbelief)),
         "This machine holds 1 user of the auction application (official2), confirmed by a second window; 3,000 users \
-         could not be judged, because these checks of the measurement did not hold: clock and steady throughput."
+         could not be judged, because these checks of the measurement did not hold: clock and steady throughput. It took 4 \
+         trials (1 not valid)."
     );
 }
 
@@ -154,7 +161,8 @@ fn when_nothing_could_be_believed_nothing_is_known() {
     assert_eq!(
         verdict.sentence,
         "It is not known how many users of the auction application (official2) this machine holds: 2,000 users could \
-         not be judged, because this check of the measurement did not hold: users present."
+         not be judged, because this check of the measurement did not hold: users present. It took 4 trials (2 not \
+         valid)."
     );
     assert!(!verdict.valid && verdict.capacity.is_none());
     assert_eq!(verdict.doubts, ["not valid: users present was much, allowed is little"]);
@@ -167,14 +175,14 @@ fn without_a_pass_the_lowest_failure_decides() {
     assert_eq!(
         minimum.sentence,
         "This machine does not hold 100 users of the auction application (official2), the fewest worth a trial: Login \
-         took 2,500 ms at the judged quantile, allowed are 2,000 ms."
+         took 2,500 ms at the judged quantile, allowed are 2,000 ms. It took 4 trials (1 not valid)."
     );
     assert_eq!((minimum.trial, minimum.passed, minimum.valid), (Some(100), false, true));
     let budget = sentence(&trials[..1], &answer(None, BoundedBy::Budget));
     assert_eq!(
         budget,
         "No number of users of the auction application (official2) that was tried passed; at 3,000 users, Login took \
-         3,000 ms at the judged quantile, allowed are 2,000 ms."
+         3,000 ms at the judged quantile, allowed are 2,000 ms. It took 4 trials."
     );
     // Below the failure it is open, because nothing there could be believed.
     let open = verdict_on(
@@ -184,7 +192,8 @@ fn without_a_pass_the_lowest_failure_decides() {
     );
     assert!(
         open.sentence.ends_with(
-            "; 200 users could not be judged, because this check of the measurement did not hold: clock."
+            "; 200 users could not be judged, because this check of the measurement did not hold: clock. It took 4 trials (1 \
+             not valid)."
         ),
         "{}",
         open.sentence
@@ -270,10 +279,10 @@ fn a_rate_is_said_in_starts_per_second_and_of_the_target() {
     assert_eq!(
         search(answer(Some(12_300), BoundedBy::Fail)),
         "The target holds 12,300 starts/s at http://127.0.0.1:8080/, confirmed by a second window; at 13,000 starts/s, \
-         Login took 2,345 ms at the judged quantile, allowed are 2,000 ms."
+         Login took 2,345 ms at the judged quantile, allowed are 2,000 ms. It took 4 trials."
     );
     assert!(search(answer(Some(12_300), BoundedBy::Maximum)).ends_with(
-        "; more was not tried, because the plan sets no maximum and a search looks no further by itself."
+        "; more was not tried, because the plan sets no maximum and a search looks no further by itself. It took 4 trials."
     ));
     assert!(search(answer(None, BoundedBy::Minimum)).starts_with(
         "The target does not hold 13,000 starts/s at http://127.0.0.1:8080/, the lowest rate worth a trial: Login"
@@ -285,7 +294,7 @@ fn a_rate_is_said_in_starts_per_second_and_of_the_target() {
             Some(answer(None, BoundedBy::Disbelief))
         ),
         "It is not known how many starts/s at http://127.0.0.1:8080/ the target holds: 5 starts/s could not be judged, \
-         because this check of the measurement did not hold: driver bound."
+         because this check of the measurement did not hold: driver bound. It took 4 trials (1 not valid)."
     );
 }
 
