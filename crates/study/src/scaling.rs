@@ -1,7 +1,9 @@
 //! Speed by size: speed-up and efficiency over the smallest size, with intervals by resampling blocks, and the universal
 //! scalability law where there are enough sizes for it.
 
-use barograph_record::{KeptBand, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, RunEnded};
+use barograph_record::{
+    KeptAmdahl, KeptBand, KeptFit, KeptInterval, KeptKnee, KeptPoint, KeptScaling, RunEnded,
+};
 use barograph_spec::study::{MetricPlan, Study};
 use barograph_stats::compare::{FEWEST_PAIRS, Resampled, resampled_interval};
 use barograph_stats::rank::median;
@@ -88,7 +90,9 @@ fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
     let median_of_all = |figures: &ByBlock| median(&figures.values().copied().collect::<Vec<_>>());
     let medians: Vec<Point> = sizes.iter().map(|(n, f)| Point::new(*n, median_of_all(f))).collect();
     let serial = speedup(&medians);
-    let Some(first) = medians.first().copied() else { return Vec::new() };
+    let (Some(first), Some((_, of_first))) = (medians.first().copied(), sizes.first()) else {
+        return Vec::new();
+    };
     let point = |(Point { n, x }, (_, figures)): (&Point, &(f64, ByBlock))| {
         let blocks = blocks_of(std::slice::from_ref(figures));
         let interval = resampled_interval(blocks.len(), |drawn| median_of(figures, &blocks, drawn));
@@ -98,6 +102,7 @@ fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
             low: interval.map_or(f64::NAN, |interval| interval.low),
             high: interval.filter(|_| !bounded.contains(n)).map_or(f64::NAN, |interval| interval.high),
             speedup: x / first.x,
+            speedup_within: speedup_within((*n, figures), (first.n, of_first), bounded),
             efficiency: x / first.x / (n / first.n),
             serial: serial
                 .iter()
@@ -108,19 +113,33 @@ fn points_of(sizes: &[(f64, ByBlock)], bounded: &[f64]) -> Vec<KeptPoint> {
     medians.iter().zip(sizes).map(point).collect()
 }
 
+/// The interval of the speed-up of one size over the smallest. None for the smallest, which is its own measure, nor where
+/// either is only a bound.
+fn speedup_within(
+    (n, figures): (f64, &ByBlock),
+    (smallest, of_smallest): (f64, &ByBlock),
+    bounded: &[f64],
+) -> KeptInterval {
+    if n == smallest || bounded.contains(&n) || bounded.contains(&smallest) {
+        return KeptInterval::default();
+    }
+    // A block without both says nothing of what one is over the other there.
+    let blocks: Vec<u32> = figures.keys().filter(|block| of_smallest.contains_key(block)).copied().collect();
+    within(resampled_interval(blocks.len(), |drawn| {
+        Some(median_of(figures, &blocks, drawn)? / median_of(of_smallest, &blocks, drawn)?)
+    }))
+}
+
 /// The law through the sizes with its bands and a knee, or why there is none.
 fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
     let (points, blocks) = evened(sizes);
     let without = |no_fit: String| KeptScaling { no_fit, ..KeptScaling::default() };
     if sizes.len() < FEWEST_SIZES {
-        let serial = amdahl(&points).map(|found| found.serial * 100.0);
-        let amdahl = serial.map_or_else(String::new, |serial| {
-            format!("; by Amdahl's law {serial:.1} % of the work is done one at a time")
-        });
-        return without(format!(
-            "The universal scalability law wants {FEWEST_SIZES} sizes, and there are {}{amdahl}.",
+        let too_few = format!(
+            "The universal scalability law wants {FEWEST_SIZES} sizes, and there are {}.",
             sizes.len()
-        ));
+        );
+        return KeptScaling { amdahl: by_amdahl(&points, blocks), ..without(too_few) };
     }
     let Some(fit) = usl::fit(&points) else {
         return without("The universal scalability law was not fitted: no block has all sizes.".to_owned());
@@ -152,6 +171,22 @@ fn law_of(sizes: &[(f64, ByBlock)]) -> KeptScaling {
         }),
         ..KeptScaling::default()
     }
+}
+
+/// Amdahl's law through `points`, which are those of one block after the other.
+fn by_amdahl(points: &[Point], blocks: usize) -> Option<KeptAmdahl> {
+    let found = amdahl(points)?;
+    let sizes = points.len() / blocks;
+    // Least squares of points go by the means of each size, where all sizes have equally many.
+    let mean_of = |drawn: &[usize], size: usize| {
+        let of_size = drawn.iter().map(|block| points[block * sizes + size].x);
+        Point::new(points[size].n, of_size.sum::<f64>() / drawn.len() as f64)
+    };
+    let interval = resampled_interval(blocks, |drawn| {
+        let means: Vec<Point> = (0..sizes).map(|size| mean_of(drawn, size)).collect();
+        amdahl(&means).map(|again| again.serial)
+    });
+    Some(KeptAmdahl { serial: found.serial, within: within(interval), gamma: found.gamma })
 }
 
 fn within(found: Option<Resampled>) -> KeptInterval {
@@ -250,9 +285,14 @@ of = "capacity"
             scalings(&study, &runs).remove(0)
         };
         let (exact, bound) = (found(0), found(4));
-        assert!(exact.bounded.is_empty() && exact.no_fit.contains("Amdahl"), "{exact:?}");
+        assert!(exact.bounded.is_empty() && exact.amdahl.is_some(), "{exact:?}");
         assert!(exact.points[2].high.is_finite() && exact.points[2].serial.is_some(), "{exact:?}");
         assert!(bound.bounded == [4.0] && bound.no_fit.starts_with("No law of growth"), "{bound:?}");
+        assert!(bound.amdahl.is_none(), "{bound:?}");
+        let known = |found: &KeptScaling| {
+            found.points.iter().map(|point| point.speedup_within.low.is_finite()).collect::<Vec<_>>()
+        };
+        assert_eq!((known(&exact), known(&bound)), (vec![false, true, true], vec![false, true, false]));
         assert!(
             bound.points.iter().all(|point| point.serial.is_none() && point.low.is_finite()),
             "{bound:?}"
@@ -282,13 +322,7 @@ of = "capacity"
     fn fewer_than_four_sizes_say_why_there_is_no_law() {
         let three = law_of(&sizes(&[1.0, 2.0, 4.0], 6));
         assert!(three.fit.is_none() && three.band.is_empty() && three.knee.is_none());
-        assert!(
-            three
-                .no_fit
-                .starts_with("The universal scalability law wants 4 sizes, and there are 3; by Amdahl's law"),
-            "{}",
-            three.no_fit
-        );
+        assert_eq!(three.no_fit, "The universal scalability law wants 4 sizes, and there are 3.");
         let mut torn = sizes(&[1.0, 2.0, 4.0, 8.0], 4);
         for (at, (_, figures)) in torn.iter_mut().enumerate() {
             figures.remove(&(at as u32 + 1));
@@ -298,6 +332,44 @@ of = "capacity"
             "The universal scalability law was not fitted: no block has all sizes."
         );
         assert!(points_of(&torn, &[]).iter().all(|point| point.x > 0.0));
+    }
+
+    /// Moods of up to 30 % are the same for all sizes of a block; the serial part and its interval are free of them.
+    #[test]
+    fn a_serial_part_of_few_sizes_has_its_interval() {
+        let of_blocks = |blocks: u32, law: fn(f64) -> f64| {
+            let mood = |block: u32| 1.0 + 0.3 * (f64::from(block) * 12.989_8).sin();
+            let hash = |seed: f64| (seed * 12.9898).sin() * 43_758.545_3;
+            let part = |seed: f64| hash(seed) - hash(seed).floor() - 0.5;
+            let noise = |n: f64, block: u32| 1.0 + 0.02 * part(n * 100.0 + f64::from(block));
+            let figures =
+                |n: f64| (1..=blocks).map(move |block| (block, law(n) * mood(block) * noise(n, block)));
+            law_of(&[1.0, 2.0, 4.0].map(|n| (n, figures(n).collect()))).amdahl.unwrap()
+        };
+        let tenth = |n: f64| 100.0 / (0.1 + 0.9 / n);
+        let found = of_blocks(12, tenth);
+        assert!(found.within.low < 0.1 && 0.1 < found.within.high, "{found:?}");
+        assert!(found.within.low > 0.09 && found.within.high < 0.11, "{found:?}");
+        assert!(found.within.low <= found.serial && found.serial <= found.within.high, "{found:?}");
+        assert!((found.limit().unwrap() - 10.0).abs() < 1.0, "{found:?}");
+        assert!(of_blocks(5, tenth).within.low.is_nan(), "too few blocks for an interval");
+        let more_than_linear = of_blocks(12, |n| 100.0 * n.powf(1.1));
+        assert!(more_than_linear.serial < 1e-6, "{more_than_linear:?}");
+        assert_eq!(more_than_linear.limit(), None);
+    }
+
+    #[test]
+    fn a_speedup_has_an_interval_free_of_the_moods_of_blocks() {
+        let points = points_of(&sizes(&[1.0, 2.0, 4.0], 12), &[]);
+        assert!(points[0].speedup_within.low.is_nan(), "{points:?}");
+        for point in &points[1..] {
+            let KeptInterval { low, high } = point.speedup_within;
+            assert!(low <= point.speedup && point.speedup <= high, "{point:?}");
+            assert!(
+                high / low < point.high / point.low,
+                "moods raise the speed, not the speed-up: {point:?}"
+            );
+        }
     }
 
     #[test]

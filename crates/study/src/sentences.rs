@@ -2,7 +2,8 @@
 
 use barograph_model::words::{changes, listed};
 use barograph_record::{
-    Conclusions, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling, KnownAs,
+    Conclusions, KeptAmdahl, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling,
+    KnownAs,
 };
 use barograph_stats::compare::{SIGNIFICANCE, is_beyond};
 
@@ -63,6 +64,10 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
             "{configuration}: {label} is the same as with {baseline} within ±{margin:.1} %: {by}, {interval}, {pairs} \
              {pairs_word}."
         ),
+        KeptFinding::Undecided if would_be_found(metric, row) => format!(
+            "{configuration}: how {label} differs from {baseline} is not found, since figures of the smaller side are only lower \
+             bounds: {by}, {interval}, {pairs} {pairs_word}."
+        ),
         KeptFinding::Undecided | KeptFinding::Baseline => {
             let needed =
                 row.pairs_needed.map_or_else(String::new, |n| format!("; about {n} pairs would decide"));
@@ -82,6 +87,13 @@ fn hidden(metric: &KeptMetric, row: &KeptRow) -> Option<f64> {
     let beyond = |share| is_beyond((row.low, row.high), share);
     let floor = metric.noise_floor.filter(|floor| !row.control && !beyond(*floor))?;
     (row.p_holm < SIGNIFICANCE && beyond(metric.margin)).then_some(floor)
+}
+
+/// Is this undecided though neither chance nor margin nor noise keeps it from being found? Then the smaller of the two may be
+/// larger than it was found to be.
+fn would_be_found(metric: &KeptMetric, row: &KeptRow) -> bool {
+    let least = metric.noise_floor.filter(|_| !row.control).unwrap_or(0.0).max(metric.margin);
+    row.p_holm < SIGNIFICANCE && is_beyond((row.low, row.high), least)
 }
 
 /// A ratio and its interval as changes: `+3.2 %` and `95 % interval −10.0 % to +12.0 %`.
@@ -143,16 +155,19 @@ fn scaling(scaling: &KeptScaling) -> String {
         }
     };
     let mut text = format!(
-        "{begin}{metric} at {factor} {} is {times}{:.2} times that at {}: {:.0} % of linear growth.",
+        "{begin}{metric} at {factor} {} is {times}{:.2} times that at {}{}: {:.0} % of linear growth.",
         last.n,
         last.speedup,
         first.n,
+        within(&last.speedup_within, 2),
         last.efficiency * 100.0
     );
     let Some(fit) = &scaling.fit else {
-        if !scaling.no_fit.is_empty() {
-            text.push(' ');
-            text.push_str(&scaling.no_fit);
+        for more in [Some(scaling.no_fit.clone()), scaling.amdahl.map(|law| by_amdahl(&law, scaling))] {
+            if let Some(more) = more.filter(|more| !more.is_empty()) {
+                text.push(' ');
+                text.push_str(&more);
+            }
         }
         return text;
     };
@@ -178,6 +193,18 @@ fn scaling(scaling: &KeptScaling) -> String {
         ));
     }
     text
+}
+
+/// The serial part by Amdahl's law, and where it ends growth.
+fn by_amdahl(law: &KeptAmdahl, KeptScaling { factor, metric, .. }: &KeptScaling) -> String {
+    let percent = |share: f64| share * 100.0;
+    let KeptInterval { low, high } = law.within;
+    let interval = within(&KeptInterval { low: percent(low), high: percent(high) }, 1);
+    let serial = percent(law.serial);
+    let limit = law.limit().map_or_else(String::new, |limit| {
+        format!(", so that no number of {factor} gives more than {} times the {metric} of 1", number(limit))
+    });
+    format!("By Amdahl's law {serial:.1} % of the work is done one at a time{interval}{limit}.")
 }
 
 /// An interval in brackets; nothing where it is not known.
@@ -302,6 +329,7 @@ mod tests {
             low: x,
             high: x,
             speedup: x / 100.0,
+            speedup_within: KeptInterval::default(),
             efficiency: x / 100.0 / n,
             serial: None,
         };
@@ -346,7 +374,12 @@ mod tests {
         );
         let shown = |ratio, p| comparison(&metric, &row(ratio, p)).contains("no difference shown");
         assert!(shown(1.1, 0.06) && shown(1.01, 0.01), "by chance; not beyond the margin");
-        assert!(shown(1.5, 0.01), "beyond the floor too: something else kept it from being found");
+        assert_eq!(
+            comparison(&metric, &row(1.5, 0.01)),
+            "size 2: how throughput differs from size 1 is not found, since figures of the smaller side are only lower bounds: \
+             +50.0 %, 95 % interval +47.0 % to +53.0 %, 10 pairs.",
+            "neither chance nor noise keeps it from being found"
+        );
     }
 
     #[test]
@@ -428,6 +461,26 @@ mod tests {
         }
         let without = KeptScaling { no_fit: "There are two sizes.".to_owned(), ..growth() };
         assert_eq!(scaling(&without), format!("{begin} There are two sizes."));
+        let law =
+            KeptAmdahl { serial: 0.052, within: KeptInterval { low: 0.011, high: 0.093 }, gamma: 100.0 };
+        assert_eq!(
+            scaling(&KeptScaling { amdahl: Some(law), ..without.clone() }),
+            format!(
+                "{begin} There are two sizes. By Amdahl's law 5.2 % of the work is done one at a time (95 % interval 1.1 to \
+                 9.3), so that no number of nodes gives more than 19.23 times the capacity of 1."
+            )
+        );
+        let linear = KeptAmdahl { serial: 0.0, within: KeptInterval::default(), ..law };
+        assert!(
+            scaling(&KeptScaling { amdahl: Some(linear), ..without })
+                .ends_with("By Amdahl's law 0.0 % of the work is done one at a time."),
+        );
+        let mut sure = growth();
+        sure.points[1].speedup_within = KeptInterval { low: 7.5, high: 8.4 };
+        assert_eq!(
+            scaling(&sure),
+            "capacity at nodes 16 is 8.00 times that at 1 (95 % interval 7.50 to 8.40): 50 % of linear growth."
+        );
         let fit = KeptFit {
             contention: 0.05,
             coherency: 0.002,

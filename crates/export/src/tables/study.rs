@@ -166,6 +166,8 @@ fn scaling(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
         .float("low", |r| r.1.low.into())
         .float("high", |r| r.1.high.into())
         .float("speedup", |r| r.1.speedup.into())
+        .float("speedup_low", |r| r.1.speedup_within.low.into())
+        .float("speedup_high", |r| r.1.speedup_within.high.into())
         .float("efficiency_share", |r| r.1.efficiency.into())
         .float("serial_share", |r| r.1.serial.into())
         .truth("is_bound", |r| r.0.bounded.contains(&r.1.n).into());
@@ -188,7 +190,12 @@ fn scaling(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> 
         .float("knee_size_high", |r| r.knee.map(|knee| knee.within.high).into())
         .float("gained_before_knee", |r| r.knee.map(|knee| knee.before).into())
         .float("gained_after_knee", |r| r.knee.map(|knee| knee.after).into())
-        .text("no_fit", |r| some(&r.no_fit).into());
+        .text("no_fit", |r| some(&r.no_fit).into())
+        .float("amdahl_serial_share", |r| r.amdahl.map(|law| law.serial).into())
+        .float("amdahl_serial_low", |r| r.amdahl.map(|law| law.within.low).into())
+        .float("amdahl_serial_high", |r| r.amdahl.map(|law| law.within.high).into())
+        .float("amdahl_limit", |r| r.amdahl.and_then(|law| law.limit()).into())
+        .float("amdahl_gamma", |r| r.amdahl.map(|law| law.gamma).into());
     book.table("scaling_fits", &columns, &found.scaling)?;
     let columns = of_growth::<(&KeptScaling, &KeptBand)>(|r| r.0)
         .float("size", |r| r.1.n.into())

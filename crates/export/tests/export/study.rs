@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use barograph_export::{Format, export_study};
 use barograph_record::{
-    Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptFit, KeptInterval, KeptKnee,
-    KeptPoint, KeptScaling, MissingFigure, RunEnded, RunStarted, StudyEntry, read_study,
+    Conclusions, Figure, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFit, KeptInterval,
+    KeptKnee, KeptPoint, KeptScaling, MissingFigure, RunEnded, RunStarted, StudyEntry, read_study,
 };
 
 use crate::tables::{Row, Tables, are_told, read_csv, read_parquet};
@@ -135,9 +135,11 @@ fn growth_and_limits_have_tables_of_their_own() {
         low: x - 1.0,
         high: f64::NAN,
         speedup: x / 10.0,
+        speedup_within: within(x / 10.0 - 0.5, f64::NAN),
         efficiency: x / 10.0 / n,
         serial,
     };
+    let amdahl = KeptAmdahl { serial: 0.125, within: within(0.0625, 0.25), gamma: 10.0 };
     let growth = |fit, no_fit: &str| KeptScaling {
         factor: "nodes".to_owned(),
         metric: "capacity".to_owned(),
@@ -145,6 +147,7 @@ fn growth_and_limits_have_tables_of_their_own() {
         points: vec![point(1.0, 10.0, None), point(2.0, 19.0, Some(0.05))],
         bounded: vec![2.0],
         fit,
+        amdahl: (!no_fit.is_empty()).then_some(amdahl),
         no_fit: no_fit.to_owned(),
         band: vec![KeptBand { n: 1.0, low: 9.0, high: 11.0 }],
         knee: Some(KeptKnee { n: 1.5, within: within(1.25, 1.75), before: 10.0, after: 8.0 }),
@@ -179,9 +182,20 @@ fn growth_and_limits_have_tables_of_their_own() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    let sizes = ["size", "median", "low", "high", "speedup", "efficiency_share", "serial_share", "is_bound"];
-    assert_eq!(row("scaling", 0, &sizes), "1 10 9 - 1 1 - false");
-    assert_eq!(row("scaling", 1, &sizes), "2 19 18 - 1.9 0.95 0.05 true");
+    let sizes = [
+        "size",
+        "median",
+        "low",
+        "high",
+        "speedup",
+        "speedup_low",
+        "speedup_high",
+        "efficiency_share",
+        "serial_share",
+        "is_bound",
+    ];
+    assert_eq!(row("scaling", 0, &sizes), "1 10 9 - 1 0.5 - 1 - false");
+    assert_eq!(row("scaling", 1, &sizes), "2 19 18 - 1.9 1.4 - 0.95 0.05 true");
     let law = [
         "contention",
         "contention_high",
@@ -193,6 +207,10 @@ fn growth_and_limits_have_tables_of_their_own() {
     ];
     assert_eq!(row("scaling_fits", 0, &law), "0.05 0.09 0 - - 1.25 -");
     assert_eq!(row("scaling_fits", 1, &law), "- - - - - 1.25 Two sizes are too few.");
+    let serial =
+        ["amdahl_serial_share", "amdahl_serial_low", "amdahl_serial_high", "amdahl_limit", "amdahl_gamma"];
+    assert_eq!(row("scaling_fits", 0, &serial), "- - - - -");
+    assert_eq!(row("scaling_fits", 1, &serial), "0.125 0.0625 0.25 8 10");
     assert_eq!(row("scaling_bands", 1, &["size", "low", "high"]), "1 9 11");
     assert_eq!(row("crossings", 0, &["factor", "limit", "at", "low", "reached_share"]), "delay 50 - - 0.25");
     assert_eq!(tables["study_runs"].1.len(), 0);

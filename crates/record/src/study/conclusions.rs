@@ -247,6 +247,9 @@ pub struct KeptScaling {
     /// Why there is no fit, as a sentence; empty where there is one.
     #[serde(default)]
     pub no_fit: String,
+    /// Amdahl's law through them, where there are too few for the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amdahl: Option<KeptAmdahl>,
     /// Between which speeds the fitted curve lies, from the smallest size to a little beyond the largest.
     #[serde(default)]
     pub band: Vec<KeptBand>,
@@ -271,6 +274,9 @@ pub struct KeptPoint {
     /// Speed over that of the smallest size.
     #[serde(deserialize_with = "nan")]
     pub speedup: f64,
+    /// Its 95 % interval, by resampling blocks, which share what raises or lowers a whole block.
+    #[serde(default)]
+    pub speedup_within: KeptInterval,
     /// Speed-up over what linear growth would give.
     #[serde(deserialize_with = "nan")]
     pub efficiency: f64,
@@ -326,6 +332,27 @@ pub struct KeptFit {
     /// 95 % interval of the peak.
     #[serde(default)]
     pub peak_within: KeptInterval,
+}
+
+/// Amdahl's law, fitted: the speed of `n` is gamma n / (1 + serial (n - 1)).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptAmdahl {
+    /// Share of work that is done one at a time, 0 to 1.
+    pub serial: f64,
+    /// Its 95 % interval, by resampling blocks.
+    #[serde(default)]
+    pub within: KeptInterval,
+    /// Speed of one.
+    pub gamma: f64,
+}
+
+impl KeptAmdahl {
+    /// How many times one any number gives at the most. `None` where that is more than a thousand, which no measurement of
+    /// few sizes tells from no limit at all.
+    #[must_use]
+    pub fn limit(&self) -> Option<f64> {
+        (self.serial > 0.001).then(|| 1.0 / self.serial)
+    }
 }
 
 /// The ends of an interval; not numbers where they are not known.

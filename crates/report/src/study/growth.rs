@@ -1,6 +1,6 @@
 //! Speed by size: measured points with their intervals, and the dotted line of linear growth.
 
-use barograph_record::{KeptFit, KeptScaling};
+use barograph_record::KeptScaling;
 
 use super::tables::sign;
 use crate::chart::{Anchor, Scale, Svg};
@@ -22,16 +22,18 @@ const PIECES: u32 = 60;
 /// The figure of a scaling.
 pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     let title = format!("{} by {}", scaling.metric, scaling.factor);
-    let about = match scaling.fit {
-        None => {
-            "Points are medians with their 95 % intervals; the dotted line is linear growth from the first."
+    let law = law_of(scaling);
+    let dashed = match law {
+        None => "",
+        Some(_) if scaling.fit.is_some() => {
+            ", the dashed one the universal scalability law with its 95 % band"
         }
-        Some(_) => {
-            "Points are medians with their 95 % intervals; the dotted line is linear growth from the first, the dashed one \
-             the universal scalability law with its 95 % band."
-        }
+        Some(_) => ", the dashed one Amdahl's law",
     };
-    let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title, about);
+    let about = format!(
+        "Points are medians with their 95 % intervals; the dotted line is linear growth from the first{dashed}."
+    );
+    let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title, &about);
     let (Some(first), Some(last)) = (scaling.points.first(), scaling.points.last()) else {
         return svg.finish();
     };
@@ -57,9 +59,9 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
         svg.end_group();
     }
     svg.path("series c4 dotted", [place(0.0, 0.0), place(last.n, linear(last.n))]);
-    if let Some(fit) = &scaling.fit {
+    if let Some(law) = law {
         let along = (0..=PIECES).map(|piece| last.n * 1.08 * f64::from(piece) / f64::from(PIECES));
-        svg.path("series c2 dashed", along.map(|n| place(n, fitted(fit, n))));
+        svg.path("series c2 dashed", along.map(|n| place(n, law.at(n))));
     }
     if let Some(at) = scaling.knee.and_then(|knee| x.at(knee.n)) {
         svg.begin_group("growth bends here");
@@ -92,7 +94,25 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     svg.finish()
 }
 
-/// The universal scalability law.
-fn fitted(fit: &KeptFit, n: f64) -> f64 {
-    fit.gamma * n / (1.0 + fit.contention * (n - 1.0) + fit.coherency * n * (n - 1.0))
+/// The universal scalability law, of which Amdahl's is the case without coherency.
+#[derive(Clone, Copy)]
+struct Law {
+    gamma: f64,
+    contention: f64,
+    coherency: f64,
+}
+
+impl Law {
+    fn at(self, n: f64) -> f64 {
+        self.gamma * n / (1.0 + self.contention * (n - 1.0) + self.coherency * n * (n - 1.0))
+    }
+}
+
+/// The law that was fitted, if one was.
+fn law_of(scaling: &KeptScaling) -> Option<Law> {
+    let universal =
+        scaling.fit.map(|fit| Law { gamma: fit.gamma, contention: fit.contention, coherency: fit.coherency });
+    let amdahl =
+        || scaling.amdahl.map(|law| Law { gamma: law.gamma, contention: law.serial, coherency: 0.0 });
+    universal.or_else(amdahl)
 }

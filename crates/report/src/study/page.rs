@@ -25,7 +25,8 @@ struct Shown {
 /// How a figure of growth is read.
 const GROWTH: &str = "Points are medians over blocks, with 95 % intervals by drawing whole blocks again. The dotted line is \
                       linear growth from the smallest size, the dashed one, where there is one, the universal scalability law \
-                      fitted to the points, with its 95 % interval shaded; an upright line stands where growth bends.";
+                      fitted to the points, with its 95 % interval shaded, or below four sizes Amdahl's law; an upright line \
+                      stands where growth bends.";
 
 #[derive(Template)]
 #[template(path = "study.html")]

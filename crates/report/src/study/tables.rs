@@ -158,6 +158,7 @@ pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
                 format!("{least}{}", words::figure(point.x)),
                 interval(point.low, point.high, words::figure),
                 format!("{sign}{}", words::fixed(point.speedup, 2)),
+                interval(point.speedup_within.low, point.speedup_within.high, |x| words::fixed(x, 2)),
                 format!("{sign}{}", words::percent(point.efficiency)),
                 point.serial.map_or_else(|| words::NONE.to_owned(), words::percent),
             ]
@@ -167,6 +168,7 @@ pub(super) fn growths(study: &Conclusions) -> Vec<(String, Grid)> {
             &scaling.metric,
             "95 % interval",
             "speed-up",
+            "95 % interval of it",
             "efficiency",
             "serial part (Karp-Flatt)",
         ];

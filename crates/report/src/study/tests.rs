@@ -1,8 +1,8 @@
 //! A made-up study in every form: whole, harmless, and readable without colour.
 
 use barograph_record::{
-    Conclusions, Excluded, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit, KeptInterval,
-    KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling,
+    Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit,
+    KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling,
 };
 
 use super::{junit, markdown, page, text};
@@ -36,6 +36,11 @@ fn growth() -> KeptScaling {
         low: x * 0.98,
         high: x * 1.02,
         speedup: x / 1_000.0,
+        speedup_within: if n > 1.0 {
+            KeptInterval { low: x / 1_250.0, high: x / 800.0 }
+        } else {
+            KeptInterval::default()
+        },
         efficiency: x / 1_000.0 / n,
         serial: (n > 1.0).then_some(0.111),
     };
@@ -56,6 +61,7 @@ fn growth() -> KeptScaling {
             peak_within: KeptInterval::default(),
         }),
         no_fit: String::new(),
+        amdahl: None,
         band: [1.0, 2.0, 4.0].map(|n| KeptBand { n, low: n * 900.0, high: n * 1_000.0 }).to_vec(),
         knee: Some(KeptKnee {
             n: 2.5,
@@ -295,6 +301,23 @@ fn growth_that_rests_on_a_bound_is_told_as_one() {
     study.scaling[0].bounded = vec![1.0];
     let told = page(&study).unwrap();
     assert!(told.contains("<td>≥ 1,000</td>") && told.contains("<td>≤ 2.90</td>"), "{told}");
+}
+
+#[test]
+fn few_sizes_have_a_speedup_with_its_interval_and_the_curve_of_amdahl() {
+    let mut study = conclusions();
+    let amdahl = KeptAmdahl { serial: 0.1, within: KeptInterval { low: 0.05, high: 0.15 }, gamma: 1_000.0 };
+    study.scaling = vec![KeptScaling { fit: None, band: Vec::new(), amdahl: Some(amdahl), ..growth() }];
+    let told = page(&study).unwrap();
+    assert!(told.contains("<td>2.90</td>") && told.contains("<td>2.32 – 3.62</td>"), "{told}");
+    assert!(
+        told.contains("the dashed one Amdahl&#39;s law") || told.contains("the dashed one Amdahl's law"),
+        "{told}"
+    );
+    assert_eq!(told.matches("series c2 dashed").count(), 1, "{told}");
+    study.scaling[0].amdahl = None;
+    let without = page(&study).unwrap();
+    assert!(!without.contains("series c2 dashed"), "{without}");
 }
 
 #[test]
