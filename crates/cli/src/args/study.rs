@@ -30,6 +30,12 @@ pub(crate) struct StudyArgs {
     /// What is printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// For CI: end with 5 when something is worse than its baseline
+    #[arg(long)]
+    pub(crate) gate: bool,
+    /// With --gate: end with 10 when a comparison is undecided, and none is worse
+    #[arg(long, requires = "gate")]
+    pub(crate) strict: bool,
     /// Folder that holds the records; a study has a folder in it
     #[arg(long, default_value = "runs")]
     pub(crate) runs: PathBuf,

@@ -13,8 +13,8 @@ use barograph_harness::HarnessError;
 use barograph_live::Page;
 use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, ExitCode, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead,
-    append_to_study, read_study, write_whole,
+    Conclusions, ExitCode, KeptFinding, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader,
+    StudyRead, append_to_study, read_study, write_whole,
 };
 use barograph_spec::study::Study;
 use barograph_study::{About, Progress, carry_out, conclude};
@@ -249,8 +249,20 @@ impl Begun {
         if !complete {
             return Ok(ExitCode::Interrupted);
         }
-        let believable = conclude::believable(&conclusions);
-        Ok(if believable { ExitCode::Fine } else { ExitCode::NotValid })
+        Ok(end(&conclusions, args.gate, args.strict))
+    }
+}
+
+/// How a complete study ends: with what cannot be believed first, then, for those who ask, with what is worse or undecided.
+/// What a control is found to be says whether the rest can be believed.
+fn end(conclusions: &Conclusions, gate: bool, strict: bool) -> ExitCode {
+    let compared = || conclusions.metrics.iter().flat_map(|metric| &metric.rows).filter(|row| !row.control);
+    let any = |finding| compared().any(|row| row.finding == finding);
+    match () {
+        () if !conclude::believable(conclusions) => ExitCode::NotValid,
+        () if gate && any(KeptFinding::Worse) => ExitCode::Regression,
+        () if strict && any(KeptFinding::Undecided) => ExitCode::Undecided,
+        () => ExitCode::Fine,
     }
 }
 
@@ -298,4 +310,61 @@ fn print(conclusions: &Conclusions, format: Format) -> Result<(), Failed> {
 /// Writes a file into the study's folder, whole or not at all.
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failed> {
     write_whole(&folder.join(name), text.as_bytes()).map_err(|why| cannot_write(why.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_record::{KeptConfiguration, KeptMetric, KeptRow};
+
+    use super::*;
+
+    /// A study in which one thing is `found` of the only configuration besides the baseline.
+    fn with(found: KeptFinding, control: bool) -> Conclusions {
+        let row = |finding, control| KeptRow {
+            configuration: "size 2".to_owned(),
+            baseline: "size 1".to_owned(),
+            control,
+            runs: 7,
+            median: 1.0,
+            lowest: 1.0,
+            highest: 1.0,
+            pairs: 7,
+            ratio: 1.0,
+            low: 1.0,
+            high: 1.0,
+            p: 1.0,
+            p_holm: 1.0,
+            finding,
+            pairs_needed: None,
+        };
+        let rows = vec![row(KeptFinding::Baseline, false), row(found, control)];
+        Conclusions {
+            configurations: vec![KeptConfiguration { valid: 7, ..KeptConfiguration::default() }],
+            metrics: vec![KeptMetric { rows, ..KeptMetric::default() }],
+            ..Conclusions::default()
+        }
+    }
+
+    #[test]
+    fn only_who_asks_gets_a_code_for_what_was_found() {
+        use ExitCode::{Fine, Regression, Undecided};
+        for (found, plain, gate, strict) in [
+            (KeptFinding::Worse, Fine, Regression, Regression),
+            (KeptFinding::Undecided, Fine, Fine, Undecided),
+            (KeptFinding::Better, Fine, Fine, Fine),
+            (KeptFinding::Equivalent, Fine, Fine, Fine),
+        ] {
+            let study = with(found, false);
+            let ends = [end(&study, false, false), end(&study, true, false), end(&study, true, true)];
+            assert_eq!(ends, [plain, gate, strict], "{found:?}");
+        }
+        assert_eq!(end(&with(KeptFinding::Undecided, true), true, true), Fine, "a control decides nothing");
+    }
+
+    #[test]
+    fn what_cannot_be_believed_comes_before_what_is_worse() {
+        let mut study = with(KeptFinding::Worse, false);
+        study.configurations[0].valid = 0;
+        assert_eq!(end(&study, true, true), ExitCode::NotValid);
+    }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use barograph_record::{IntervalRow, KeptResult, Run, Trial};
+use barograph_record::{Conclusions, IntervalRow, KeptFinding, KeptResult, Run, Trial};
 use barograph_testkit::services::{self, Service};
 
 use crate::going::{Ended, Going};
@@ -170,4 +170,59 @@ fn the_capacity_of_an_nginx_with_a_limit_is_found() {
         "no search of {TRIES} could be judged, so nothing is known about the capacity: not valid: {not_valid:?}, \
          excused: {excused:?}"
     ));
+}
+
+/// Pairs without which two comparisons cannot be found.
+const PAIRS: u32 = 7;
+
+/// The study that docs/custom-target.md shows.
+fn shown() -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/custom-target.md");
+    let page = fs::read_to_string(docs).unwrap();
+    let mut blocks = page.split("```toml\n").filter_map(|rest| rest.split_once("```"));
+    blocks.find(|(block, _)| block.starts_with("question")).unwrap().0.to_owned()
+}
+
+#[test]
+fn a_new_version_that_refuses_half_of_the_load_is_found_to_be_worse() {
+    let configuration = "worker_processes 1; events { worker_connections 4096; } http { {temp_paths} access_log off; keepalive_requests 1000000;\n\
+        limit_req_zone $server_port zone=half:1m rate=100r/s; limit_req_status 503;\n\
+        server { listen 127.0.0.1:{port}; location / { root {folder}; try_files /page =404; } }\n\
+        server { listen 127.0.0.1:{port:new}; location / { limit_req zone=half burst=10 nodelay; root {folder}; try_files /page =404; } } }";
+    let Some(nginx) = services::or_skip(services::nginx(configuration, &[("page", b"hello")])) else {
+        return;
+    };
+    let place = Place::without_data();
+    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans/scenario-custom.toml");
+    let mut study = shown();
+    for (from, to) in [
+        ("../plans/scenario-custom.toml", plan.display().to_string()),
+        ("127.0.0.1:8080", format!("127.0.0.1:{}", nginx.port())),
+        ("127.0.0.1:8081", format!("127.0.0.1:{}", nginx.named_port("new"))),
+        // What the old one differs from itself is for real studies.
+        ("[settings]", "control = false\n[settings]".to_owned()),
+    ] {
+        assert!(study.contains(from), "{from}: {study}");
+        study = study.replace(from, &to);
+    }
+    let file = place.root().join("versions.toml");
+    fs::write(&file, study).unwrap();
+    let mut command = place.program(&["study"]);
+    command.arg(&file).arg("--gate");
+    for set in
+        ["load.ramp_s=1", "load.warm_up_s=1", "load.window_s=2", "load.drain_s=1", "driver.interval_ms=250"]
+    {
+        command.args(["--set", set]);
+    }
+    let ended = Going::start(command).end();
+    let json = fs::read_to_string(crate::studies::folder(&place).join("study.json")).unwrap();
+    let conclusions: Conclusions = serde_json::from_str(&json).unwrap();
+    place.assert_nothing_left();
+    let goodput = &conclusions.metrics[0].rows[1];
+    if goodput.pairs < PAIRS {
+        services::skip(&format!("the machine is too busy: {} of {PAIRS} pairs are valid", goodput.pairs));
+        return;
+    }
+    assert!((0.4..0.6).contains(&goodput.ratio), "half is refused: {goodput:?}");
+    assert_eq!((goodput.finding, ended.code), (KeptFinding::Worse, Some(5)), "{ended:?}");
 }

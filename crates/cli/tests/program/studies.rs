@@ -53,7 +53,7 @@ fn short(place: &Place, repeats: u32) -> PathBuf {
 }
 
 /// The only study's folder.
-fn folder(place: &Place) -> PathBuf {
+pub(crate) fn folder(place: &Place) -> PathBuf {
     let names = barograph_record::list_studies(&place.runs()).unwrap();
     assert_eq!(names.len(), 1, "{names:?}");
     place.runs().join(&names[0])
@@ -215,6 +215,9 @@ fn a_study_answers_in_every_form() {
         let again = Going::start(place.program(&["study", "--resume", &id, "--format", format])).end();
         assert!(again.code == ended.code && again.out.starts_with(begin), "{again:?}");
     }
+    let gated = Going::start(place.program(&["study", "--resume", &id, "--gate", "--strict"])).end();
+    let expected = if ended.code == Some(0) { Some(10) } else { ended.code };
+    assert_eq!(gated.code, expected, "one block decides nothing: {gated:?}");
     assert_eq!(ended_runs(&folder(&place)) as u32, made);
     let listed = Going::start(place.program(&["list", "runs"])).end();
     assert!(listed.out.ends_with(&format!("{id}  complete\n")), "{}", listed.out);
