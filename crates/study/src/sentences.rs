@@ -65,7 +65,7 @@ fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
              {pairs_word}."
         ),
         KeptFinding::Undecided if would_be_found(metric, row) => format!(
-            "{configuration}: how {label} differs from {baseline} is not found, since figures of the smaller side are only lower \
+            "{configuration}: how {label} differs from {baseline} is not found, since some figures of the smaller side are only lower \
              bounds: {by}, {interval}, {pairs} {pairs_word}."
         ),
         KeptFinding::Undecided | KeptFinding::Baseline => {
@@ -199,7 +199,11 @@ fn scaling(scaling: &KeptScaling) -> String {
 fn by_amdahl(law: &KeptAmdahl, KeptScaling { factor, metric, .. }: &KeptScaling) -> String {
     let percent = |share: f64| share * 100.0;
     let KeptInterval { low, high } = law.within;
-    let interval = within(&KeptInterval { low: percent(low), high: percent(high) }, 1);
+    let interval = if low.is_finite() && high.is_finite() {
+        format!(" (95 % interval {:.1} to {:.1} %)", percent(low), percent(high))
+    } else {
+        String::new()
+    };
     let serial = percent(law.serial);
     let limit = law.limit().map_or_else(String::new, |limit| {
         format!(", so that no number of {factor} gives more than {} times the {metric} of 1", number(limit))
@@ -376,7 +380,7 @@ mod tests {
         assert!(shown(1.1, 0.06) && shown(1.01, 0.01), "by chance; not beyond the margin");
         assert_eq!(
             comparison(&metric, &row(1.5, 0.01)),
-            "size 2: how throughput differs from size 1 is not found, since figures of the smaller side are only lower bounds: \
+            "size 2: how throughput differs from size 1 is not found, since some figures of the smaller side are only lower bounds: \
              +50.0 %, 95 % interval +47.0 % to +53.0 %, 10 pairs.",
             "neither chance nor noise keeps it from being found"
         );
@@ -467,7 +471,7 @@ mod tests {
             scaling(&KeptScaling { amdahl: Some(law), ..without.clone() }),
             format!(
                 "{begin} There are two sizes. By Amdahl's law 5.2 % of the work is done one at a time (95 % interval 1.1 to \
-                 9.3), so that no number of nodes gives more than 19.23 times the capacity of 1."
+                 9.3 %), so that no number of nodes gives more than 19.23 times the capacity of 1."
             )
         );
         let linear = KeptAmdahl { serial: 0.0, within: KeptInterval::default(), ..law };
