@@ -23,9 +23,6 @@ pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Vec<Check> {
     let passed = ops.iter().all(OpVerdict::passed);
     // Too slow or failing too often, whatever the mix: an overload upsets what users do.
     let hopeless = ops.iter().any(|op| op.judged && !(op.time_ok && op.failures_ok));
-    // What did not happen at all is wanting in the mix, and is neither slow nor failing; unless nothing happened.
-    let happened = || ops.iter().filter(|op| op.judged && op.count > 0);
-    let too_much = happened().next().is_none() || happened().any(|op| !(op.time_ok && op.failures_ok));
     let mut checks = driver::all(input);
     checks.push(errors::of_the_driver(input));
     checks.extend(input.host.into_iter().flat_map(host::all));
@@ -34,7 +31,7 @@ pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Vec<Check> {
     checks.extend([steady_throughput(input, passed), steady_response(input, passed)]);
     checks.extend(no_episode(input, passed));
     checks.extend(mix::drift(input, hopeless));
-    checks.extend(mix::unsettled(input, ops).filter(|_| !too_much));
+    checks.extend(mix::unsettled(input, ops).filter(|_| !hopeless));
     checks.extend(errors::mix(input, hopeless));
     checks.push(clock(input));
     // A load that nobody changed is no news.
