@@ -5,12 +5,20 @@ use std::collections::BTreeMap;
 use barograph_model::{TrialResult, WindowVerdict};
 use barograph_stats::binomial;
 
+/// The check that calls a mix not valid which would be a broken rule later.
+const AFTER_A_STEP: &str = "mix after a step";
+
 /// Windows of one kind, and what was said about them.
 #[derive(Default)]
 pub(super) struct Counted {
     pub(super) windows: u64,
     /// Windows with at least one check that did not hold.
     pub(super) disbelieved: u64,
+    /// Those of them that only the check of the mix after a step is against: they broke the mix rule, so they would not have
+    /// passed in any case, and a search makes them again instead of calling them failed.
+    pub(super) unsettled: u64,
+    /// Windows that broke a rule, believed or not.
+    pub(super) broken: u64,
     /// Windows that were believed and kept every rule.
     pub(super) passed: u64,
     /// By check: windows in which it was looked at, and in which it did not hold.
@@ -21,6 +29,10 @@ impl Counted {
     pub(super) fn add(&mut self, verdict: &WindowVerdict) {
         self.windows += 1;
         self.disbelieved += u64::from(!verdict.valid());
+        let against = verdict.checks.iter().filter(|check| !check.ok);
+        let is_unsettled = !verdict.valid() && against.clone().all(|check| check.name == AFTER_A_STEP);
+        self.unsettled += u64::from(is_unsettled);
+        self.broken += u64::from(!verdict.passed());
         self.passed += u64::from(verdict.result() == TrialResult::Pass);
         for check in &verdict.checks {
             let (looked, failed) = self.checks.entry(check.name.clone()).or_default();
@@ -29,13 +41,20 @@ impl Counted {
         }
     }
 
+    /// Windows that some check is against which is no other name for a broken rule.
+    pub(super) fn wrongly_disbelieved(&self) -> u64 {
+        self.disbelieved - self.unsettled
+    }
+
     pub(super) fn share_disbelieved(&self) -> f64 {
-        self.disbelieved as f64 / self.windows.max(1) as f64
+        self.wrongly_disbelieved() as f64 / self.windows.max(1) as f64
     }
 
     pub(super) fn append(&mut self, other: &Counted) {
         self.windows += other.windows;
         self.disbelieved += other.disbelieved;
+        self.unsettled += other.unsettled;
+        self.broken += other.broken;
         self.passed += other.passed;
         for (name, (looked, failed)) in &other.checks {
             let mine = self.checks.entry(name.clone()).or_default();
