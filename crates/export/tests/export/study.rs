@@ -126,8 +126,8 @@ fn not_reached() -> KeptCrossing {
     }
 }
 
-#[test]
-fn growth_and_limits_have_tables_of_their_own() {
+/// Growth with a law, and growth with too few sizes for one.
+fn growths() -> Vec<KeptScaling> {
     let within = |low, high| KeptInterval { low, high };
     let point = |n: f64, x: f64, serial| KeptPoint {
         n,
@@ -162,6 +162,11 @@ fn growth_and_limits_have_tables_of_their_own() {
         coherency_within: KeptInterval::default(),
         peak_within: KeptInterval::default(),
     };
+    vec![growth(Some(law), ""), growth(None, "Two sizes are too few.")]
+}
+
+#[test]
+fn growth_and_limits_have_tables_of_their_own() {
     let conclusions = Conclusions {
         id: "study-20301120-184500-04f2".to_owned(),
         question: "How does it grow?".to_owned(),
@@ -170,7 +175,7 @@ fn growth_and_limits_have_tables_of_their_own() {
         tool: "barograph 0.2.0 (1a2b3c4)".to_owned(),
         repeat: "barograph study s.toml".to_owned(),
         crossings: vec![not_reached()],
-        scaling: vec![growth(Some(law), ""), growth(None, "Two sizes are too few.")],
+        scaling: growths(),
         ..Conclusions::default()
     };
     let tables = exported(&conclusions, &[]);
