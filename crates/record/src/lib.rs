@@ -47,9 +47,9 @@ pub use resources::Resources;
 pub use statistic::StatisticRow;
 pub use study::{
     CONCLUSIONS_VERSION, CONTROL, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration,
-    KeptCrossing, KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling,
-    KnownAs, MissingFigure, RunEnded, RunStarted, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry,
-    StudyHeader, StudyRead, append_to_study, list_studies, read_study,
+    KeptCrossing, KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptRun,
+    KeptScaling, KnownAs, MissingFigure, RunEnded, RunStarted, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION,
+    StudyEntry, StudyHeader, StudyRead, append_to_study, list_studies, read_study,
 };
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use conclusions::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing,
-    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling, KnownAs,
+    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptRun, KeptScaling,
+    KnownAs,
 };
 
 use crate::{Appender, Figure, RecordError};

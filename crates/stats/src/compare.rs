@@ -95,6 +95,12 @@ impl Pair {
         Pair { baseline, candidate }
     }
 
+    /// Candidate over baseline, when both figures can be used.
+    #[must_use]
+    pub fn ratio(&self) -> Option<f64> {
+        self.log_ratio().map(f64::exp)
+    }
+
     /// ln(candidate / baseline), when both figures can be used.
     fn log_ratio(&self) -> Option<f64> {
         let usable = |figure: f64| figure.is_finite() && figure > 0.0;

@@ -1,10 +1,11 @@
 //! From figures to statements: comparisons with the baseline, the noise floor, and what was left out.
 
 use barograph_record::{
-    CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptFinding, KeptMetric, KeptRow, RunEnded,
+    CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptFinding, KeptMetric, KeptRow, KeptRun,
+    RunEnded,
 };
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::{Comparison, Direction, Finding, compare, judge, noise_floor, weaken};
+use barograph_stats::compare::{Comparison, Direction, Finding, Pair, compare, judge, noise_floor, weaken};
 use barograph_stats::rank::median;
 
 use crate::crossing::crossings;
@@ -47,6 +48,7 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
         metrics: metrics(study, runs),
         crossings: crossings(study, runs),
         scaling: scalings(study, runs),
+        runs: used(study, runs),
         excluded: excluded(runs),
         repeat: about.repeat.to_owned(),
     };
@@ -141,7 +143,10 @@ fn metrics(study: &Study, runs: &[RunEnded]) -> Vec<KeptMetric> {
             .enumerate()
             .map(|(place, name)| {
                 let comparison = judged.iter().find(|(key, _)| *key == (at, place)).map(|(_, c)| c);
-                row(name, baseline_of(study, place), &of_all(runs, name, metric), comparison)
+                let baseline = baseline_of(study, place);
+                let ratios = comparison.map(|_| ratios(&pairs(runs, baseline, name, &metric.label)));
+                let row = row(name, baseline, &of_all(runs, name, metric), comparison);
+                KeptRow { ratios: ratios.unwrap_or_default(), ..row }
             })
             .collect(),
     })
@@ -156,6 +161,10 @@ fn floor(study: &Study, runs: &[RunEnded], metric: &MetricPlan) -> Option<f64> {
 
 fn of_all(runs: &[RunEnded], name: &str, metric: &MetricPlan) -> Vec<f64> {
     of(runs, name, &metric.label).into_values().collect()
+}
+
+fn ratios(pairs: &[Pair]) -> Vec<f64> {
+    pairs.iter().filter_map(Pair::ratio).collect()
 }
 
 fn row(name: &str, baseline: &str, figures: &[f64], compared: Option<&Comparison>) -> KeptRow {
@@ -181,6 +190,7 @@ fn row(name: &str, baseline: &str, figures: &[f64], compared: Option<&Comparison
             Some(Finding::Undecided) => KeptFinding::Undecided,
         },
         pairs_needed: compared.and_then(|c| c.pairs_needed),
+        ratios: Vec::new(),
     }
 }
 
@@ -211,6 +221,23 @@ fn configurations(study: &Study, progress: &Progress) -> Vec<KeptConfiguration> 
 fn stolen(runs: &[&RunEnded]) -> Option<(f64, f64)> {
     let shares: Vec<f64> = runs.iter().filter(|run| run.valid).filter_map(|run| run.stolen).collect();
     (!shares.is_empty()).then(|| (median(&shares), shares.iter().copied().fold(0.0, f64::max)))
+}
+
+/// Runs whose figures are used.
+fn used(study: &Study, runs: &[RunEnded]) -> Vec<KeptRun> {
+    let bounded = |run: &RunEnded| {
+        let bounds = study.metrics.iter().filter(|metric| bounds::is_bound(run, metric));
+        bounds.map(|metric| metric.label.clone()).collect()
+    };
+    let kept = |run: &RunEnded| KeptRun {
+        run: run.started.run.clone(),
+        configuration: run.started.configuration.clone(),
+        block: run.started.block,
+        passed: run.passed,
+        figures: run.figures.clone(),
+        bounded: bounded(run),
+    };
+    runs.iter().filter(|run| run.valid).map(kept).collect()
 }
 
 fn excluded(runs: &[RunEnded]) -> Vec<Excluded> {

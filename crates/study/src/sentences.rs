@@ -370,6 +370,7 @@ mod tests {
             p_holm: p,
             finding: KeptFinding::Undecided,
             pairs_needed: None,
+            ratios: Vec::new(),
         };
         assert_eq!(
             comparison(&metric, &row(1.1, 0.01)),
@@ -404,6 +405,7 @@ mod tests {
             p_holm: 0.048,
             finding,
             pairs_needed: None,
+            ratios: Vec::new(),
         };
         let warned = |finding| {
             let metric = KeptMetric {

@@ -2,7 +2,7 @@
 
 use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, Figure, KeptFinding, MissingFigure, RecordError, RunEnded, RunStarted, StudyEntry,
+    Conclusions, Figure, KeptFinding, KeptRun, MissingFigure, RecordError, RunEnded, RunStarted, StudyEntry,
     append_to_study,
 };
 use barograph_spec::study::{Study, read};
@@ -174,9 +174,11 @@ fn a_warm_up_comes_first_and_changes_nothing_of_what_is_judged() {
     assert_eq!(made[..12], expected);
     assert_eq!(runner.made[8..], straight.made[..]);
     assert_eq!((with.warmed_up().len(), with.ended().len()), (8, 48));
-    let (mut said, expected) = (concluded(&warm, &with), concluded(&cold, &without));
+    let (mut said, mut expected) = (concluded(&warm, &with), concluded(&cold, &without));
     assert!(said.configurations.iter().all(|configuration| configuration.warm_up == 2));
     said.configurations.iter_mut().for_each(|configuration| configuration.warm_up = 0);
+    // Runs are numbered from the first one of warm-up on.
+    said.runs.iter_mut().chain(&mut expected.runs).for_each(|run| run.run.clear());
     assert_eq!(format!("{said:?}"), format!("{expected:?}"));
 }
 
@@ -225,6 +227,7 @@ proptest! {
         let (mut stopped, mut expected) = (concluded(&study, &progress), concluded(&study, &expected));
         // Runs of a process that was begun anew have other names.
         stopped.excluded.iter_mut().chain(&mut expected.excluded).for_each(|run| run.run.clear());
+        stopped.runs.iter_mut().chain(&mut expected.runs).for_each(|run| run.run.clear());
         prop_assert_eq!(format!("{stopped:?}"), format!("{expected:?}"));
     }
 }
@@ -245,7 +248,33 @@ fn a_run_that_cannot_be_used_is_tried_again_at_the_end_of_its_block_and_then_lef
         assert_eq!(said.excluded[0].reasons, ["not valid: the machine was busy"]);
         let row = said.metrics[0].rows.iter().find(|row| row.configuration == "size 4").unwrap();
         assert_eq!(row.pairs, if times == 1 { 12 } else { 11 });
+        assert_eq!((row.ratios.len(), said.runs.len()), (row.pairs as usize, 36 + row.pairs as usize));
     }
+}
+
+#[test]
+fn conclusions_hold_the_runs_and_the_pairs_that_they_rest_on() {
+    let study = study(STUDY);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, progress) = carry(&study, folder.path(), &mut MadeUp::new());
+    let said = concluded(&study, &progress);
+    let figure = |configuration: &str, block: u32| {
+        let of_it = |run: &&KeptRun| run.configuration == configuration && run.block == block;
+        said.runs.iter().find(of_it).unwrap().figures[0].value
+    };
+    let [baseline, row] = [0, 2].map(|at| &said.metrics[0].rows[at]);
+    assert!(baseline.ratios.is_empty(), "a baseline is held against nothing");
+    assert_eq!((row.configuration.as_str(), row.ratios.len()), ("size 4", 12));
+    for (block, ratio) in (1..).zip(&row.ratios) {
+        let expected = figure("size 4", block) / figure("size 1", block);
+        assert!((ratio / expected - 1.0).abs() < 1e-12, "block {block}: {ratio} is not {expected}");
+    }
+    let names: Vec<&str> = said.runs.iter().map(|run| run.run.as_str()).collect();
+    assert_eq!(
+        (names[0], names[47], names.len()),
+        ("run-1", "run-48", 48),
+        "in the order in which they were made"
+    );
 }
 
 #[test]

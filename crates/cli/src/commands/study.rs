@@ -127,7 +127,7 @@ fn concluded(
 
 /// Writes the page of a study and its conclusions as data into its folder, whole or not at all. Returns the page's path.
 pub(super) fn write_page(folder: &Path, conclusions: &Conclusions) -> Result<PathBuf, Failed> {
-    let page = barograph_report::study::page(conclusions);
+    let page = barograph_report::study::page(conclusions, folder.join("runs").is_dir());
     let page = page.map_err(|why| Failed::new(ExitCode::Bug, why))?;
     write(folder, "study.html", &page)?;
     write(folder, "study.json", &json(conclusions)?)?;
@@ -336,6 +336,7 @@ mod tests {
             p_holm: 1.0,
             finding,
             pairs_needed: None,
+            ratios: Vec::new(),
         };
         let rows = vec![row(KeptFinding::Baseline, false), row(found, control)];
         Conclusions {

@@ -3,6 +3,7 @@
 use barograph_stats::compare::{Finding, SIGNIFICANCE};
 use serde::{Deserialize, Serialize};
 
+use crate::Figure;
 use crate::entry::{nan, unknown};
 
 /// Version of the conclusions written by this program.
@@ -41,6 +42,9 @@ pub struct Conclusions {
     pub crossings: Vec<KeptCrossing>,
     /// Speed by size.
     pub scaling: Vec<KeptScaling>,
+    /// Runs whose figures are used, in the order in which they were made; older files do not say.
+    #[serde(default)]
+    pub runs: Vec<KeptRun>,
     /// Runs whose figures were not used.
     pub excluded: Vec<Excluded>,
     /// The command that does it again.
@@ -71,6 +75,24 @@ pub struct KeptConfiguration {
     /// most. `None` where nobody looked.
     #[serde(default)]
     pub stolen: Option<(f64, f64)>,
+}
+
+/// One run whose figures are used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptRun {
+    /// Its name, which is that of its folder.
+    pub run: String,
+    /// The configuration.
+    pub configuration: String,
+    /// The block.
+    pub block: u32,
+    /// Every rule held.
+    pub passed: bool,
+    /// Figures by the label of the metric; those that were not measured are left out.
+    pub figures: Vec<Figure>,
+    /// Labels of the metrics whose figure is only a lower bound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounded: Vec<String>,
 }
 
 /// One metric over all configurations.
@@ -188,6 +210,9 @@ pub struct KeptRow {
     pub finding: KeptFinding,
     /// Pairs that would decide, about.
     pub pairs_needed: Option<u32>,
+    /// Over the baseline, of each pair, in the order of blocks; older files do not say.
+    #[serde(default)]
+    pub ratios: Vec<f64>,
 }
 
 impl KeptRow {

@@ -11,6 +11,8 @@ const RIGHT: f64 = 640.0;
 const TOP: f64 = 34.0;
 const ROW: f64 = 30.0;
 const BAR: f64 = 14.0;
+/// How far the dots of single pairs lie below the middle of their bar.
+const DOTS: f64 = 11.0;
 
 /// Letters of a name that fit beside a bar.
 const LONGEST_NAME: usize = 34;
@@ -23,8 +25,8 @@ pub(super) fn draw(id: &str, metric: &KeptMetric) -> String {
     let height = TOP + ROW * metric.rows.len() as f64 + 40.0;
     let bottom = height - 40.0;
     let title = format!("{} over the baseline", metric.called());
-    let about =
-        "A bar for each configuration, its 95 % interval as a whisker; the line at 1 is the baseline.";
+    let about = "A bar for each configuration, its 95 % interval as a whisker, and a dot for each pair; the line at 1 is the \
+                 baseline.";
     let (x, begin) = axis(metric);
     let mut svg = Svg::new(id, (WIDTH, height), &title, about);
     for tick in x.ticks(6) {
@@ -65,7 +67,8 @@ fn widest(metric: &KeptMetric) -> f64 {
 /// The axis, and the ratio at which bars begin: at nothing, and on a logarithmic axis, which has no such place, at the
 /// baseline.
 fn axis(metric: &KeptMetric) -> (Scale, f64) {
-    let ends = metric.rows.iter().flat_map(|row| [row.ratio, row.low, row.high]);
+    let of_row = |row: &KeptRow| [row.ratio, row.low, row.high].into_iter().chain(row.ratios.clone());
+    let ends = metric.rows.iter().flat_map(of_row);
     let known: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
     let high = known.iter().copied().fold(1.0 + widest(metric), f64::max);
     let low = known.iter().copied().fold(1.0 / (1.0 + widest(metric)), f64::min);
@@ -99,6 +102,9 @@ fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &KeptRow, middle: f64) {
         for end in [from, to] {
             svg.line("whisker", (end, middle - 5.0), (end, middle + 5.0));
         }
+    }
+    for at in row.ratios.iter().filter_map(|ratio| x.at(*ratio)) {
+        svg.circle("pair", (at, middle + DOTS), 1.9);
     }
     svg.end_group();
     let ratio = if is_baseline { "1".to_owned() } else { words::fixed(row.ratio, 2) };

@@ -3,7 +3,7 @@
 use askama::Template;
 use barograph_record::Conclusions;
 
-use super::tables::{self, bounds, crossings, excluded, growths, runs, runs_title};
+use super::tables::{self, EveryRun, bounds, crossings, every_run, excluded, growths, runs, runs_title};
 use super::{bars, growth};
 use crate::ReportError;
 use crate::html::Grid;
@@ -39,11 +39,15 @@ struct Page<'a> {
     crossings: Option<Grid>,
     runs_title: String,
     runs: Grid,
+    every_run: EveryRun,
+    /// Reports of runs lie beside the page.
+    is_linked: bool,
     excluded: Option<Grid>,
 }
 
-/// Renders the page of a study: no script, no request to anywhere.
-pub fn page(study: &Conclusions) -> Result<String, ReportError> {
+/// Renders the page of a study: no script, no request to anywhere. `is_linked` where the reports of its runs lie in `runs/`
+/// beside it.
+pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError> {
     let metrics = study.metrics.iter().enumerate().map(|(at, metric)| {
         let id = format!("m{at}");
         let svg = bars::draw(&id, metric);
@@ -65,6 +69,8 @@ pub fn page(study: &Conclusions) -> Result<String, ReportError> {
         crossings: crossings(study),
         runs_title: runs_title(study),
         runs: runs(study),
+        every_run: every_run(study),
+        is_linked,
         excluded: excluded(study),
         study,
     };

@@ -1,6 +1,6 @@
 //! The tables of a study, the same in every form.
 
-use barograph_record::{Conclusions, KeptFinding, KeptMetric, KeptRow, KnownAs};
+use barograph_record::{Conclusions, KeptFinding, KeptMetric, KeptRow, KeptRun, KnownAs};
 
 use crate::comparison::p_value;
 use crate::html::Grid;
@@ -107,6 +107,45 @@ pub(super) fn runs(study: &Conclusions) -> Grid {
         "compared with",
     ];
     Grid::new(&head, rows.collect()).with_words(METRIC_WORDS)
+}
+
+/// Each run whose figures are used.
+pub(super) struct EveryRun {
+    /// The metrics, with their units.
+    pub(super) metrics: Vec<String>,
+    pub(super) rows: Vec<UsedRun>,
+}
+
+/// One run whose figures are used.
+pub(super) struct UsedRun {
+    pub(super) run: String,
+    pub(super) block: u32,
+    pub(super) configuration: String,
+    pub(super) rules: &'static str,
+    /// As many as there are metrics.
+    pub(super) figures: Vec<String>,
+}
+
+/// All runs, so that whoever doubts a median sees what it is of.
+pub(super) fn every_run(study: &Conclusions) -> EveryRun {
+    let told = |run: &KeptRun, label: &String| {
+        let Some(figure) = run.figures.iter().find(|figure| figure.name == *label) else {
+            return words::NONE.to_owned();
+        };
+        let least = if run.bounded.contains(label) { words::AT_LEAST } else { "" };
+        format!("{least}{}", words::figure(figure.value))
+    };
+    let row = |run: &KeptRun| UsedRun {
+        run: run.run.clone(),
+        block: run.block,
+        configuration: run.configuration.clone(),
+        rules: if run.passed { "kept" } else { "broken" },
+        figures: study.metrics.iter().map(|metric| told(run, &metric.label)).collect(),
+    };
+    EveryRun {
+        metrics: study.metrics.iter().map(title).collect(),
+        rows: study.runs.iter().map(row).collect(),
+    }
 }
 
 /// What was dropped, and why.

@@ -1,8 +1,8 @@
 //! A made-up study in every form: whole, harmless, and readable without colour.
 
 use barograph_record::{
-    Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding, KeptFit,
-    KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptScaling,
+    Conclusions, Excluded, Figure, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding,
+    KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptRun, KeptScaling,
 };
 
 use super::{junit, markdown, page, text};
@@ -25,6 +25,7 @@ fn row(configuration: &str, ratio: f64, finding: KeptFinding) -> KeptRow {
         p_holm: if baseline { f64::NAN } else { 0.004 },
         finding,
         pairs_needed: (finding == KeptFinding::Undecided).then_some(31),
+        ratios: if baseline { Vec::new() } else { [0.98, 1.0, 1.02].map(|scatter| ratio * scatter).to_vec() },
     }
 }
 
@@ -118,6 +119,14 @@ fn conclusions() -> Conclusions {
             reached: 1.0,
         }],
         scaling: vec![growth()],
+        runs: vec![KeptRun {
+            run: "20301120-184500-04f2".to_owned(),
+            configuration: "nodes 1".to_owned(),
+            block: 1,
+            passed: true,
+            figures: vec![Figure::new("capacity", 1_234.0)],
+            bounded: Vec::new(),
+        }],
         excluded: vec![Excluded {
             run: "20301120-184501-04f3".to_owned(),
             configuration: "nodes 2".to_owned(),
@@ -166,7 +175,7 @@ fn a_speed_below_ten_keeps_its_digits() {
 
 #[test]
 fn the_page_is_whole_harmless_and_says_everything_without_colour() {
-    let html = page(&conclusions()).unwrap();
+    let html = page(&conclusions(), true).unwrap();
     assert!(!html.contains("<b>buses") && html.contains("Do more nodes &#38; &#60;b&#62;buses"), "escaped");
     assert!(!html.contains("=\"http") && !html.contains("url(http") && !html.contains("<script"));
     for words in [
@@ -199,7 +208,7 @@ fn the_page_begins_with_the_first_metric_and_says_the_rest_beside_its_figure() {
     let (label, name) = ("response_p99 of Get".to_owned(), "p99 response time of Get".to_owned());
     let other = KeptMetric { label, name, sentences: vec![said.clone()], ..study.metrics[0].clone() };
     study.metrics.push(other);
-    let html = page(&study).unwrap();
+    let html = page(&study, true).unwrap();
     let place = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words}"));
     assert!(place("capacity is better") < place("id=\"m0-h\"") && place("id=\"m1-h\"") < place(&said));
     assert_eq!(html.matches(&said).count(), 1);
@@ -215,7 +224,7 @@ fn what_a_metric_is_divided_by_is_named_wherever_it_is() {
     (metric.label, metric.unit) = (per.to_owned(), "users per deploy.application_nodes".to_owned());
     let title = "capacity per deploy.application_nodes, users per deploy.application_nodes";
     assert!(text(&study).contains(&format!("{title} (more is better; within")), "{}", text(&study));
-    let html = page(&study).unwrap();
+    let html = page(&study, true).unwrap();
     assert!(html.contains(&format!("{title}</h2>")) && html.contains(&format!("{per} over its baseline")));
     assert!(markdown(&study).contains("**capacity per deploy.application"), "{}", markdown(&study));
     assert!(junit(&study).contains(&format!("<testsuite name=\"{per}\" tests=\"4\"")));
@@ -224,21 +233,21 @@ fn what_a_metric_is_divided_by_is_named_wherever_it_is() {
 #[test]
 fn runs_of_warm_up_are_told_and_not_among_the_others() {
     let mut study = conclusions();
-    assert!(text(&study).contains("\n\nRuns\n") && page(&study).unwrap().contains(">Runs</h2>"));
+    assert!(text(&study).contains("\n\nRuns\n") && page(&study, true).unwrap().contains(">Runs</h2>"));
     study.configurations.iter_mut().for_each(|configuration| configuration.warm_up = 2);
     let title = "Runs, besides 6 of warm-up, not judged";
     assert!(text(&study).contains(&format!("\n\n{title}\n")), "{}", text(&study));
-    assert!(page(&study).unwrap().contains(&format!(">{title}</h2>")));
+    assert!(page(&study, true).unwrap().contains(&format!(">{title}</h2>")));
     assert!(markdown(&study).contains("besides 6 of warm"), "{}", markdown(&study));
 }
 
 #[test]
 fn ratios_far_apart_are_drawn_by_their_logarithm() {
     let mut study = conclusions();
-    assert!(!page(&study).unwrap().contains("over its baseline, logarithmic"));
+    assert!(!page(&study, true).unwrap().contains("over its baseline, logarithmic"));
     let row = study.metrics[0].rows.last_mut().unwrap();
     (row.ratio, row.low, row.high) = (9.9, 7.7, 12.6);
-    assert!(page(&study).unwrap().contains("capacity over its baseline, logarithmic"));
+    assert!(page(&study, true).unwrap().contains("capacity over its baseline, logarithmic"));
 }
 
 #[test]
@@ -248,9 +257,9 @@ fn nothing_known_is_still_a_page_and_a_text() {
         (row.median, row.ratio, row.low, row.high) = (f64::NAN, f64::NAN, f64::NAN, f64::NAN);
     }
     study.scaling[0].points.iter_mut().for_each(|p| (p.low, p.high) = (f64::NAN, f64::NAN));
-    assert!(!page(&study).unwrap().contains("NaN") && !text(&study).contains("NaN"));
+    assert!(!page(&study, true).unwrap().contains("NaN") && !text(&study).contains("NaN"));
     assert!(!markdown(&Conclusions::default()).is_empty() && !junit(&Conclusions::default()).is_empty());
-    page(&Conclusions::default()).unwrap();
+    page(&Conclusions::default(), true).unwrap();
 }
 
 #[test]
@@ -295,11 +304,11 @@ fn junit_fails_a_control_that_differs_from_itself_whatever_else_is_found() {
 fn growth_that_rests_on_a_bound_is_told_as_one() {
     let mut study = conclusions();
     study.scaling = vec![KeptScaling { bounded: vec![4.0], ..growth() }];
-    let told = page(&study).unwrap();
+    let told = page(&study, true).unwrap();
     assert!(told.contains("<td>≥ 2,900</td>") && told.contains("<td>≥ 2.90</td>"), "{told}");
     assert!(told.contains(">≥ 72.5 %</text>") && told.contains("<td>1.80</td>"), "{told}");
     study.scaling[0].bounded = vec![1.0];
-    let told = page(&study).unwrap();
+    let told = page(&study, true).unwrap();
     assert!(told.contains("<td>≥ 1,000</td>") && told.contains("<td>≤ 2.90</td>"), "{told}");
 }
 
@@ -308,7 +317,7 @@ fn few_sizes_have_a_speedup_with_its_interval_and_the_curve_of_amdahl() {
     let mut study = conclusions();
     let amdahl = KeptAmdahl { serial: 0.1, within: KeptInterval { low: 0.05, high: 0.15 }, gamma: 1_000.0 };
     study.scaling = vec![KeptScaling { fit: None, band: Vec::new(), amdahl: Some(amdahl), ..growth() }];
-    let told = page(&study).unwrap();
+    let told = page(&study, true).unwrap();
     assert!(told.contains("<td>2.90</td>") && told.contains("<td>2.32 – 3.62</td>"), "{told}");
     assert!(
         told.contains("the dashed one Amdahl&#39;s law") || told.contains("the dashed one Amdahl's law"),
@@ -316,15 +325,37 @@ fn few_sizes_have_a_speedup_with_its_interval_and_the_curve_of_amdahl() {
     );
     assert_eq!(told.matches("series c2 dashed").count(), 1, "{told}");
     study.scaling[0].amdahl = None;
-    let without = page(&study).unwrap();
+    let without = page(&study, true).unwrap();
     assert!(!without.contains("series c2 dashed"), "{without}");
+}
+
+#[test]
+fn every_pair_is_a_dot_and_every_run_a_row_with_its_figures() {
+    let mut study = conclusions();
+    let html = page(&study, true).unwrap();
+    assert_eq!(html.matches("<circle class=\"pair\"").count(), 4 * 3, "three pairs of each but the baseline");
+    let row = "<td><a href=\"runs/20301120-184500-04f2/report.html\">20301120-184500-04f2</a></td><td>1</td>\
+               <td class=\"words\">nodes 1</td><td class=\"words\">kept</td><td>1,234</td>";
+    assert!(html.contains(row), "{html}");
+    study.runs[0].bounded = vec!["capacity".to_owned()];
+    study.runs[0].passed = false;
+    let alone = page(&study, false).unwrap();
+    assert!(!alone.contains("<a href") && alone.contains("not kept beside this page"), "{alone}");
+    assert!(alone.contains("<td class=\"words\">broken</td><td>≥ 1,234</td>"), "{alone}");
+    study.metrics[0].rows[1].ratios = vec![4.9];
+    assert!(
+        page(&study, true).unwrap().contains("<title>nodes 2: better"),
+        "a dot far away is still on the figure"
+    );
+    study.runs.clear();
+    assert!(!page(&study, true).unwrap().contains("Every run that is used"));
 }
 
 #[test]
 fn no_p_value_is_nothing() {
     let mut study = conclusions();
     study.metrics[0].rows[1].p_holm = 1e-9;
-    for told in [text(&study), markdown(&study).replace('\\', ""), page(&study).unwrap()] {
+    for told in [text(&study), markdown(&study).replace('\\', ""), page(&study, true).unwrap()] {
         assert!(told.contains("0.0001") && told.contains("0.0040") && !told.contains("0.0000"), "{told}");
     }
 }
