@@ -68,7 +68,7 @@ fn into(seconds: f64) -> f64 {
     (seconds - f64::from(WARM_UP)) / f64::from(SPAN)
 }
 
-pub(super) static ALL: [Fault; 17] = [
+pub(super) static ALL: [Fault; 21] = [
     Fault {
         what: "{} of the operations in progress are lost by the counting",
         check: "Little's law",
@@ -130,6 +130,15 @@ pub(super) static ALL: [Fault; 17] = [
             tampered(seed, |window| {
                 window.host.outside_memory_wait = Ok(Share::new(size).unwrap_or_default());
             })
+        },
+    },
+    Fault {
+        what: "others wait for disks in {} of the time",
+        check: "disk pressure from outside",
+        sizes: &[0.05, 0.2],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            tampered(seed, |window| window.host.outside_io_wait = Ok(Share::new(size).unwrap_or_default()))
         },
     },
     Fault {
@@ -254,6 +263,35 @@ pub(super) static ALL: [Fault; 17] = [
                 sim.ramp(rate(1.0 + size), Nanos::from_secs(SPAN.into()));
             })
         },
+    },
+    Fault {
+        what: "{} of the users are missing",
+        check: "users present",
+        sizes: &[0.005, 0.03, 0.1],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            changed(seed, Load::Closed, CLEAN, |sim| {
+                sim.ramp((f64::from(LEVEL) * (1.0 - size)).round() as u32, Nanos::ZERO);
+            })
+        },
+    },
+    Fault {
+        what: "arrivals are {} too rare",
+        check: "offered rate",
+        sizes: &[0.005, 0.03, 0.1],
+        unit: Unit::Percent,
+        window: |seed, size| {
+            changed(seed, Load::Open(LEVEL), CLEAN, |sim| {
+                sim.ramp((f64::from(LEVEL) * (1.0 - size)).round() as u32, Nanos::ZERO);
+            })
+        },
+    },
+    Fault {
+        what: "{} command from outside changes the load",
+        check: "constant load",
+        sizes: &[1.0],
+        unit: Unit::Count,
+        window: |seed, size| tampered(seed, |window| window.level_changes = size as u32),
     },
     Fault {
         what: "there are {} users for arrivals that need about ten",

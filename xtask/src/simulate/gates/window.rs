@@ -27,6 +27,8 @@ pub(super) struct Window {
     pub(super) intervals: Vec<Interval>,
     pub(super) host: HostUse,
     pub(super) clock_jump_s: f64,
+    /// Commands from outside that changed the load in the window.
+    pub(super) level_changes: u32,
     profile: Profile,
     behaviours: Behaviours,
     ops: &'static [OpSpec],
@@ -47,7 +49,7 @@ impl Window {
             open: self.open.as_ref(),
             behaviours: Some(&self.behaviours),
             host: Some(&self.host),
-            level_changes: 0,
+            level_changes: self.level_changes,
             spread_for: Some(joined.from - RAMP),
             driver: DriverLimits::default(),
             clock_jump_s: self.clock_jump_s,
@@ -112,6 +114,7 @@ pub(super) fn of_scenario(
                 intervals: seconds(&mut sim, span),
                 host: own_host(),
                 clock_jump_s: 0.0,
+                level_changes: 0,
                 profile: shop::profile(),
                 // What users should do; what they do may be something else.
                 behaviours: shop::behaviours(1.0),
@@ -151,6 +154,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
             intervals: seconds(&mut sim, span),
             host: own_host(),
             clock_jump_s: 0.0,
+            level_changes: 0,
             profile: profile.clone(),
             behaviours: profile::behaviours(),
             ops: &ops::ALL,
