@@ -43,6 +43,7 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
         blocks: progress.whole_blocks(),
         complete: about.complete,
         sentences: Vec::new(),
+        found: Vec::new(),
         warnings: Vec::new(),
         configurations: configurations(study, progress),
         metrics: metrics(study, runs),

@@ -23,7 +23,12 @@ pub(crate) fn answer(conclusions: &mut Conclusions) {
         // The control is told of where there is nothing else.
         let is_alone = metric.rows.iter().filter(compared).all(|row| row.control);
         let rows = metric.rows.iter().filter(compared).filter(|row| is_alone || !row.control);
-        metric.sentences = rows.map(|row| comparison(metric, row)).collect();
+        let told: Vec<(KeptFinding, String)> =
+            rows.map(|row| (row.finding, comparison(metric, row))).collect();
+        let is_found =
+            |told: &&(KeptFinding, String)| matches!(told.0, KeptFinding::Better | KeptFinding::Worse);
+        conclusions.found.extend(told.iter().filter(is_found).map(|(_, sentence)| sentence.clone()));
+        metric.sentences = told.into_iter().map(|(_, sentence)| sentence).collect();
     }
     let compared = conclusions.metrics.iter().flat_map(|metric| metric.sentences.iter().cloned());
     let crossed = conclusions.crossings.iter().map(crossing);

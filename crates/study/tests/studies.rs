@@ -269,6 +269,8 @@ fn conclusions_hold_the_runs_and_the_pairs_that_they_rest_on() {
         let expected = figure("size 4", block) / figure("size 1", block);
         assert!((ratio / expected - 1.0).abs() < 1e-12, "block {block}: {ratio} is not {expected}");
     }
+    assert_eq!(said.found.len(), 4, "both sizes are faster and slower than the smallest: {:?}", said.found);
+    assert!(said.found.iter().all(|found| said.sentences.contains(found)));
     let names: Vec<&str> = said.runs.iter().map(|run| run.run.as_str()).collect();
     assert_eq!(
         (names[0], names[47], names.len()),

@@ -32,6 +32,9 @@ pub struct Conclusions {
     pub complete: bool,
     /// The answers, one sentence each.
     pub sentences: Vec<String>,
+    /// Those of them that say what is better or worse; older files do not say.
+    #[serde(default)]
+    pub found: Vec<String>,
     /// What makes them weaker than they look, one sentence each.
     pub warnings: Vec<String>,
     /// What was run.

@@ -32,7 +32,8 @@ const GROWTH: &str = "Points are medians over blocks, with 95 % intervals by dra
 #[template(path = "study.html")]
 struct Page<'a> {
     study: &'a Conclusions,
-    /// What is said at the top: of the first metric, which the study is about, and of limits and growth.
+    /// What is said at the top: of the first metric, which the study is about, what is better or worse by another, and of
+    /// limits and growth.
     headline: Vec<String>,
     warnings: Vec<String>,
     figures: Vec<Shown>,
@@ -51,7 +52,8 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
     let metrics = study.metrics.iter().enumerate().map(|(at, metric)| {
         let id = format!("m{at}");
         let svg = bars::draw(&id, metric);
-        let sentences = if at == 0 { Vec::new() } else { unbroken(&metric.sentences) };
+        let is_at_the_top = |sentence: &&String| at == 0 || study.found.contains(sentence);
+        let sentences = unbroken(metric.sentences.iter().filter(|sentence| !is_at_the_top(sentence)));
         let (title, lede) = (tables::title(metric), together(&bounds(metric)));
         Shown { class: "bars", svg, id, title, table: tables::metric(metric), lede, sentences }
     });
@@ -61,7 +63,8 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
         let (svg, lede) = (growth::draw(&id, scaling), together(GROWTH));
         Shown { class: "growth", svg, id, title, table, lede, sentences: Vec::new() }
     });
-    let others: Vec<&String> = study.metrics.iter().skip(1).flat_map(|metric| &metric.sentences).collect();
+    let others = study.metrics.iter().skip(1).flat_map(|metric| &metric.sentences);
+    let others: Vec<&String> = others.filter(|sentence| !study.found.contains(sentence)).collect();
     let page = Page {
         headline: unbroken(study.sentences.iter().filter(|sentence| !others.contains(sentence))),
         warnings: unbroken(&study.warnings),

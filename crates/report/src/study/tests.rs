@@ -212,6 +212,13 @@ fn the_page_begins_with_the_first_metric_and_says_the_rest_beside_its_figure() {
     let place = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words}"));
     assert!(place("capacity is better") < place("id=\"m0-h\"") && place("id=\"m1-h\"") < place(&said));
     assert_eq!(html.matches(&said).count(), 1);
+    study.found = vec![said.clone()];
+    let found = page(&study, true).unwrap();
+    assert!(
+        found.find(&said) < found.find("id=\"m0-h\""),
+        "what was found is an answer, whatever was asked first"
+    );
+    assert_eq!(found.matches(&said).count(), 1);
     assert!(html.contains("class=\"noise\"") && html.contains("class=\"same\""));
     assert!(html.contains("within ±1.00\u{a0}% counts as the same"));
 }
