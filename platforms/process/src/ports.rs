@@ -88,6 +88,8 @@ fn outside(range: &RangeInclusive<u16>) -> Vec<u16> {
 mod tests {
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
+    use barograph_testkit::one_of;
+
     use super::*;
 
     /// Ports are this process's: what one test gives back another would be as quick to take.
@@ -113,23 +115,31 @@ mod tests {
         let _alone = one_at_a_time();
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         assert!(Reserved::take(listener.local_addr().unwrap().port()).is_err(), "somebody listens there");
-        let reserved = Reserved::any().unwrap();
-        let port = reserved.port;
-        let refused = Reserved::take(port).unwrap_err();
-        assert_eq!(refused.to_string(), "another unit has it, of this run or another");
-        drop(reserved);
-        assert_eq!(Reserved::take(port).unwrap().port, port);
+        // A process that another test starts has its parent's sockets until it becomes its program.
+        let port_again = one_of(5, || {
+            let reserved = Reserved::any().unwrap();
+            let port = reserved.port;
+            let refused = Reserved::take(port).unwrap_err();
+            assert_eq!(refused.to_string(), "another unit has it, of this run or another");
+            drop(reserved);
+            let again = Reserved::take(port).map_err(|error| error.to_string())?;
+            Ok((port, again.port))
+        });
+        assert_eq!(port_again.0, port_again.1);
     }
 
     /// Another process sees only the name.
     #[test]
     fn a_port_that_another_process_has_reserved_is_left_to_it() {
         let _alone = one_at_a_time();
-        let port = Reserved::any().unwrap().port;
-        let name = SocketAddr::from_abstract_name(format!("barograph-port-{port}")).unwrap();
-        let _theirs = UnixDatagram::bind_addr(&name).unwrap();
-        TcpListener::bind(("0.0.0.0", port)).unwrap();
-        assert!(Reserved::take(port).is_err());
+        let theirs = outside(&connection_ports()).into_iter().find_map(|port| {
+            let name = SocketAddr::from_abstract_name(format!("barograph-port-{port}")).unwrap();
+            let socket = UnixDatagram::bind_addr(&name).ok()?;
+            TcpListener::bind(("0.0.0.0", port)).ok().map(|_| (port, socket))
+        });
+        let (port, _socket) = theirs.unwrap();
+        let refused = Reserved::take(port).unwrap_err();
+        assert_eq!(refused.to_string(), "another unit has it, of this run or another");
     }
 
     #[test]
