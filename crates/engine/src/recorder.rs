@@ -82,6 +82,7 @@ impl Recorder {
         let response = e.ended - e.intended;
         op.response.saturating_record(response.as_micros());
         op.service.saturating_record(service.as_micros());
+        op.response_sum_s += response.as_secs_f64();
         op.service_sum_s += service.as_secs_f64();
         let late = self.limits[e.op.index()].is_some_and(|limit| response > limit);
         op.over_limit += u64::from(late);

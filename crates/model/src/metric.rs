@@ -14,18 +14,30 @@ pub enum Metric {
     Capacity,
     /// Response time of an operation at the quantile it is judged by.
     ResponseJudged,
+    /// Response time of an operation, mean.
+    ResponseMean,
     /// Response time of an operation, median.
     ResponseP50,
     /// Response time of an operation, 90 % quantile.
     ResponseP90,
+    /// Response time of an operation, 95 % quantile.
+    ResponseP95,
     /// Response time of an operation, 99 % quantile.
     ResponseP99,
     /// Response time of an operation, 99.9 % quantile.
     ResponseP999,
+    /// Service time of an operation, mean.
+    ServiceMean,
     /// Service time of an operation, median.
     ServiceP50,
+    /// Service time of an operation, 90 % quantile.
+    ServiceP90,
+    /// Service time of an operation, 95 % quantile.
+    ServiceP95,
     /// Service time of an operation, 99 % quantile.
     ServiceP99,
+    /// Service time of an operation, 99.9 % quantile.
+    ServiceP999,
     /// Cores that the nodes of the application used.
     ApplicationCores,
     /// Cores that everything on the host used, driver and stores included.
@@ -51,24 +63,31 @@ pub enum Metric {
 
 use Metric::{
     ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerRequest, Goodput,
-    HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseP50,
-    ResponseP90, ResponseP99, ResponseP999, ServiceP50, ServiceP99, Throughput, UsersPerApplicationCore,
+    HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseMean,
+    ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, ServiceMean, ServiceP50, ServiceP90,
+    ServiceP95, ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Metric; 21] = [
+    pub const ALL: [Metric; 27] = [
         Throughput,
         Goodput,
         Requests,
         Capacity,
         ResponseJudged,
+        ResponseMean,
         ResponseP50,
         ResponseP90,
+        ResponseP95,
         ResponseP99,
         ResponseP999,
+        ServiceMean,
         ServiceP50,
+        ServiceP90,
+        ServiceP95,
         ServiceP99,
+        ServiceP999,
         ApplicationCores,
         HostCpu,
         DriverCpu,
@@ -95,12 +114,18 @@ impl Metric {
             Requests => "requests",
             Capacity => "capacity",
             ResponseJudged => "response_judged",
+            ResponseMean => "response_mean",
             ResponseP50 => "response_p50",
             ResponseP90 => "response_p90",
+            ResponseP95 => "response_p95",
             ResponseP99 => "response_p99",
             ResponseP999 => "response_p999",
+            ServiceMean => "service_mean",
             ServiceP50 => "service_p50",
+            ServiceP90 => "service_p90",
+            ServiceP95 => "service_p95",
             ServiceP99 => "service_p99",
+            ServiceP999 => "service_p999",
             ApplicationCores => "application_cores",
             HostCpu => "host_cpu",
             DriverCpu => "driver_cpu",
@@ -123,12 +148,18 @@ impl Metric {
             Requests => "requests",
             Capacity => "capacity",
             ResponseJudged => "judged response time",
+            ResponseMean => "mean response time",
             ResponseP50 => "median response time",
             ResponseP90 => "p90 response time",
+            ResponseP95 => "p95 response time",
             ResponseP99 => "p99 response time",
             ResponseP999 => "p99.9 response time",
+            ServiceMean => "mean service time",
             ServiceP50 => "median service time",
+            ServiceP90 => "p90 service time",
+            ServiceP95 => "p95 service time",
             ServiceP99 => "p99 service time",
+            ServiceP999 => "p99.9 service time",
             ApplicationCores => "CPU use of the application",
             HostCpu => "CPU use of the host",
             DriverCpu => "CPU use of the driver",
@@ -155,8 +186,9 @@ impl Metric {
             Throughput | Goodput => "operations/s",
             Requests => "requests/s",
             Capacity => "of load",
-            ResponseJudged | ResponseP50 | ResponseP90 | ResponseP99 | ResponseP999 | ServiceP50
-            | ServiceP99 => "ms",
+            ResponseJudged | ResponseMean | ResponseP50 | ResponseP90 | ResponseP95 | ResponseP99
+            | ResponseP999 | ServiceMean | ServiceP50 | ServiceP90 | ServiceP95 | ServiceP99
+            | ServiceP999 => "ms",
             ApplicationCores | HostCpu | DriverCpu => "cores",
             CpuPerOperation | HostCpuPerOperation | DriverCpuPerRequest => "µs",
             HostCpuPerDriverCpu => "s/s",
@@ -177,7 +209,19 @@ impl Metric {
     pub const fn is_of_operation(self) -> bool {
         matches!(
             self,
-            ResponseJudged | ResponseP50 | ResponseP90 | ResponseP99 | ResponseP999 | ServiceP50 | ServiceP99
+            ResponseJudged
+                | ResponseMean
+                | ResponseP50
+                | ResponseP90
+                | ResponseP95
+                | ResponseP99
+                | ResponseP999
+                | ServiceMean
+                | ServiceP50
+                | ServiceP90
+                | ServiceP95
+                | ServiceP99
+                | ServiceP999
         )
     }
 }

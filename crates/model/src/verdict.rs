@@ -19,20 +19,28 @@ pub struct OpVerdict {
     pub mix_tolerance: f64,
     /// By how much the share may be off by chance in this window; 0 where no share is required.
     pub mix_chance: f64,
+    /// Response time, mean.
+    pub mean_ms: f64,
     /// Response time, median.
     pub p50_ms: f64,
     /// Response time, 90 % quantile.
     pub p90_ms: f64,
+    /// Response time, 95 % quantile.
+    pub p95_ms: f64,
     /// Response time, 99 % quantile.
     pub p99_ms: f64,
     /// Response time, 99.9 % quantile.
     pub p999_ms: f64,
     /// Response time, largest.
     pub max_ms: f64,
-    /// Service time (from actual start), median.
+    /// Service time (from actual start), mean.
+    pub service_mean_ms: f64,
+    /// Service time, median.
     pub service_p50_ms: f64,
     /// Service time, 90 % quantile.
     pub service_p90_ms: f64,
+    /// Service time, 95 % quantile.
+    pub service_p95_ms: f64,
     /// Service time, 99 % quantile.
     pub service_p99_ms: f64,
     /// Service time, 99.9 % quantile.

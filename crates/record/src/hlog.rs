@@ -19,6 +19,12 @@ use crate::{Appender, RecordError};
 /// print it.
 const MICROS_PER_MILLI: f64 = 1_000.0;
 
+/// The name of an operation as interval logs have it: what parts their lines and columns is an underscore there.
+#[must_use]
+pub fn tag(op: &str) -> String {
+    op.replace([',', ' ', '\r', '\n'], "_")
+}
+
 /// One interval log being written.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
@@ -50,7 +56,7 @@ impl LogWriter {
             .begin_log_with(&mut text, &mut serializer)
             .map_err(|why| encode(self.out.path(), why.into()))?;
         for (i, op) in interval.ops.iter().enumerate().filter(|(_, op)| !pick(op).is_empty()) {
-            let name = name_of(names, i).replace([',', ' ', '\r', '\n'], "_");
+            let name = tag(&name_of(names, i));
             let (from, length) = (interval.from.into(), (interval.to - interval.from).into());
             log.write_histogram(pick(op), from, length, Tag::new(&name))
                 .map_err(|why| encode(self.out.path(), why.to_string().into()))?;

@@ -24,6 +24,7 @@ mod reader;
 mod resources;
 mod statistic;
 mod study;
+mod times;
 mod topology;
 mod window;
 mod writer;
@@ -38,7 +39,7 @@ pub use error::RecordError;
 pub use estimate::{KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats};
 pub use exit::ExitCode;
 pub use follow::Follower;
-pub use hlog::{LogHistogram, LogReader};
+pub use hlog::{LogHistogram, LogReader, tag};
 pub use id::{NotARunId, RunId};
 pub use metric::cpu_per_operation;
 pub use probe::ProbeRow;
@@ -47,10 +48,12 @@ pub use resources::Resources;
 pub use statistic::StatisticRow;
 pub use study::{
     CONCLUSIONS_VERSION, CONTROL, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration,
-    KeptCrossing, KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptRun,
-    KeptScaling, KnownAs, MissingFigure, RunEnded, RunStarted, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION,
-    StudyEntry, StudyHeader, StudyRead, append_to_study, list_studies, read_study,
+    KeptCrossing, KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLatency, KeptLine, KeptMetric, KeptPoint,
+    KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs, MissingFigure, RunEnded, RunStarted, STUDY_FILE,
+    STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, append_to_study, list_studies,
+    read_study,
 };
+pub use times::{KeptTimes, longer_at};
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
 pub use writer::{RunWriter, draft_of, remove_drafts, write_whole};

@@ -59,12 +59,18 @@ fn of_operation(metric: Metric, trial: &Trial, operation: &str) -> Option<f64> {
     let op: &KeptOp = trial.window.ops.iter().find(|op| op.op == operation && op.count > 0)?;
     match metric {
         Metric::ResponseJudged => Some(op.judged_ms),
+        Metric::ResponseMean => Some(op.mean_ms),
         Metric::ResponseP50 => Some(op.p50_ms),
         Metric::ResponseP90 => Some(op.p90_ms),
+        Metric::ResponseP95 => Some(op.p95_ms),
         Metric::ResponseP99 => Some(op.p99_ms),
         Metric::ResponseP999 => Some(op.p999_ms),
+        Metric::ServiceMean => Some(op.service_mean_ms),
         Metric::ServiceP50 => Some(op.service_p50_ms),
+        Metric::ServiceP90 => Some(op.service_p90_ms),
+        Metric::ServiceP95 => Some(op.service_p95_ms),
         Metric::ServiceP99 => Some(op.service_p99_ms),
+        Metric::ServiceP999 => Some(op.service_p999_ms),
         _ => None,
     }
 }

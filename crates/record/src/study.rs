@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 pub use conclusions::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing,
-    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptRun, KeptScaling,
-    KnownAs,
+    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLatency, KeptLine, KeptMetric, KeptPoint, KeptQuantile,
+    KeptRow, KeptRun, KeptScaling, KnownAs,
 };
 
-use crate::{Appender, Figure, RecordError};
+use crate::{Appender, Figure, KeptTimes, RecordError};
 
 /// Version of `study.jsonl` written by this program. It rises when an old reader would misunderstand a new file.
 pub const STUDY_VERSION: u32 = 1;
@@ -120,6 +120,9 @@ pub struct RunEnded {
     /// Metrics of the study without a figure; older entries do not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingFigure>,
+    /// Response times of the operations that metrics of the study are of, by percentile; older entries do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<KeptTimes>,
 }
 
 /// A metric of a study that a run has no figure of.

@@ -212,12 +212,18 @@ pub struct KeptOp {
     /// allowed the tolerance alone.
     #[serde(default, deserialize_with = "nan")]
     pub mix_chance: f64,
+    /// Response time, mean; unknown in older records.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub mean_ms: f64,
     /// Response time, median.
     #[serde(deserialize_with = "nan")]
     pub p50_ms: f64,
     /// Response time, 90 % quantile.
     #[serde(deserialize_with = "nan")]
     pub p90_ms: f64,
+    /// Response time, 95 % quantile; unknown in older records.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub p95_ms: f64,
     /// Response time, 99 % quantile.
     #[serde(deserialize_with = "nan")]
     pub p99_ms: f64,
@@ -227,12 +233,18 @@ pub struct KeptOp {
     /// Response time, largest.
     #[serde(deserialize_with = "nan")]
     pub max_ms: f64,
+    /// Service time, mean; unknown in older records.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub service_mean_ms: f64,
     /// Service time, median.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_p50_ms: f64,
     /// Service time, 90 % quantile.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_p90_ms: f64,
+    /// Service time, 95 % quantile; unknown in older records.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub service_p95_ms: f64,
     /// Service time, 99 % quantile.
     #[serde(deserialize_with = "nan")]
     pub service_p99_ms: f64,

@@ -39,13 +39,17 @@ fn window() -> WindowVerdict {
         mix_required: 0.4,
         mix_tolerance: 0.2,
         mix_chance: 0.05,
+        mean_ms: 4.5,
         p50_ms: 3.5,
         p90_ms: 7.0,
+        p95_ms: 8.0,
         p99_ms: f64::NAN,
         p999_ms: 98.0,
         max_ms: 99.0,
+        service_mean_ms: 3.25,
         service_p50_ms: 3.0,
         service_p90_ms: 6.0,
+        service_p95_ms: 7.0,
         service_p99_ms: 40.0,
         service_p999_ms: 90.0,
         service_max_ms: 95.0,
@@ -249,6 +253,7 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     assert_eq!((trial.unit, trial.level, trial.window.users), (KeptUnit::Users, 1000, 1000));
     assert_eq!((trial.window.late, trial.window.dropped), (0, 0));
     assert!(trial.window.starts_s.is_nan() && trial.window.ops[0].p999_ms.is_nan());
+    assert!(trial.window.ops[0].mean_ms.is_nan() && trial.window.ops[0].service_p95_ms.is_nan());
     assert_eq!(trial.window.ops[0].service_p99_ms, 40.0);
     // The tolerance alone was allowed.
     assert_eq!((trial.window.ops[0].mix_chance, trial.window.ops[0].mix_slack()), (0.0, 0.4 * 0.2));

@@ -9,16 +9,16 @@ use crate::deciding::Deciding;
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
-const WIDTH: f64 = 1140.0;
-const HEIGHT: f64 = 420.0;
-const LEFT: f64 = 66.0;
+pub(crate) const WIDTH: f64 = 1140.0;
+pub(crate) const HEIGHT: f64 = 420.0;
+pub(crate) const LEFT: f64 = 66.0;
 /// Room on the right for the names of operations.
-const RIGHT: f64 = WIDTH - 190.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = HEIGHT - 46.0;
+pub(crate) const RIGHT: f64 = WIDTH - 190.0;
+pub(crate) const TOP: f64 = 14.0;
+pub(crate) const BOTTOM: f64 = HEIGHT - 46.0;
 
 /// Colour and dash of the lines; of more operations the lines would hide each other.
-const LOOKS: [(&str, Dash); 6] = [
+pub(crate) const LOOKS: [(&str, Dash); 6] = [
     ("c1", Dash::Solid),
     ("c2", Dash::Dashed),
     ("c3", Dash::Dotted),
@@ -56,7 +56,7 @@ impl Line<'_> {
 }
 
 /// A share as its nines: 0.9 is 1, 0.99 is 2.
-fn nines(share: f64) -> f64 {
+pub(crate) fn nines(share: f64) -> f64 {
     -(1.0 - share).max(f64::MIN_POSITIVE).log10()
 }
 
@@ -128,7 +128,8 @@ fn draw(lines: &[Line<'_>], title: &str, about: &str) -> String {
     svg.finish()
 }
 
-fn axes(svg: &mut Svg, x: &Scale, y: &Scale, most: f64) {
+/// Times upwards by their logarithm, and shares to the right up to `most` nines.
+pub(crate) fn axes(svg: &mut Svg, x: &Scale, y: &Scale, most: f64) {
     for tick in y.ticks(7) {
         let Some(at) = y.at(tick) else { continue };
         svg.line("grid", (LEFT, at), (RIGHT, at));

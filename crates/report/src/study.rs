@@ -5,6 +5,7 @@
 mod bars;
 mod growth;
 mod junit;
+mod latency;
 mod markdown;
 mod page;
 mod tables;

@@ -199,6 +199,18 @@ impl Study {
         self.configurations.iter().enumerate().position(is_baseline).unwrap_or(0)
     }
 
+    /// The operations that metrics are of, each once.
+    #[must_use]
+    pub fn operations(&self) -> Vec<&str> {
+        let mut all = Vec::new();
+        for operation in self.metrics.iter().filter_map(|metric| metric.operation.as_deref()) {
+            if !all.contains(&operation) {
+                all.push(operation);
+            }
+        }
+        all
+    }
+
     /// The keys that make a configuration, those of all first.
     #[must_use]
     pub fn settings_of(&self, configuration: &Configuration) -> Vec<Setting> {

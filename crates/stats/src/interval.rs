@@ -30,6 +30,8 @@ pub struct OpStats {
     pub good_in_time: u64,
     /// Requests sent by these operations.
     pub requests: u64,
+    /// Sum of response times in seconds, exact: means come of it, which a histogram would round.
+    pub response_sum_s: f64,
     /// Sum of service times in seconds, exact (Little's law needs the mean without rounding).
     pub service_sum_s: f64,
     /// Seconds that cancelled operations were in progress. They are not operations that ended, but they were in flight,
@@ -48,6 +50,7 @@ impl OpStats {
             over_limit: 0,
             good_in_time: 0,
             requests: 0,
+            response_sum_s: 0.0,
             service_sum_s: 0.0,
             cancelled_sum_s: 0.0,
         }
@@ -75,6 +78,7 @@ impl OpStats {
         self.over_limit += other.over_limit;
         self.good_in_time += other.good_in_time;
         self.requests += other.requests;
+        self.response_sum_s += other.response_sum_s;
         self.service_sum_s += other.service_sum_s;
         self.cancelled_sum_s += other.cancelled_sum_s;
     }

@@ -140,13 +140,17 @@ fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
         mix_required: rule.mix.get(),
         mix_tolerance: rule.mix_tolerance.get(),
         mix_chance: counted.mix_chance,
+        mean_ms: mean_ms(stats.response_sum_s, count),
         p50_ms: quantile_ms(&stats.response, 0.5),
         p90_ms: quantile_ms(&stats.response, 0.9),
+        p95_ms: quantile_ms(&stats.response, 0.95),
         p99_ms: quantile_ms(&stats.response, 0.99),
         p999_ms: quantile_ms(&stats.response, 0.999),
         max_ms: quantile_ms(&stats.response, 1.0),
+        service_mean_ms: mean_ms(stats.service_sum_s, count),
         service_p50_ms: quantile_ms(&stats.service, 0.5),
         service_p90_ms: quantile_ms(&stats.service, 0.9),
+        service_p95_ms: quantile_ms(&stats.service, 0.95),
         service_p99_ms: quantile_ms(&stats.service, 0.99),
         service_p999_ms: quantile_ms(&stats.service, 0.999),
         service_max_ms: quantile_ms(&stats.service, 1.0),
@@ -172,6 +176,11 @@ fn part(some: u64, all: u64) -> f64 {
 
 fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+/// 0 where nothing ended, as quantiles are.
+fn mean_ms(sum_s: f64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum_s * 1e3 / count as f64 }
 }
 
 fn quantile_ms(histogram: &Histogram, quantile: f64) -> f64 {

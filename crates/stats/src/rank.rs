@@ -149,6 +149,23 @@ pub fn interval(walsh: &[f64], n: usize, confidence: Confidence) -> Option<(f64,
     Some((*walsh.get(k - 1)?, *walsh.get(walsh.len().checked_sub(k)?)?))
 }
 
+/// The 95 % interval of a median from values in rising order that need not scatter evenly: the k-th from either end, which
+/// the median lies beyond as rarely as so many coins fall alike. `None` below six values.
+#[must_use]
+pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
+    let n = sorted.len();
+    // The chance that k - 1 coins of n or fewer show heads, from k = 1 on.
+    let mut way = 0.5f64.powi(i32::try_from(n).ok()?);
+    let mut sum = 0.0;
+    let k = (0..n).take_while(|heads| {
+        sum += way;
+        way *= (n - heads) as f64 / (heads + 1) as f64;
+        sum <= Confidence::P95.tail()
+    });
+    let k = k.count();
+    (k > 0).then(|| (sorted[k - 1], sorted[n - k]))
+}
+
 /// Which Walsh average from either end bounds the interval, counted from one: the largest k with a probability of at
 /// most the tail for a rank sum of k - 1 or less.
 fn place(n: usize, confidence: Confidence) -> Option<usize> {

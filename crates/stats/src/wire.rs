@@ -107,6 +107,7 @@ impl Writer<'_> {
         for number in op.outcomes.into_iter().chain([op.over_limit, op.good_in_time, op.requests]) {
             self.whole(number);
         }
+        self.fraction(op.response_sum_s);
         self.fraction(op.service_sum_s);
         self.fraction(op.cancelled_sum_s);
         self.histogram(&op.response);
@@ -167,7 +168,8 @@ impl<'b> Reader<'b> {
     fn op(&mut self) -> Result<OpStats, Damaged> {
         let outcomes: [u64; Outcome::ALL.len()] = self.wholes()?;
         let [over_limit, good_in_time, requests] = self.wholes()?;
-        let (service_sum_s, cancelled_sum_s) = (self.fraction()?, self.fraction()?);
+        let (response_sum_s, service_sum_s, cancelled_sum_s) =
+            (self.fraction()?, self.fraction()?, self.fraction()?);
         let (response, service) = (self.histogram()?, self.histogram()?);
         Ok(OpStats {
             response,
@@ -176,6 +178,7 @@ impl<'b> Reader<'b> {
             over_limit,
             good_in_time,
             requests,
+            response_sum_s,
             service_sum_s,
             cancelled_sum_s,
         })
@@ -276,12 +279,20 @@ mod tests {
             service in times(),
             outcomes in any::<[u64; Outcome::ALL.len()]>(),
             counts in any::<[u64; 3]>(),
-            sums in prop::array::uniform2(0.0_f64..1e12),
+            sums in prop::array::uniform3(0.0_f64..1e12),
         ) -> OpStats {
             let [over_limit, good_in_time, requests] = counts;
-            let [service_sum_s, cancelled_sum_s] = sums;
+            let [response_sum_s, service_sum_s, cancelled_sum_s] = sums;
             OpStats {
-                response, service, outcomes, over_limit, good_in_time, requests, service_sum_s, cancelled_sum_s,
+                response,
+                service,
+                outcomes,
+                over_limit,
+                good_in_time,
+                requests,
+                response_sum_s,
+                service_sum_s,
+                cancelled_sum_s,
             }
         }
     }

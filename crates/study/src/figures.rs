@@ -51,5 +51,6 @@ pub(crate) fn made(block: u32, configuration: &str, (label, value): (&str, f64))
         at_least: None,
         stolen: None,
         missing: Vec::new(),
+        times: Vec::new(),
     }
 }

@@ -13,6 +13,7 @@ pub mod conclude;
 mod crossing;
 mod enough;
 mod figures;
+mod latency;
 mod measured;
 pub mod progress;
 mod scaling;

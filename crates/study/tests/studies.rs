@@ -99,6 +99,7 @@ impl Runner for MadeUp {
             at_least: None,
             stolen: Some(0.001 * f64::from(wanted.block)),
             missing: Vec::new(),
+            times: Vec::new(),
         })))
     }
 }
@@ -461,6 +462,7 @@ fn divided(study: &Study) -> Progress {
                 at_least: None,
                 stolen: None,
                 missing,
+                times: Vec::new(),
             });
         }
     }

@@ -267,6 +267,7 @@ mod tests {
             at_least: None,
             stolen: None,
             missing: Vec::new(),
+            times: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use barograph_record::{Conclusions, Run, StudyEntry, read_study};
+use barograph_record::{Conclusions, Run, RunEnded, StudyEntry, read_study};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -76,8 +76,27 @@ fn whole(place: &Place, ended: &Ended) -> Conclusions {
         assert!(record.join("report.html").is_file(), "every run is an ordinary run: {}", record.display());
         assert!(!record.join("ledger.jsonl").exists() && !record.join("site").exists());
         assert!(!run.valid || run.stolen.is_some_and(|share| (0.0..=1.0).contains(&share)), "{run:?}");
+        times_are_those_of_the_record(run, &record);
+    }
+    for latency in &conclusions.latencies {
+        assert!(html.contains(&format!("Response time of {} by percentile", latency.op)));
     }
     conclusions
+}
+
+/// What a study keeps of response times is what the run was judged by.
+fn times_are_those_of_the_record(ended: &RunEnded, record: &Path) {
+    let run = Run::open(record).unwrap();
+    let response = ended.figures.iter().filter(|figure| figure.name.starts_with("response_"));
+    assert!(response.count() == 0 || !ended.times.is_empty(), "{ended:?}");
+    for times in &ended.times {
+        let ops = &run.deciding_trial().unwrap().window.ops;
+        let op = ops.iter().find(|op| op.op == times.op).unwrap();
+        assert_eq!((times.count, times.limit_ms), (op.count, op.limit_ms));
+        for (place, ms) in [(3, op.p50_ms), (10, op.p90_ms), (13, op.p95_ms), (20, op.p99_ms)] {
+            assert!(times.ms.get(place).is_none_or(|kept| *kept == ms), "{place}: {times:?} {op:?}");
+        }
+    }
 }
 
 fn ended_runs(folder: &Path) -> usize {

@@ -136,7 +136,9 @@ fn an_open_loop_tells_every_wait_of_a_stall() {
         let number = |value: &Value| value.as_f64().unwrap();
         let lag_ms = number(&result["lag_p99_ms"]);
         let mut all = Vec::new();
-        for (key, quantile) in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99), ("p999_ms", 0.999)] {
+        let quantiles =
+            [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)];
+        for (key, quantile) in quantiles {
             let response = Found { quantile, ms: number(&result[key]), lag_ms };
             all.extend(off(Of::Response, &response, &exact));
             // With a user for every arrival nobody waits for one: service time shows the stall too.

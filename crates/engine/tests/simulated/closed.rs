@@ -24,6 +24,7 @@ fn constant_delay_gives_that_delay_and_no_lag() {
     // Little's law, exactly: 10 users x 20 ms of every 100 ms.
     close_to(got.in_flight_s / got.seconds(), 2.0);
     close_to(op.service_sum_s, 20.0);
+    close_to(op.response_sum_s, 20.0);
 }
 
 #[test]

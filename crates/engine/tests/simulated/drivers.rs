@@ -73,6 +73,7 @@ fn same(one: &Interval, other: &Interval) {
         assert_eq!((&a.response, &a.service), (&b.response, &b.service));
         assert_eq!((a.outcomes, a.requests), (b.outcomes, b.requests));
         assert_eq!((a.over_limit, a.good_in_time), (b.over_limit, b.good_in_time));
+        assert!((a.response_sum_s - b.response_sum_s).abs() < 1e-9);
         assert!((a.service_sum_s - b.service_sum_s).abs() < 1e-9);
     }
 }

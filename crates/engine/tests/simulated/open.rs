@@ -99,6 +99,8 @@ fn a_bound_on_users_moves_the_wait_from_service_to_response_and_loses_nothing() 
         close_to(quantile_ms(&got.ops[0].response, q), exact(&responses, q));
         close_to(quantile_ms(&got.ops[0].service, q), exact(&services, q));
     }
+    close_to(got.ops[0].response_sum_s, responses.iter().sum::<f64>() / 1e3);
+    close_to(got.ops[0].service_sum_s, services.iter().sum::<f64>() / 1e3);
     assert!(got.late > 9_000 && got.dropped == 0, "late {} dropped {}", got.late, got.dropped);
     assert!(quantile_ms(&got.ops[0].response, 0.9) > 4.0 * quantile_ms(&got.ops[0].service, 0.9));
     assert_eq!(got.lag.max(), 0, "the driver itself was never late");

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use barograph_record::{
-    Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptMetric, KeptPoint, KeptRow,
-    KeptScaling, MissingFigure, RunEnded, StudyEntry,
+    Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptLatency, KeptLine, KeptMetric,
+    KeptPoint, KeptQuantile, KeptRow, KeptScaling, MissingFigure, RunEnded, StudyEntry,
 };
 
 use super::{Book, Columns, Written, some};
@@ -24,6 +24,7 @@ pub fn export_study(
     runs(&mut book, entries)?;
     comparisons(&mut book, conclusions)?;
     scaling(&mut book, conclusions)?;
+    percentiles(&mut book, conclusions)?;
     Ok(book.written)
 }
 
@@ -148,6 +149,20 @@ fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
         .float("high", |r| r.high.into())
         .float("reached_share", |r| r.reached.into());
     book.table("crossings", &columns, &found.crossings)
+}
+
+fn percentiles(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> {
+    let columns = Columns::<(&KeptLatency, &KeptLine, &KeptQuantile)>::new()
+        .text("operation", |r| (&r.0.op).into())
+        .text("configuration", |r| (&r.1.configuration).into())
+        .whole("runs", |r| r.1.runs.into())
+        .float("longer_share", |r| r.2.longer.into())
+        .float("median_ms", |r| r.2.ms.into())
+        .float("median_low_ms", |r| r.2.low.into())
+        .float("median_high_ms", |r| r.2.high.into());
+    let lines = found.latencies.iter().flat_map(|of| of.lines.iter().map(move |line| (of, line)));
+    let rows = lines.flat_map(|(of, line)| line.points.iter().map(move |point| (of, line, point)));
+    book.table("percentiles", &columns, rows)
 }
 
 /// Columns that say which growth it is.

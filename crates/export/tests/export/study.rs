@@ -80,6 +80,7 @@ fn ended(warm_up: bool, throughput: f64) -> StudyEntry {
             metric: "throughput per host_cpu".to_owned(),
             why: "host_cpu was not measured".to_owned(),
         }],
+        times: Vec::new(),
     }))
 }
 

@@ -120,6 +120,8 @@ fn figures_and_texts_are_those_of_the_record() {
     assert_eq!(cell("verdict", 0, "lowest_fail"), None);
     assert_eq!(cell("trials", 0, "throughput_operations_per_s"), Some("300.25"));
     assert_eq!(cell("trial_operations", 0, "response_p99_ms"), None, "not a number is absent");
+    assert_eq!(cell("trial_operations", 0, "response_mean_ms"), Some("4.5"));
+    assert_eq!(cell("trial_operations", 0, "service_p95_ms"), Some("6.5"));
     assert_eq!(cell("trial_operations", 0, "passed"), Some("false"));
     assert_eq!(cell("checks", 0, "found"), Some("3 ms"));
     assert_eq!(cell("phases", 0, "outcome"), Some("failed"));

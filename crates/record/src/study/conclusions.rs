@@ -45,6 +45,9 @@ pub struct Conclusions {
     pub crossings: Vec<KeptCrossing>,
     /// Speed by size.
     pub scaling: Vec<KeptScaling>,
+    /// Response times by percentile of the operations that metrics are of; older files do not say.
+    #[serde(default)]
+    pub latencies: Vec<KeptLatency>,
     /// Runs whose figures are used, in the order in which they were made; older files do not say.
     #[serde(default)]
     pub runs: Vec<KeptRun>,
@@ -428,6 +431,43 @@ pub struct KeptKnee {
     /// Speed gained for each more, after it.
     #[serde(deserialize_with = "nan")]
     pub after: f64,
+}
+
+/// Response times of one operation by percentile, a line for each configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptLatency {
+    /// The operation.
+    pub op: String,
+    /// Configurations with times of it, the control last.
+    pub lines: Vec<KeptLine>,
+}
+
+/// Response times of one configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptLine {
+    /// The configuration.
+    pub configuration: String,
+    /// Valid runs that have times.
+    pub runs: u32,
+    /// The quantile that is judged, and its limit in milliseconds; none where the time is not judged.
+    pub limit: Option<(f64, f64)>,
+    /// From the shortest time to that which all runs reach.
+    pub points: Vec<KeptQuantile>,
+}
+
+/// A quantile of response time over the runs of a configuration, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptQuantile {
+    /// Share of the operations that took longer.
+    pub longer: f64,
+    /// Median of the runs.
+    pub ms: f64,
+    /// Lower end of the 95 % interval of the median; not a number below six runs.
+    #[serde(deserialize_with = "nan")]
+    pub low: f64,
+    /// Upper end of it.
+    #[serde(deserialize_with = "nan")]
+    pub high: f64,
 }
 
 /// A run whose figures were not used.

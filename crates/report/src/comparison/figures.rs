@@ -1,6 +1,6 @@
 //! What a run has to offer for a comparison: one figure per metric, from the windows that count.
 
-use barograph_record::{IntervalRow, KeptOp, Purpose, Run, Trial, cpu_per_operation};
+use barograph_record::{IntervalRow, KeptOp, Purpose, Run, Trial, cpu_per_operation, tag};
 use barograph_stats::Histogram;
 use barograph_stats::compare::Direction;
 
@@ -154,9 +154,4 @@ pub(super) fn each_histogram(run: &Run, mut see: impl FnMut(&str, (f64, f64), &H
     for line in log.histograms().flatten() {
         see(&line.op, (line.from_s, line.from_s + line.seconds), &line.histogram);
     }
-}
-
-/// The name of an operation as an interval log has it.
-pub(super) fn tag(op: &str) -> String {
-    op.replace([',', ' ', '\r', '\n'], "_")
 }

@@ -3,12 +3,12 @@
 //! What is found is a lower bound of what to fear. It knows what changed from block to block, and nothing of what was the
 //! same throughout this run and is otherwise in the next: which neighbours a machine had, where memory came to lie.
 
-use barograph_record::{IntervalRow, Run};
+use barograph_record::{IntervalRow, Run, tag};
 use barograph_stats::compare::resample;
 use barograph_stats::warm_up;
 
 use super::WithinRun;
-use super::figures::{RunFigure, Source, each_histogram, intervals, tag, windows};
+use super::figures::{RunFigure, Source, each_histogram, intervals, windows};
 
 /// Length of a block: neighbouring seconds resemble each other, and this is longer than that lasts.
 const BLOCK_S: f64 = 10.0;

@@ -92,7 +92,12 @@ fn class(finding: KeptFinding) -> &'static str {
 fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &KeptRow, middle: f64) {
     let is_baseline = row.finding == KeptFinding::Baseline;
     let rests_on = if is_baseline { format!("{} runs", row.runs) } else { format!("{} pairs", row.pairs) };
-    svg.text("bar-name", (LEFT - 10.0, middle + 4.0), Anchor::End, &shortened(&row.configuration));
+    svg.text(
+        "bar-name",
+        (LEFT - 10.0, middle + 4.0),
+        Anchor::End,
+        &shortened(&row.configuration, LONGEST_NAME),
+    );
     svg.begin_group(&format!("{}: {} against {}", row.configuration, row.finding.name(), row.baseline));
     if let (Some(from), Some(to)) = (x.at(begin), x.at(row.ratio)) {
         svg.rect(class(row.finding), (from.min(to), middle - BAR / 2.0), ((to - from).abs(), BAR));
@@ -112,9 +117,10 @@ fn bar(svg: &mut Svg, (x, begin): (&Scale, f64), row: &KeptRow, middle: f64) {
     svg.text("bar-word", (RIGHT + 14.0, middle + 4.0), Anchor::Start, &words);
 }
 
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= LONGEST_NAME {
+/// The name, cut where it has more letters than that.
+pub(super) fn shortened(name: &str, longest: usize) -> String {
+    if name.chars().count() <= longest {
         return name.to_owned();
     }
-    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+    name.chars().take(longest - 1).chain(['…']).collect()
 }

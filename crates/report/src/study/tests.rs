@@ -2,7 +2,8 @@
 
 use barograph_record::{
     Conclusions, Excluded, Figure, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding,
-    KeptFit, KeptInterval, KeptKnee, KeptMetric, KeptPoint, KeptRow, KeptRun, KeptScaling,
+    KeptFit, KeptInterval, KeptKnee, KeptLatency, KeptLine, KeptMetric, KeptPoint, KeptQuantile, KeptRow,
+    KeptRun, KeptScaling, longer_at,
 };
 
 use super::{junit, markdown, page, text};
@@ -73,6 +74,26 @@ fn growth() -> KeptScaling {
     }
 }
 
+/// Two configurations, of which the second has too few runs for an interval.
+fn latency() -> KeptLatency {
+    let line = |configuration: &str, runs: u32, slow: f64| KeptLine {
+        configuration: configuration.to_owned(),
+        runs,
+        limit: Some((0.99, 250.0)),
+        points: (0..21)
+            .map(|place| {
+                let ms = slow * (1.0 + f64::from(place));
+                let (low, high) = if runs < 6 { (f64::NAN, f64::NAN) } else { (ms * 0.9, ms * 1.1) };
+                KeptQuantile { longer: longer_at(place as usize), ms, low, high }
+            })
+            .collect(),
+    };
+    KeptLatency {
+        op: "Get".to_owned(),
+        lines: vec![line("nodes 1", 10, 2.0), line("nodes 2 & <more>", 5, 1.0)],
+    }
+}
+
 fn conclusions() -> Conclusions {
     let configuration = |name: &str| KeptConfiguration {
         name: name.to_owned(),
@@ -119,6 +140,7 @@ fn conclusions() -> Conclusions {
             reached: 1.0,
         }],
         scaling: vec![growth()],
+        latencies: vec![latency()],
         runs: vec![KeptRun {
             run: "20301120-184500-04f2".to_owned(),
             configuration: "nodes 1".to_owned(),
@@ -160,6 +182,28 @@ fn a_text_stands_on_its_own_and_fits_a_terminal() {
     }
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 110, "{widest} columns:\n{text}");
+}
+
+#[test]
+fn response_times_by_percentile_have_a_line_a_band_and_a_row_each() {
+    let html = page(&conclusions(), true).unwrap();
+    for words in [
+        "Response time of Get by percentile",
+        "<g><title>nodes 1</title><path class=\"series c1\"",
+        "<g><title>nodes 2 &amp; &lt;more&gt;</title><path class=\"series c2 dashed\"",
+        ">limit 250 ms at p99</text>",
+        // Medians with their interval, and one that has none.
+        "<td>42.0 ms (37.8 ms – 46.2 ms)</td>",
+        "<td>21.0 ms</td>",
+        ">p95</th>",
+    ] {
+        assert!(html.contains(words), "{words} in\n{html}");
+    }
+    assert_eq!(html.matches("class=\"median-band").count(), 1, "one of both has intervals");
+    let mut far = conclusions();
+    far.latencies[0].lines.iter_mut().for_each(|line| line.limit = Some((0.99, 2_000.0)));
+    let html = page(&far, true).unwrap();
+    assert!(html.contains("The limit of 2.00 s at p99 is far above.") && !html.contains("limit-name\" x"));
 }
 
 #[test]
@@ -324,6 +368,8 @@ fn few_sizes_have_a_speedup_with_its_interval_and_the_curve_of_amdahl() {
     let mut study = conclusions();
     let amdahl = KeptAmdahl { serial: 0.1, within: KeptInterval { low: 0.05, high: 0.15 }, gamma: 1_000.0 };
     study.scaling = vec![KeptScaling { fit: None, band: Vec::new(), amdahl: Some(amdahl), ..growth() }];
+    // It has dashed lines of its own.
+    study.latencies.clear();
     let told = page(&study, true).unwrap();
     assert!(told.contains("<td>2.90</td>") && told.contains("<td>2.32 – 3.62</td>"), "{told}");
     assert!(

@@ -71,6 +71,7 @@ fn interval(second: u64) -> Interval {
             op.response.record_n(service + waited, n as u32).unwrap();
             op.outcomes[Outcome::Good.index()] += n;
             op.requests += n;
+            op.response_sum_s += (service + waited) as f64 / 1e6 * n as f64;
             op.service_sum_s += service as f64 / 1e6 * n as f64;
             if service + waited > limit {
                 op.over_limit += n

@@ -119,6 +119,7 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
     let total: u64 = joined.ops.iter().map(|op| op.count()).sum();
     let ops = joined.ops.iter().zip(OPS).map(|(op, (name, mix, limit, _))| {
         let judged_ms = ms(&op.response, 0.99);
+        let mean = |sum_s: f64| sum_s * 1e3 / op.count() as f64;
         OpVerdict {
             op: name.to_owned(),
             count: op.count(),
@@ -127,13 +128,17 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
             mix_required: mix / 100.0,
             mix_tolerance: if mix > 5.0 { 0.1 } else { 0.2 },
             mix_chance: 0.0,
+            mean_ms: mean(op.response_sum_s),
             p50_ms: ms(&op.response, 0.5),
             p90_ms: ms(&op.response, 0.9),
+            p95_ms: ms(&op.response, 0.95),
             p99_ms: judged_ms,
             p999_ms: ms(&op.response, 0.999),
             max_ms: ms(&op.response, 1.0),
+            service_mean_ms: mean(op.service_sum_s),
             service_p50_ms: ms(&op.service, 0.5),
             service_p90_ms: ms(&op.service, 0.9),
+            service_p95_ms: ms(&op.service, 0.95),
             service_p99_ms: ms(&op.service, 0.99),
             service_p999_ms: ms(&op.service, 0.999),
             service_max_ms: ms(&op.service, 1.0),

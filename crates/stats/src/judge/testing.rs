@@ -122,6 +122,7 @@ pub(crate) fn add(part: &mut Interval, op: usize, seconds: f64) {
     stats.service.record(micros.max(1)).expect("test times are within bounds");
     stats.outcomes[Outcome::Good.index()] += 1;
     stats.requests += 1;
+    stats.response_sum_s += seconds;
     stats.service_sum_s += seconds;
     if op != 1 && seconds > 2.0 {
         stats.over_limit += 1;

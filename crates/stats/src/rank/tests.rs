@@ -37,6 +37,20 @@ fn five_pairs_cannot_be_significant() {
 
 /// Six pairs: the 95 % interval is from the smallest to the largest. Ten: the ninth Walsh average from either end
 /// (the critical value is 8), of 1, 1.5, 2, 2, 2.5, 2.5, 3, 3, 3, ...
+/// Places of the textbooks' table for the sign test at 5 %.
+#[test]
+fn the_interval_of_a_median_is_that_of_the_sign_test() {
+    let place = |n: usize| {
+        let sorted: Vec<f64> = (1..=n).map(|value| value as f64).collect();
+        let (low, high) = median_interval(&sorted)?;
+        assert_eq!(low + high, n as f64 + 1.0, "as far from either end");
+        Some(low)
+    };
+    assert_eq!([0, 1, 5].map(place), [None; 3]);
+    let places = [6, 8, 9, 11, 12, 15, 17, 18, 20, 25, 30, 40].map(|n| place(n).unwrap());
+    assert_eq!(places, [1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 8.0, 10.0, 14.0]);
+}
+
 #[test]
 fn intervals_are_the_walsh_averages_of_the_tables() {
     let six = [0.3, -0.1, 0.2, 0.9, 0.4, 0.5];

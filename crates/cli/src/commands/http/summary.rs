@@ -83,11 +83,13 @@ pub(crate) struct Summary {
     pub(crate) level_changed: bool,
 }
 
-/// Quantiles in milliseconds.
+/// Mean and quantiles in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Times {
+    pub(crate) mean_ms: f64,
     pub(crate) p50_ms: f64,
     pub(crate) p90_ms: f64,
+    pub(crate) p95_ms: f64,
     pub(crate) p99_ms: f64,
     pub(crate) p999_ms: f64,
     pub(crate) max_ms: f64,
@@ -111,8 +113,10 @@ pub(crate) struct Found {
 impl Times {
     fn response(op: &KeptOp) -> Self {
         Times {
+            mean_ms: op.mean_ms,
             p50_ms: op.p50_ms,
             p90_ms: op.p90_ms,
+            p95_ms: op.p95_ms,
             p99_ms: op.p99_ms,
             p999_ms: op.p999_ms,
             max_ms: op.max_ms,
@@ -121,8 +125,10 @@ impl Times {
 
     fn service(op: &KeptOp) -> Self {
         Times {
+            mean_ms: op.service_mean_ms,
             p50_ms: op.service_p50_ms,
             p90_ms: op.service_p90_ms,
+            p95_ms: op.service_p95_ms,
             p99_ms: op.service_p99_ms,
             p999_ms: op.service_p999_ms,
             max_ms: op.service_max_ms,
@@ -297,8 +303,8 @@ mod tests {
             "users":12,"from_s":1.0,"to_s":11.0,"throughput":4990.0,"goodput":4980.0,"requests_s":4999.0,
             "starts_s":4999.5,"late":3,"dropped":0,"skipped":0,"lag_p50_ms":0.01,"lag_p99_ms":0.06,
             "passed":true,"valid":true,"checks":[],"ops":[{"op":"Get","count":49990,"failed":90,"mix":1,
-            "mix_required":0,"mix_tolerance":0,"p50_ms":0.21,"p90_ms":0.4,"p99_ms":1.234,"p999_ms":12.5,"max_ms":2040.0,
-            "service_p50_ms":0.2,"service_p90_ms":0.39,"service_p99_ms":1.2,"service_p999_ms":12.0,
+            "mix_required":0,"mix_tolerance":0,"mean_ms":0.25,"p50_ms":0.21,"p90_ms":0.4,"p95_ms":0.5,"p99_ms":1.234,"p999_ms":12.5,"max_ms":2040.0,
+            "service_mean_ms":0.24,"service_p50_ms":0.2,"service_p90_ms":0.39,"service_p95_ms":0.49,"service_p99_ms":1.2,"service_p999_ms":12.0,
             "service_max_ms":900.0,"judged_ms":1.234,"limit_ms":null,"over_limit":0,"failures_allowed":0.01,
             "judged":true,"time_ok":true,"mix_ok":true,"failures_ok":true}]},
             "resources":{"driver_cores":0.061,"driver_cpu_us_per_request":12.34,"driver_rss_bytes":12582912,
@@ -395,11 +401,13 @@ verdict         passed, valid
         // Their order is not promised.
         keys.sort_unstable();
         let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped error_share \
-            errors failures goodput_per_s lag_p50_ms lag_p99_ms late level level_changed max_ms outcomes p50_ms p90_ms p999_ms \
-            p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped unit users \
+            errors failures goodput_per_s lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms outcomes p50_ms p90_ms p95_ms \
+            p999_ms p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped unit users \
             valid verdict";
         assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
         assert_eq!(json["rss_mib"], 12.0);
+        assert_eq!((&json["mean_ms"], &json["p95_ms"]), (&0.25.into(), &0.5.into()));
+        assert_eq!((&json["service"]["mean_ms"], &json["service"]["p95_ms"]), (&0.24.into(), &0.49.into()));
         assert_eq!(json["service"]["p999_ms"], 12.0);
         assert_eq!(json["outcomes"]["refused"], 90);
         assert!(json["bytes_per_user"].is_null());

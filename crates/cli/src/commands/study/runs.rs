@@ -193,6 +193,7 @@ impl Runs<'_> {
             at_least: None,
             stolen: None,
             missing: Vec::new(),
+            times: Vec::new(),
         };
         if let Some(why) = &finished.error {
             ended.reasons.push(in_one_line(why));
@@ -230,6 +231,7 @@ impl Runs<'_> {
                 Err(why) => ended.missing.push(MissingFigure { metric: metric.label.clone(), why }),
             }
         }
+        ended.times = run.response_times(&self.prepared.study.operations());
         ended.stolen = run.stolen();
         ended
     }

@@ -1,0 +1,100 @@
+//! Response times by percentile, few enough numbers to be kept with a study.
+
+use barograph_stats::Histogram;
+use barograph_stats::interval::histogram;
+use serde::{Deserialize, Serialize};
+
+use crate::{Run, tag};
+
+/// Shares of operations that took longer, from one nine to the next: about evenly far apart on a scale of nines, and with
+/// the median, p75 and p95 among them.
+const LONGER: [f64; 10] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.12];
+
+/// Share of operations that took longer than the time at this place of [`KeptTimes::ms`].
+#[must_use]
+pub fn longer_at(place: usize) -> f64 {
+    let nines = i32::try_from(place / LONGER.len()).unwrap_or(i32::MAX);
+    LONGER[place % LONGER.len()] * 10f64.powi(-nines)
+}
+
+/// Response times of one operation in the window that a run's answer rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptTimes {
+    /// Name of the operation.
+    pub op: String,
+    /// Operations that ended.
+    pub count: u64,
+    /// The quantile it is judged by; absent where its time is not judged.
+    pub quantile: Option<f64>,
+    /// The limit of that quantile in milliseconds.
+    pub limit_ms: Option<f64>,
+    /// At place `i` the time in milliseconds that all operations but the share [`longer_at`] of it took at most. The first is
+    /// the shortest of all; the last is that of a share of at least one operation.
+    pub ms: Vec<f64>,
+}
+
+impl Run {
+    /// Response times of these operations in the window that the answer rests on; those of which none ended, or whose log
+    /// cannot be read, are left out.
+    #[must_use]
+    pub fn response_times(&self, ops: &[&str]) -> Vec<KeptTimes> {
+        let (Some(trial), Ok(log)) = (self.deciding_trial(), self.response_log()) else { return Vec::new() };
+        let window = trial.window.from_s..=trial.window.to_s;
+        let mut found: Vec<(&str, Histogram)> = ops.iter().map(|op| (*op, histogram())).collect();
+        for line in log.histograms().flatten() {
+            let of_it = found.iter_mut().find(|(op, _)| tag(op) == line.op);
+            let is_inside = window.contains(&(line.from_s + line.seconds / 2.0));
+            if let Some((_, sum)) = of_it.filter(|_| is_inside) {
+                match sum.add(&line.histogram) {
+                    // One with other bounds cannot be of this program's making.
+                    Ok(()) | Err(_) => {}
+                }
+            }
+        }
+        let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
+        let kept = |(op, times): (&str, Histogram)| {
+            let limit_ms = trial.window.ops.iter().find(|kept| kept.op == op).and_then(|kept| kept.limit_ms);
+            let rule = rules.iter().find(|rule| rule.op == op).filter(|_| limit_ms.is_some());
+            KeptTimes {
+                op: op.to_owned(),
+                count: times.len(),
+                quantile: rule.map(|rule| rule.quantile),
+                limit_ms,
+                ms: by_percentile(&times),
+            }
+        };
+        found.into_iter().filter(|(_, times)| !times.is_empty()).map(kept).collect()
+    }
+}
+
+/// As long as the share of operations that took longer is at least one operation.
+fn by_percentile(times: &Histogram) -> Vec<f64> {
+    // A hair is allowed for shares that have no exact binary form.
+    let is_one = |share: &f64| share * times.len() as f64 > 1.0 - 1e-6;
+    let ms = |share: f64| times.value_at_quantile(1.0 - share) as f64 / 1e3;
+    (0..).map(longer_at).take_while(is_one).map(ms).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_have_the_median_and_each_nine_among_them() {
+        let expected = [(0, 1.0), (3, 0.5), (6, 0.25), (10, 0.1), (13, 0.05), (20, 0.01), (30, 0.001)];
+        for (place, share) in expected {
+            assert!((longer_at(place) - share).abs() < 1e-12, "{place}");
+        }
+        assert!((0..60).all(|place| longer_at(place + 1) < longer_at(place)));
+    }
+
+    #[test]
+    fn times_are_told_up_to_one_operation() {
+        let mut times = histogram();
+        (1..=1_000).for_each(|micros| times.record(micros).unwrap());
+        let ms = by_percentile(&times);
+        assert_eq!(ms.len(), 31, "up to one in a thousand");
+        assert_eq!((ms[0], ms[3], ms[10], ms[20], ms[30]), (0.001, 0.5, 0.9, 0.99, 0.999));
+        assert_eq!(by_percentile(&histogram()), Vec::<f64>::new());
+    }
+}

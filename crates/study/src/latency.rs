@@ -1,0 +1,97 @@
+//! Response times by percentile: what runs of a configuration have in common, at each quantile.
+
+use barograph_record::{KeptLatency, KeptLine, KeptQuantile, KeptTimes, RunEnded, longer_at};
+use barograph_spec::study::Study;
+use barograph_stats::rank::{median_interval, median_of_sorted};
+
+use crate::places;
+
+/// For each operation that a metric is of, a line per configuration.
+pub(crate) fn latencies(study: &Study, runs: &[RunEnded]) -> Vec<KeptLatency> {
+    let names = places(study);
+    let latency = |op: &str| KeptLatency {
+        op: op.to_owned(),
+        lines: names.iter().filter_map(|name| line(runs, name, op)).collect(),
+    };
+    study.operations().into_iter().map(latency).filter(|latency| !latency.lines.is_empty()).collect()
+}
+
+fn line(runs: &[RunEnded], name: &str, op: &str) -> Option<KeptLine> {
+    let valid = runs.iter().filter(|run| run.valid && run.started.configuration == name);
+    let times: Vec<&KeptTimes> = valid.filter_map(|run| run.times.iter().find(|of| of.op == op)).collect();
+    // Beyond that it would be other runs at each quantile.
+    let all_reach = times.iter().map(|of| of.ms.len()).min()?;
+    Some(KeptLine {
+        configuration: name.to_owned(),
+        runs: times.len() as u32,
+        limit: times.first().and_then(|of| of.quantile.zip(of.limit_ms)),
+        points: (0..all_reach).map(|place| quantile(&times, place)).collect(),
+    })
+}
+
+fn quantile(times: &[&KeptTimes], place: usize) -> KeptQuantile {
+    let mut ms: Vec<f64> = times.iter().map(|of| of.ms[place]).collect();
+    ms.sort_by(f64::total_cmp);
+    let (low, high) = median_interval(&ms).unwrap_or((f64::NAN, f64::NAN));
+    KeptQuantile { longer: longer_at(place), ms: median_of_sorted(&ms), low, high }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_spec::study::read;
+
+    use super::*;
+    use crate::figures::made;
+
+    const STUDY: &str = r#"
+question = "q"
+plan = "p"
+[[factor]]
+name = "size"
+levels = [{ name = "1", set = { seed = 1 } }, { name = "2", set = { seed = 2 } }]
+[[metric]]
+of = "throughput"
+[[metric]]
+of = "response_p50"
+operation = "Get"
+[[metric]]
+of = "response_p99"
+operation = "Get"
+"#;
+
+    /// A run whose times are 10, 20, 30 ... times `slow`, as many as said.
+    fn timed(block: u32, configuration: &str, (slow, places): (f64, usize)) -> RunEnded {
+        let times = KeptTimes {
+            op: "Get".to_owned(),
+            count: 100,
+            quantile: Some(0.99),
+            limit_ms: Some(250.0),
+            ms: (1..=places).map(|place| place as f64 * 10.0 * slow).collect(),
+        };
+        RunEnded { times: vec![times], ..made(block, configuration, ("throughput", 1.0)) }
+    }
+
+    #[test]
+    fn a_line_has_medians_and_their_intervals_as_far_as_all_runs_reach() {
+        let study = read("s.toml", STUDY).unwrap_or_else(|refused| panic!("{refused}"));
+        let mut runs: Vec<RunEnded> = (1..=7)
+            .map(|block| timed(block, "size 1", (f64::from(block), if block == 3 { 11 } else { 12 })))
+            .collect();
+        runs.extend((1..=5).map(|block| timed(block, "size 2", (f64::from(block), 12))));
+        // Neither not valid nor without times.
+        runs.push(RunEnded { valid: false, ..timed(8, "size 1", (1e6, 12)) });
+        runs.push(made(9, "size 1", ("throughput", 1.0)));
+        let all = latencies(&study, &runs);
+        let [latency] = all.as_slice() else {
+            panic!("one operation, however many metrics are of it: {all:?}")
+        };
+        let [first, second] = latency.lines.as_slice() else { panic!("{latency:?}") };
+        assert_eq!((latency.op.as_str(), first.configuration.as_str(), first.runs), ("Get", "size 1", 7));
+        assert_eq!((first.limit, first.points.len()), (Some((0.99, 250.0)), 11));
+        let last = first.points[10];
+        assert!((last.longer - 0.1).abs() < 1e-12);
+        assert_eq!((last.ms, last.low, last.high), (440.0, 110.0, 770.0));
+        assert_eq!((second.runs, second.points.len(), second.points[0].ms), (5, 12, 30.0));
+        assert!(second.points[0].low.is_nan(), "five runs do not tell a median with 95 %");
+    }
+}
