@@ -8,13 +8,14 @@ use crate::{Run, tag};
 
 /// Shares of operations that took longer, from one nine to the next: about evenly far apart on a scale of nines, and with
 /// the median, p75 and p95 among them.
-const LONGER: [f64; 10] = [1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.12];
+/// In percent, since whole numbers over powers of ten are the nearest there are to such shares.
+const LONGER: [f64; 10] = [100.0, 80.0, 65.0, 50.0, 40.0, 30.0, 25.0, 20.0, 15.0, 12.0];
 
 /// Share of operations that took longer than the time at this place of [`KeptTimes::ms`].
 #[must_use]
 pub fn longer_at(place: usize) -> f64 {
     let nines = i32::try_from(place / LONGER.len()).unwrap_or(i32::MAX);
-    LONGER[place % LONGER.len()] * 10f64.powi(-nines)
+    LONGER[place % LONGER.len()] / 10f64.powi(nines.saturating_add(2))
 }
 
 /// Response times of one operation in the window that a run's answer rests on.
@@ -34,8 +35,8 @@ pub struct KeptTimes {
 }
 
 impl Run {
-    /// Response times of these operations in the window that the answer rests on; those of which none ended, or whose log
-    /// cannot be read, are left out.
+    /// Response times of these operations in the window that the answer rests on. One of which none ended is left out, and
+    /// one whose log has not all that the window had.
     #[must_use]
     pub fn response_times(&self, ops: &[&str]) -> Vec<KeptTimes> {
         let (Some(trial), Ok(log)) = (self.deciding_trial(), self.response_log()) else { return Vec::new() };
@@ -53,17 +54,18 @@ impl Run {
         }
         let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
         let kept = |(op, times): (&str, Histogram)| {
-            let limit_ms = trial.window.ops.iter().find(|kept| kept.op == op).and_then(|kept| kept.limit_ms);
+            let judged = trial.window.ops.iter().find(|kept| kept.op == op)?;
+            let limit_ms = judged.limit_ms;
             let rule = rules.iter().find(|rule| rule.op == op).filter(|_| limit_ms.is_some());
-            KeptTimes {
+            (times.len() == judged.count && !times.is_empty()).then(|| KeptTimes {
                 op: op.to_owned(),
                 count: times.len(),
                 quantile: rule.map(|rule| rule.quantile),
                 limit_ms,
                 ms: by_percentile(&times),
-            }
+            })
         };
-        found.into_iter().filter(|(_, times)| !times.is_empty()).map(kept).collect()
+        found.into_iter().filter_map(kept).collect()
     }
 }
 
@@ -83,7 +85,7 @@ mod tests {
     fn places_have_the_median_and_each_nine_among_them() {
         let expected = [(0, 1.0), (3, 0.5), (6, 0.25), (10, 0.1), (13, 0.05), (20, 0.01), (30, 0.001)];
         for (place, share) in expected {
-            assert!((longer_at(place) - share).abs() < 1e-12, "{place}");
+            assert_eq!(longer_at(place), share, "{place}");
         }
         assert!((0..60).all(|place| longer_at(place + 1) < longer_at(place)));
     }

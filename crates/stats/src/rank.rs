@@ -154,16 +154,28 @@ pub fn interval(walsh: &[f64], n: usize, confidence: Confidence) -> Option<(f64,
 #[must_use]
 pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     let n = sorted.len();
-    // The chance that k - 1 coins of n or fewer show heads, from k = 1 on.
-    let mut way = 0.5f64.powi(i32::try_from(n).ok()?);
+    let k = if n <= COINS { coins(n) } else { normal_coins(n as f64) };
+    (k > 0).then(|| (sorted[k - 1], sorted[n - k]))
+}
+
+/// Up to so many coins their chances are counted out; the number of ways to throw many more has no place in a number.
+const COINS: usize = 1_000;
+
+/// The largest k of which k - 1 heads or fewer of `n` coins are at most as likely as an end of the interval may be.
+fn coins(n: usize) -> usize {
+    let mut way = 0.5f64.powi(n as i32);
     let mut sum = 0.0;
-    let k = (0..n).take_while(|heads| {
+    let likely = (0..n).take_while(|heads| {
         sum += way;
         way *= (n - heads) as f64 / (heads + 1) as f64;
         sum <= Confidence::P95.tail()
     });
-    let k = k.count();
-    (k > 0).then(|| (sorted[k - 1], sorted[n - k]))
+    likely.count()
+}
+
+/// The same by the normal form with a correction for continuity.
+fn normal_coins(n: f64) -> usize {
+    ((n + 1.0 - Confidence::P95.z() * n.sqrt()) / 2.0).floor() as usize
 }
 
 /// Which Walsh average from either end bounds the interval, counted from one: the largest k with a probability of at

@@ -11,7 +11,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use crate::interval::{Histogram, Interval, OpStats, histogram};
 
 /// First byte of an interval. Another form gets another number.
-const FORM: u8 = 3;
+const FORM: u8 = 4;
 
 /// Bytes of a histogram before its counts.
 const HEAD: usize = 40;

@@ -6,12 +6,19 @@ use barograph_stats::rank::{median_interval, median_of_sorted};
 
 use crate::places;
 
-/// For each operation that a metric is of, a line per configuration.
+/// For each operation that a metric is of, a line per configuration, baselines first: where there are many, not all are drawn.
 pub(crate) fn latencies(study: &Study, runs: &[RunEnded]) -> Vec<KeptLatency> {
-    let names = places(study);
+    let is_no_baseline = |(at, _): &(usize, String)| {
+        study
+            .configurations
+            .get(*at)
+            .is_none_or(|configuration| study.baseline_of(configuration) != Some(*at))
+    };
+    let mut names: Vec<(usize, String)> = places(study).into_iter().enumerate().collect();
+    names.sort_by_key(is_no_baseline);
     let latency = |op: &str| KeptLatency {
         op: op.to_owned(),
-        lines: names.iter().filter_map(|name| line(runs, name, op)).collect(),
+        lines: names.iter().filter_map(|(_, name)| line(runs, name, op)).collect(),
     };
     study.operations().into_iter().map(latency).filter(|latency| !latency.lines.is_empty()).collect()
 }
@@ -69,6 +76,16 @@ operation = "Get"
             ms: (1..=places).map(|place| place as f64 * 10.0 * slow).collect(),
         };
         RunEnded { times: vec![times], ..made(block, configuration, ("throughput", 1.0)) }
+    }
+
+    #[test]
+    fn what_others_are_held_against_comes_first() {
+        let text = STUDY.replacen("[[factor]]", "baseline = { size = \"2\" }\n[[factor]]", 1);
+        let study = read("s.toml", &text).unwrap_or_else(|refused| panic!("{refused}"));
+        let runs = ["size 1", "size 2", crate::CONTROL].map(|name| timed(1, name, (1.0, 12)));
+        let names: Vec<String> =
+            latencies(&study, &runs)[0].lines.iter().map(|line| line.configuration.clone()).collect();
+        assert_eq!(names, ["size 2", "size 1", crate::CONTROL]);
     }
 
     #[test]

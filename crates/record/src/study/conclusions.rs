@@ -438,7 +438,7 @@ pub struct KeptKnee {
 pub struct KeptLatency {
     /// The operation.
     pub op: String,
-    /// Configurations with times of it, the control last.
+    /// Configurations with times of it, baselines first and the control last.
     pub lines: Vec<KeptLine>,
 }
 

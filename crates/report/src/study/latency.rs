@@ -8,7 +8,7 @@ use crate::html::Grid;
 use crate::nines::{BOTTOM, HEIGHT, LEFT, LOOKS, RIGHT, TOP, WIDTH, axes, nines};
 use crate::words;
 
-/// A limit further above the highest time than this is told in words: drawn, it would press all lines together.
+/// A limit further from all times than this is told in words: drawn, it would press all lines together.
 const NEAR: f64 = 10.0;
 
 /// Shares of longer operations in the table: p50 to p99.99.
@@ -24,11 +24,12 @@ pub(super) fn lede(latency: &KeptLatency) -> String {
         text +=
             &format!(" The first {} are drawn, and all are in the table.", words::count(LOOKS.len() as u64));
     }
-    for (quantile, limit) in
-        limits(drawn(latency)).into_iter().filter(|limit| !is_near(drawn(latency), limit.1))
-    {
+    text += " Shades do not pair what one block has in common: whether configurations differ is said by the ratios.";
+    let lines = drawn(latency);
+    for (quantile, limit) in limits(lines).into_iter().filter(|limit| !is_near(lines, limit.1)) {
+        let side = if limit > ends(lines).1 { "above" } else { "below" };
         text +=
-            &format!(" The limit of {} at {} is far above.", words::time(limit), words::quantile(quantile));
+            &format!(" The limit of {} at {} is far {side}.", words::time(limit), words::quantile(quantile));
     }
     text
 }
@@ -43,7 +44,8 @@ pub(super) fn draw(id: &str, latency: &KeptLatency) -> String {
     let (low, high) = ends(lines);
     let near: Vec<(f64, f64)> =
         limits(lines).into_iter().filter(|(_, limit)| is_near(lines, *limit)).collect();
-    let high = near.iter().map(|(_, limit)| *limit).fold(high, f64::max);
+    let (low, high) =
+        near.iter().fold((low, high), |(low, high), (_, limit)| (low.min(*limit), high.max(*limit)));
     let y = Scale::log((low * 0.8, high * 1.25), (BOTTOM, TOP));
     axes(&mut svg, &x, &y, most);
     let place = |point: &KeptQuantile, ms: f64| Some((x.at(nines(1.0 - point.longer))?, y.at(ms)?));
@@ -133,7 +135,8 @@ fn ends(lines: &[KeptLine]) -> (f64, f64) {
 }
 
 fn is_near(lines: &[KeptLine], limit: f64) -> bool {
-    limit <= ends(lines).1 * NEAR
+    let (low, high) = ends(lines);
+    (low / NEAR..=high * NEAR).contains(&limit)
 }
 
 /// Quantile and limit of each rule, once.

@@ -202,6 +202,14 @@ fn response_times_by_percentile_have_a_line_a_band_and_a_row_each() {
     assert_eq!(html.matches("class=\"median-band").count(), 1, "one of both has intervals");
     let mut far = conclusions();
     far.latencies[0].lines.iter_mut().for_each(|line| line.limit = Some((0.99, 2_000.0)));
+    let below = |limit: f64| {
+        let mut study = conclusions();
+        study.latencies[0].lines.iter_mut().for_each(|line| line.limit = Some((0.99, limit)));
+        page(&study, true).unwrap()
+    };
+    // The shortest time is 1 ms.
+    assert!(below(0.01).contains("The limit of 10 µs at p99 is far below."));
+    assert!(below(0.5).contains(">limit 500 µs at p99</text>"));
     let html = page(&far, true).unwrap();
     assert!(html.contains("The limit of 2.00 s at p99 is far above.") && !html.contains("limit-name\" x"));
 }

@@ -35,8 +35,6 @@ fn five_pairs_cannot_be_significant() {
     assert_eq!(interval(&walsh_averages(&ranks(4, &[])), 4, Confidence::P90), None);
 }
 
-/// Six pairs: the 95 % interval is from the smallest to the largest. Ten: the ninth Walsh average from either end
-/// (the critical value is 8), of 1, 1.5, 2, 2, 2.5, 2.5, 3, 3, 3, ...
 /// Places of the textbooks' table for the sign test at 5 %.
 #[test]
 fn the_interval_of_a_median_is_that_of_the_sign_test() {
@@ -49,8 +47,16 @@ fn the_interval_of_a_median_is_that_of_the_sign_test() {
     assert_eq!([0, 1, 5].map(place), [None; 3]);
     let places = [6, 8, 9, 11, 12, 15, 17, 18, 20, 25, 30, 40].map(|n| place(n).unwrap());
     assert_eq!(places, [1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 8.0, 10.0, 14.0]);
+    assert_eq!(
+        (coins(COINS), normal_coins(COINS as f64)),
+        (469, 469),
+        "both forms agree where one takes over"
+    );
+    assert_eq!(place(10_000), Some(4_902.0));
 }
 
+/// Six pairs: the 95 % interval is from the smallest to the largest. Ten: the ninth Walsh average from either end
+/// (the critical value is 8), of 1, 1.5, 2, 2, 2.5, 2.5, 3, 3, 3, ...
 #[test]
 fn intervals_are_the_walsh_averages_of_the_tables() {
     let six = [0.3, -0.1, 0.2, 0.9, 0.4, 0.5];
