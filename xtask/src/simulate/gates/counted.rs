@@ -8,6 +8,9 @@ use barograph_stats::binomial;
 /// The check that calls a mix not valid which would be a broken rule later.
 const AFTER_A_STEP: &str = "mix after a step";
 
+/// So ends what a check says that found something and holds all the same, since the window breaks a rule in any case.
+const EXCUSED: &str = "fails anyway";
+
 /// Windows of one kind, and what was said about them.
 #[derive(Default)]
 pub(super) struct Counted {
@@ -23,6 +26,8 @@ pub(super) struct Counted {
     pub(super) passed: u64,
     /// By check: windows in which it was looked at, and in which it did not hold.
     pub(super) checks: BTreeMap<String, (u64, u64)>,
+    /// By check: windows that failed, and in which it named what it found though it held.
+    excused: BTreeMap<String, u64>,
 }
 
 impl Counted {
@@ -38,6 +43,9 @@ impl Counted {
             let (looked, failed) = self.checks.entry(check.name.clone()).or_default();
             *looked += 1;
             *failed += u64::from(!check.ok);
+            if check.ok && check.found.ends_with(EXCUSED) {
+                *self.excused.entry(check.name.clone()).or_default() += 1;
+            }
         }
     }
 
@@ -60,6 +68,14 @@ impl Counted {
             let mine = self.checks.entry(name.clone()).or_default();
             *mine = (mine.0 + looked, mine.1 + failed);
         }
+        for (name, excused) in &other.excused {
+            *self.excused.entry(name.clone()).or_default() += excused;
+        }
+    }
+
+    /// In how many windows that failed a check named what it found though it held.
+    pub(super) fn excused(&self, check: &str) -> u64 {
+        self.excused.get(check).copied().unwrap_or_default()
     }
 
     pub(super) fn failed(&self, check: &str) -> u64 {
