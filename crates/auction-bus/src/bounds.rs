@@ -60,6 +60,10 @@ pub(crate) const SILENCE_LIMIT: Duration = Duration::from_secs(20);
 /// One attempt to connect, greeting and subscriptions included.
 pub(crate) const OPEN_LIMIT: Duration = Duration::from_secs(5);
 
+/// So often an attempt may find that what it has just declared is gone again. Each time a last node must have left in the
+/// same millisecond, so a broker that keeps saying so means something else.
+pub(crate) const MISSED_AT_MOST: u32 = 5;
+
 /// Handing over what is queued when the bus is closed. A broker that takes longer does not get it.
 pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 

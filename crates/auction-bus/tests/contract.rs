@@ -44,6 +44,7 @@ on_every_bus!(
     memory_is_bounded_when_a_receiver_stalls,
     closing_hands_over_what_is_queued,
     nodes_that_are_dropped_are_gone,
+    a_node_may_come_as_the_last_one_leaves,
 );
 
 async fn all_hear_what_goes_to_all(kind: Kind) {
@@ -255,4 +256,16 @@ async fn nodes_that_are_dropped_are_gone(kind: Kind) {
     assert_eq!(nodes[0].message().await, (Through::Inbox, text("last words")));
     nodes[0].send(To::All, "still here").await;
     assert_eq!(nodes[0].message().await, (Through::All, text("still here")));
+}
+
+/// What brokers keep for a namespace goes with its last node, and may go while the next one comes.
+async fn a_node_may_come_as_the_last_one_leaves(kind: Kind) {
+    let Some(mut nodes) = kind.nodes("leaving", &["a"]).await else { return };
+    for _ in 0..100 {
+        let last = nodes.remove(0);
+        let (next, ()) = tokio::join!(kind.nodes("leaving", &["a"]), last.bus.close());
+        nodes = next.expect("the broker was there before");
+    }
+    nodes[0].send(To::Node("a"), "here").await;
+    assert_eq!(nodes[0].message().await, (Through::Inbox, text("here")));
 }

@@ -125,6 +125,11 @@ fn refused(code: u16, text: &str) -> LinkError {
     LinkError::Refused { says: format!("{code} {text}") }
 }
 
+/// Was something asked for that the server does not have? AMQP 0.9.1 numbers that like HTTP does.
+pub(super) fn is_not_found(why: &LinkError) -> bool {
+    matches!(why, LinkError::Refused { says } if says.starts_with("404 "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,7 @@ use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::bounds::{BROKER_QUEUE_BYTES, READ_BYTES};
+use crate::bounds::{BROKER_QUEUE_BYTES, MISSED_AT_MOST, READ_BYTES};
 use crate::codec::{Broker, Link, LinkError};
 use crate::url::Server;
 use crate::{Place, Settings};
@@ -65,7 +65,21 @@ impl Broker for Rabbit {
     type Encoder = Speaker;
     type Decoder = Listener;
 
+    /// The exchange goes with its last node, which may be between our declaring it and our binding to it. So an attempt that
+    /// does not find it is made anew.
     async fn open(&self) -> Result<Link<Speaker, Listener>, LinkError> {
+        for _ in 1..MISSED_AT_MOST {
+            match self.attempt().await {
+                Err(why) if frame::is_not_found(&why) => {}
+                done => return done,
+            }
+        }
+        self.attempt().await
+    }
+}
+
+impl Rabbit {
+    async fn attempt(&self) -> Result<Link<Speaker, Listener>, LinkError> {
         let stream = TcpStream::connect((self.server.host.as_str(), self.server.port)).await?;
         stream.set_nodelay(true)?;
         let mut talk = Talk { stream, read: BytesMut::with_capacity(READ_BYTES) };
