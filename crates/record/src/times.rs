@@ -1,10 +1,12 @@
 //! Response times by percentile, few enough numbers to be kept with a study.
 
+use std::collections::HashMap;
+
 use barograph_stats::Histogram;
 use barograph_stats::interval::histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{Run, tag};
+use crate::{KeptWindow, Run, tag};
 
 /// Shares of operations that took longer, from one nine to the next: about evenly far apart on a scale of nines, and with
 /// the median, p75 and p95 among them.
@@ -35,25 +37,34 @@ pub struct KeptTimes {
 }
 
 impl Run {
-    /// Response times of these operations in the window that the answer rests on. One of which none ended is left out, and
-    /// one whose log has not all that the window had.
+    /// Response times of each operation in these windows together, by its name in the log ([`tag`]). Lines that cannot be read
+    /// are passed over; who needs to know that all are there holds their number against [`KeptOp::count`](crate::KeptOp).
     #[must_use]
-    pub fn response_times(&self, ops: &[&str]) -> Vec<KeptTimes> {
-        let (Some(trial), Ok(log)) = (self.deciding_trial(), self.response_log()) else { return Vec::new() };
-        let window = trial.window.from_s..=trial.window.to_s;
-        let mut found: Vec<(&str, Histogram)> = ops.iter().map(|op| (*op, histogram())).collect();
+    pub fn times_in(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
+        let Ok(log) = self.response_log() else { return HashMap::new() };
+        let mut found: HashMap<String, Histogram> = HashMap::new();
         for line in log.histograms().flatten() {
-            let of_it = found.iter_mut().find(|(op, _)| tag(op) == line.op);
-            let is_inside = window.contains(&(line.from_s + line.seconds / 2.0));
-            if let Some((_, sum)) = of_it.filter(|_| is_inside) {
-                match sum.add(&line.histogram) {
+            let to_s = line.from_s + line.seconds;
+            if windows.iter().any(|window| window.holds(line.from_s, to_s)) {
+                match found.entry(line.op).or_insert_with(histogram).add(&line.histogram) {
                     // One with other bounds cannot be of this program's making.
                     Ok(()) | Err(_) => {}
                 }
             }
         }
+        found
+    }
+
+    /// Response times of these operations in the window that the answer rests on. One of which none ended is left out, and
+    /// one whose log has not all that the window had.
+    #[must_use]
+    pub fn response_times(&self, ops: &[&str]) -> Vec<KeptTimes> {
+        let Some(trial) = self.deciding_trial() else { return Vec::new() };
+        let found = self.times_in(&[&trial.window]);
         let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
-        let kept = |(op, times): (&str, Histogram)| {
+        let kept = |op: &&str| {
+            let op = *op;
+            let times = found.get(&tag(op))?;
             let judged = trial.window.ops.iter().find(|kept| kept.op == op)?;
             let limit_ms = judged.limit_ms;
             let rule = rules.iter().find(|rule| rule.op == op).filter(|_| limit_ms.is_some());
@@ -62,10 +73,10 @@ impl Run {
                 count: times.len(),
                 quantile: rule.map(|rule| rule.quantile),
                 limit_ms,
-                ms: by_percentile(&times),
+                ms: by_percentile(times),
             })
         };
-        found.into_iter().filter_map(kept).collect()
+        ops.iter().filter_map(kept).collect()
     }
 }
 

@@ -188,6 +188,12 @@ impl KeptWindow {
     pub fn seconds(&self) -> f64 {
         self.to_s - self.from_s
     }
+
+    /// Does an interval lie in it? Its middle tells: intervals end where windows do, but logs round both ends.
+    #[must_use]
+    pub fn holds(&self, from_s: f64, to_s: f64) -> bool {
+        (self.from_s..=self.to_s).contains(&f64::midpoint(from_s, to_s))
+    }
 }
 
 /// One operation in one window, held against its rule. Times in milliseconds, shares 0 to 1.

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
 use barograph_record::{
-    Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptUnit, LoadStarted, LogReader, Note,
-    ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown, VERSION, Verdict,
-    draft_of, list, remove_drafts, write_whole,
+    Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptUnit, KeptWindow, LoadStarted,
+    LogReader, Note, ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown,
+    VERSION, Verdict, draft_of, list, remove_drafts, write_whole,
 };
-use barograph_stats::Interval;
+use barograph_stats::{Histogram, Interval};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
 const NAMES: [&str; 3] = ["HomePage", "Login", "GetNextBid"];
@@ -209,6 +209,28 @@ fn standard_readers_read_the_interval_logs() {
             assert_eq!(found.histogram.min(), smallest);
         }
     }
+}
+
+#[test]
+fn times_of_several_windows_are_those_of_their_intervals_together() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&written(root.path())).unwrap();
+    let kept = &run.deciding_trial().unwrap().window;
+    let [first, last] = [(0.0, 2.0), (3.0, 4.0)].map(|(from_s, to_s)| {
+        let mut window = kept.clone();
+        (window.from_s, window.to_s) = (from_s, to_s);
+        window
+    });
+    let count = |windows: &[&KeptWindow]| run.times_in(windows).get("Login").map(Histogram::len);
+    assert_eq!(
+        [count(&[&first, &last]), count(&[&first]), count(&[&last])],
+        [Some(400), Some(100), Some(300)]
+    );
+    assert_eq!(run.times_in(&[&last])["Login"], interval(3, 300).ops[1].response);
+    // The window of the answer begins at 10 s, later than anything that is in the log.
+    assert_eq!(count(&[kept]), None);
+    // The ends in a log are rounded to a millisecond.
+    assert!(last.holds(2.9996, 3.9996) && !last.holds(1.9996, 2.9996));
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) struct Stretch {
 /// The window the answer rests on.
 #[derive(Debug)]
 pub(crate) struct Deciding {
-    span: (f64, f64),
+    window: KeptWindow,
     /// Response times over the whole window, by operation.
     pub(crate) ops: BTreeMap<String, Histogram>,
     pub(crate) columns: Vec<Column>,
@@ -59,12 +59,9 @@ pub(crate) fn bin_from_ms(bin: usize) -> f64 {
 impl Deciding {
     /// The window of `run`, nothing in it yet; `rows` are the intervals of the whole run. `None` where no window was judged.
     pub(crate) fn of(run: &Run, rows: &[&IntervalRow]) -> Option<Self> {
-        let KeptWindow { from_s, to_s, .. } = run.deciding_trial()?.window;
-        let inside: Vec<&IntervalRow> = rows
-            .iter()
-            .filter(|row| (from_s..=to_s).contains(&f64::midpoint(row.from_s, row.to_s)))
-            .copied()
-            .collect();
+        let window = run.deciding_trial()?.window.clone();
+        let inside: Vec<&IntervalRow> =
+            rows.iter().filter(|row| window.holds(row.from_s, row.to_s)).copied().collect();
         let merged = inside.len().div_ceil(MOST_COLUMNS).max(1);
         let ends = |some: &[&IntervalRow]| Some((some.first()?.from_s, some.last()?.to_s));
         let columns: Vec<Column> = inside
@@ -78,13 +75,12 @@ impl Deciding {
             .filter_map(|some| Some((some.first()?.from_s, some.last()?.to_s)))
             .map(|(from_s, to_s)| Stretch { from_s, to_s, times: None })
             .collect();
-        Some(Deciding { span: (from_s, to_s), ops: BTreeMap::new(), columns, stretches })
+        Some(Deciding { window, ops: BTreeMap::new(), columns, stretches })
     }
 
     /// Takes what one operation did in one interval; `judged` by time or not.
     pub(crate) fn add(&mut self, found: &LogHistogram, judged: Judged) {
-        let middle = found.from_s + found.seconds / 2.0;
-        if !(self.span.0..=self.span.1).contains(&middle) {
+        if !self.window.holds(found.from_s, found.from_s + found.seconds) {
             return;
         }
         let whole = self.ops.remove(&found.op);
@@ -92,6 +88,7 @@ impl Deciding {
         if judged == Judged::No {
             return;
         }
+        let middle = found.from_s + found.seconds / 2.0;
         let column = self.columns.partition_point(|column| column.to_s <= middle);
         if let Some(column) = self.columns.get_mut(column) {
             for value in found.histogram.iter_recorded() {

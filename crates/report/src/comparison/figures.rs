@@ -1,6 +1,8 @@
 //! What a run has to offer for a comparison: one figure per metric, from the windows that count.
 
-use barograph_record::{IntervalRow, KeptOp, Purpose, Run, Trial, cpu_per_operation, tag};
+use std::collections::HashMap;
+
+use barograph_record::{IntervalRow, KeptOp, KeptWindow, Purpose, Run, Trial, cpu_per_operation, tag};
 use barograph_stats::Histogram;
 use barograph_stats::compare::Direction;
 
@@ -10,8 +12,6 @@ use crate::words;
 pub(super) const FAILURES: &str = "failed operations";
 /// Name of the metric that a search is compared by.
 pub(super) const CAPACITY: &str = "capacity";
-/// Windows and intervals end at the same instant but for rounding.
-const ROUNDING_S: f64 = 0.001;
 
 /// One figure of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,12 +54,8 @@ pub(super) fn windows(run: &Run) -> Vec<&Trial> {
 
 /// The intervals in these windows.
 pub(super) fn intervals<'r>(run: &'r Run, windows: &[&Trial]) -> Vec<&'r IntervalRow> {
-    let inside = |row: &&IntervalRow| windows.iter().any(|trial| holds(trial, row.from_s, row.to_s));
+    let inside = |row: &&IntervalRow| windows.iter().any(|trial| trial.window.holds(row.from_s, row.to_s));
     run.intervals().filter(inside).collect()
-}
-
-pub(super) fn holds(trial: &Trial, from_s: f64, to_s: f64) -> bool {
-    from_s >= trial.window.from_s - ROUNDING_S && to_s <= trial.window.to_s + ROUNDING_S
 }
 
 /// Everything a run can be compared by. After a search that is the capacity alone.
@@ -118,11 +114,13 @@ fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
         if judged.is_empty() { (first.iter().collect(), true) } else { (judged, false) };
     let told =
         |op: &KeptOp| run.expected()?.rules.iter().find(|rule| rule.op == op.op).map(|rule| rule.quantile);
+    let kept: Vec<&KeptWindow> = windows.iter().map(|trial| &trial.window).collect();
+    let times = if kept.len() > 1 { run.times_in(&kept) } else { HashMap::new() };
     let mut all = Vec::new();
     for op in chosen {
         let quantile = if none_judged { 0.99 } else { told(op).unwrap_or(0.99) };
         let value = if windows.len() > 1 {
-            merged(run, windows, &op.op).map(|of| of.value_at_quantile(quantile) as f64 / 1e3)
+            times.get(&tag(&op.op)).map(|of| of.value_at_quantile(quantile) as f64 / 1e3)
         } else {
             (op.count > 0).then_some(if none_judged { op.p99_ms } else { op.judged_ms })
         };
@@ -131,20 +129,6 @@ fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
         all.extend(value.map(|ms| figure(&name, "ms", Direction::Lower, ms, source)));
     }
     all
-}
-
-/// The response times of an operation in all windows, merged whole. `None` without any.
-fn merged(run: &Run, windows: &[&Trial], op: &str) -> Option<Histogram> {
-    let mut sum: Option<Histogram> = None;
-    each_histogram(run, |name, (from_s, to_s), histogram| {
-        if name == tag(op) && windows.iter().any(|trial| holds(trial, from_s, to_s)) {
-            match &mut sum {
-                Some(sum) => drop(sum.add(histogram)),
-                None => sum = Some(histogram.clone()),
-            }
-        }
-    });
-    sum.filter(|sum| !sum.is_empty())
 }
 
 /// Walks over the response times of all intervals. Lines that cannot be read are passed over; the reader of the record has
