@@ -19,7 +19,7 @@ const BODY_BYTES: usize = 200;
 const SECONDS: u64 = 5;
 /// Longer times count as this one: a minute.
 const LONGEST_US: u64 = 60_000_000;
-/// Messages a second for the figures of latency: a quiet bus, and the most the application sends.
+/// Messages a second for the figures of how long they take: a quiet bus, and the most the application sends.
 const RATES: [u64; 2] = [1_000, 20_000];
 const NODE: &str = "listener";
 

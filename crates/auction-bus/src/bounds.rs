@@ -57,7 +57,7 @@ pub(crate) const PING_EVERY: Duration = Duration::from_secs(5);
 /// A broker that says nothing for this long is gone: two heartbeats. It answers or sends one every 5 s.
 pub(crate) const SILENCE_LIMIT: Duration = Duration::from_secs(20);
 
-/// One attempt to connect, greeting and subscriptions included.
+/// Opening one link, greeting and subscriptions included, and all attempts at it.
 pub(crate) const OPEN_LIMIT: Duration = Duration::from_secs(5);
 
 /// So often an attempt may find that what it has just declared is gone again. Each time a last node must have left in the

@@ -32,7 +32,7 @@ struct Remote {
     description: String,
 }
 
-/// One attempt, with its limit.
+/// Opens one link, with the limit for that.
 pub(crate) async fn open<B: Broker>(broker: &B) -> Result<Link<B::Encoder, B::Decoder>, LinkError> {
     let late = LinkError::Silent { seconds: OPEN_LIMIT.as_secs() };
     timeout(OPEN_LIMIT, broker.open()).await.unwrap_or(Err(late))

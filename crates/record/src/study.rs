@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use conclusions::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing,
-    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLatency, KeptLine, KeptMetric, KeptPoint, KeptQuantile,
-    KeptRow, KeptRun, KeptScaling, KnownAs,
+    KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles, KeptPoint,
+    KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs,
 };
 
 use crate::{Appender, Figure, KeptTimes, RecordError};

@@ -5,9 +5,9 @@
 mod bars;
 mod growth;
 mod junit;
-mod latency;
 mod markdown;
 mod page;
+mod percentiles;
 mod tables;
 
 use barograph_record::Conclusions;

@@ -26,6 +26,10 @@ use crate::rank::{self, Confidence};
 pub const FEWEST_PAIRS: usize = 6;
 /// Largest p-value, after Holm, that goes with "better" or "worse", and below which a control differs from itself.
 pub const SIGNIFICANCE: f64 = 0.05;
+/// Looks in a row at which an interval is narrow enough before no more pairs are made. At one look it may be narrow by luck:
+/// then 92.4 % of the intervals hold the truth in the worst case instead of 95 %, after two in a row 93.1 %
+/// (`cargo xtask simulate compare`).
+pub const NARROW_LOOKS: usize = 2;
 /// From so many pairs on their scatter says something about how many are needed.
 const FEWEST_TO_PLAN: usize = 5;
 /// A standard normal draw is below this four times in five: the power that is planned with.

@@ -4,6 +4,7 @@ use std::fs::File;
 
 use barograph_record::{Appender, RecordError, RunEnded, RunStarted, StudyEntry};
 use barograph_spec::study::Study;
+use barograph_stats::compare::NARROW_LOOKS;
 
 use crate::conclude::widest;
 use crate::{Next, Progress, places};
@@ -85,8 +86,15 @@ pub fn carry_out<R: Runner>(
     }
 }
 
-/// Without a width that is sought, every interval is narrow enough.
+/// Was every interval narrow enough at the last looks, of which there is one after each block? Without a width that is sought
+/// it is.
 fn narrow_enough(study: &Study, progress: &Progress) -> bool {
     let Some(width) = study.repeats.width else { return true };
-    widest(study, progress.ended()).is_some_and(|widest| widest <= width)
+    let mut runs = progress.ended().to_vec();
+    (0..NARROW_LOOKS).all(|_| {
+        let is_narrow = widest(study, &runs).is_some_and(|widest| widest <= width);
+        let last = runs.iter().map(|run| run.started.block).max();
+        runs.retain(|run| Some(run.started.block) != last);
+        is_narrow
+    })
 }

@@ -10,7 +10,7 @@ use barograph_stats::rank::median;
 
 use crate::crossing::crossings;
 use crate::figures::{of, pairs};
-use crate::latency::latencies;
+use crate::percentiles::percentiles;
 use crate::scaling::scalings;
 use crate::{CONTROL, Progress, bounds, measured, places, sentences};
 
@@ -50,7 +50,7 @@ pub fn conclude(study: &Study, progress: &Progress, about: &About<'_>) -> Conclu
         metrics: metrics(study, runs),
         crossings: crossings(study, runs),
         scaling: scalings(study, runs),
-        latencies: latencies(study, runs),
+        percentiles: percentiles(study, runs),
         runs: used(study, runs),
         excluded: excluded(runs),
         repeat: about.repeat.to_owned(),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use barograph_stats::compare::simulated::{Design, Noise, Simulated};
-use barograph_stats::compare::{Comparison, Direction, Finding, compare as compare_pairs};
+use barograph_stats::compare::{Comparison, Direction, Finding, NARROW_LOOKS, compare as compare_pairs};
 
 use crate::say::say;
 
@@ -21,6 +21,12 @@ const DEVIATION: f64 = 0.10;
 const PAIRS: [usize; 3] = [6, 10, 20];
 /// Pairs in the table of coverage.
 const COVERAGE_PAIRS: [usize; 5] = [6, 8, 10, 20, 40];
+/// Blocks that are made before the first look, where they end when the interval is narrow enough.
+const FIRST_LOOKS: [usize; 3] = [6, 10, 20];
+/// How narrow it is to be: its ends differ by this part.
+const WIDTHS: [f64; 4] = [0.40, 0.25, 0.15, 0.10];
+/// Blocks at the most: what `most_repeats` is by default.
+const MOST_BLOCKS: usize = 40;
 /// Pairs of the power curve.
 const POWER_PAIRS: [usize; 6] = [6, 8, 10, 20, 40, 80];
 /// Scatter of pairs in the power curve.
@@ -97,6 +103,7 @@ fn page(missed: &mut Vec<String>) -> String {
     );
     false_verdicts(&mut text, missed);
     coverage(&mut text, missed);
+    until_narrow(&mut text, missed);
     power(&mut text);
     equivalence(&mut text);
     text
@@ -160,6 +167,64 @@ fn coverage(text: &mut String, missed: &mut Vec<String>) {
         row(text, &cells);
     }
     text.push('\n');
+}
+
+/// What became of comparisons that ended by themselves.
+#[derive(Clone, Copy, Default)]
+struct Ended {
+    held: u64,
+    pairs: u64,
+}
+
+fn until_narrow(text: &mut String, missed: &mut Vec<String>) {
+    let _ = write!(
+        text,
+        "## Blocks until the interval is narrow enough\n\n\
+         A study with `width` looks after each block and ends when the interval was narrow enough {NARROW_LOOKS} times in a row, after {MOST_BLOCKS} blocks at the latest. \
+         How often the interval with which it ends holds the true ratio, and in brackets how many pairs it has then, on the average: \
+         {ROUNDS} comparisons per cell, randomised pairs, scatter of one run {}.\n\n",
+        percent(DEVIATION)
+    );
+    let mut cells = vec!["noise".to_owned(), "first look".to_owned()];
+    cells.extend(WIDTHS.iter().map(|width| format!("width {}", percent(*width))));
+    head(text, &cells);
+    for (noise, name) in NOISES {
+        let machine = Simulated { noise, deviation: DEVIATION, design: Design::RandomisedPairs, ratio: 0.95 };
+        for (first, ended) in FIRST_LOOKS.into_iter().zip(ended(machine)) {
+            let mut cells = vec![name.to_owned(), format!("{first} pairs")];
+            cells.extend(WIDTHS.iter().zip(ended).map(|(width, Ended { held, pairs })| {
+                let held = held as f64 / ROUNDS as f64;
+                if held < LEAST_COVERAGE {
+                    let what = format!("{name}, {first} pairs until {}", percent(*width));
+                    missed.push(format!("{what}: coverage of {}, at least 93 %", percent(held)));
+                }
+                format!("{} ({:.0})", percent(held), pairs as f64 / ROUNDS as f64)
+            }));
+            row(text, &cells);
+        }
+    }
+    text.push('\n');
+}
+
+/// By first look and width.
+fn ended(machine: Simulated) -> [[Ended; WIDTHS.len()]; FIRST_LOOKS.len()] {
+    let mut all = [[Ended::default(); WIDTHS.len()]; FIRST_LOOKS.len()];
+    for seed in 0..ROUNDS {
+        let pairs = machine.pairs(MOST_BLOCKS, seed);
+        let looks: Vec<Comparison> =
+            (0..=MOST_BLOCKS).map(|n| compare_pairs(&pairs[..n], Direction::Higher, MARGIN)).collect();
+        for (first, row) in FIRST_LOOKS.into_iter().zip(&mut all) {
+            for (width, ended) in WIDTHS.into_iter().zip(row) {
+                let is_narrow = |n: usize| looks[n].high / looks[n].low - 1.0 <= width;
+                let is_last = |n: &usize| *n == MOST_BLOCKS || (n + 1 - NARROW_LOOKS..=*n).all(is_narrow);
+                let last = (first..=MOST_BLOCKS).find(is_last).unwrap_or(MOST_BLOCKS);
+                ended.held +=
+                    u64::from(looks[last].low <= machine.ratio && machine.ratio <= looks[last].high);
+                ended.pairs += last as u64;
+            }
+        }
+    }
+    all
 }
 
 fn pairs_of(deviation: f64, ratio: f64) -> Simulated {

@@ -78,8 +78,8 @@ fn whole(place: &Place, ended: &Ended) -> Conclusions {
         assert!(!run.valid || run.stolen.is_some_and(|share| (0.0..=1.0).contains(&share)), "{run:?}");
         times_are_those_of_the_record(run, &record);
     }
-    for latency in &conclusions.latencies {
-        assert!(html.contains(&format!("Response time of {} by percentile", latency.op)));
+    for of in &conclusions.percentiles {
+        assert!(html.contains(&format!("Response time of {} by percentile", of.op)));
     }
     conclusions
 }

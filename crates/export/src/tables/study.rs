@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use barograph_record::{
-    Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptLatency, KeptLine, KeptMetric,
+    Conclusions, Figure, KeptBand, KeptConfiguration, KeptCrossing, KeptLine, KeptMetric, KeptPercentiles,
     KeptPoint, KeptQuantile, KeptRow, KeptScaling, MissingFigure, RunEnded, StudyEntry,
 };
 
@@ -152,7 +152,7 @@ fn comparisons(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
 }
 
 fn percentiles(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportError> {
-    let columns = Columns::<(&KeptLatency, &KeptLine, &KeptQuantile)>::new()
+    let columns = Columns::<(&KeptPercentiles, &KeptLine, &KeptQuantile)>::new()
         .text("operation", |r| (&r.0.op).into())
         .text("configuration", |r| (&r.1.configuration).into())
         .whole("runs", |r| r.1.runs.into())
@@ -160,7 +160,7 @@ fn percentiles(book: &mut Book<'_>, found: &Conclusions) -> Result<(), ExportErr
         .float("median_ms", |r| r.2.ms.into())
         .float("median_low_ms", |r| r.2.low.into())
         .float("median_high_ms", |r| r.2.high.into());
-    let lines = found.latencies.iter().flat_map(|of| of.lines.iter().map(move |line| (of, line)));
+    let lines = found.percentiles.iter().flat_map(|of| of.lines.iter().map(move |line| (of, line)));
     let rows = lines.flat_map(|(of, line)| line.points.iter().map(move |point| (of, line, point)));
     book.table("percentiles", &columns, rows)
 }

@@ -59,6 +59,17 @@ fn every_run_and_every_comparison_of_a_study_is_a_row() {
     let of_block = |row: &&Row| row["block"] == "1" && row["metric"] == "response_p50 of AddItem";
     assert_eq!(rows("figures").iter().filter(of_block).count(), 3);
     assert_eq!((rows("crossings").len(), rows("scaling_fits").len()), (0, 0));
+    let line = &conclusions.percentiles[0].lines[1];
+    let is_median =
+        |row: &&Row| row["configuration"] == line.configuration.as_str() && row["longer_share"] == "0.5";
+    let medians: Vec<&Row> = rows("percentiles").iter().filter(is_median).collect();
+    let (row, point) = (medians[0], line.points[3]);
+    assert_eq!((medians.len(), point.longer), (conclusions.percentiles.len(), 0.5));
+    for (column, value) in
+        [("median_ms", point.ms), ("median_low_ms", point.low), ("median_high_ms", point.high)]
+    {
+        assert_eq!(row[column].parse::<f64>().unwrap(), value, "{column}");
+    }
     // It asked for no warm-up.
     assert!(rows("study_runs").iter().all(|row| row["warm_up"] == "false"));
 }

@@ -47,7 +47,7 @@ pub struct Conclusions {
     pub scaling: Vec<KeptScaling>,
     /// Response times by percentile of the operations that metrics are of; older files do not say.
     #[serde(default)]
-    pub latencies: Vec<KeptLatency>,
+    pub percentiles: Vec<KeptPercentiles>,
     /// Runs whose figures are used, in the order in which they were made; older files do not say.
     #[serde(default)]
     pub runs: Vec<KeptRun>,
@@ -435,7 +435,7 @@ pub struct KeptKnee {
 
 /// Response times of one operation by percentile, a line for each configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KeptLatency {
+pub struct KeptPercentiles {
     /// The operation.
     pub op: String,
     /// Configurations with times of it, baselines first and the control last.

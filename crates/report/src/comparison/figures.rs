@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use barograph_record::{IntervalRow, KeptOp, KeptWindow, Purpose, Run, Trial, cpu_per_operation, tag};
-use barograph_stats::Histogram;
 use barograph_stats::compare::Direction;
 
 use crate::words;
@@ -120,7 +119,12 @@ fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
     for op in chosen {
         let quantile = if none_judged { 0.99 } else { told(op).unwrap_or(0.99) };
         let value = if windows.len() > 1 {
-            times.get(&tag(&op.op)).map(|of| of.value_at_quantile(quantile) as f64 / 1e3)
+            // A log that lost some lines would tell another quantile.
+            let counts =
+                |trial: &&Trial| trial.window.ops.iter().find(|of| of.op == op.op).map(|of| of.count);
+            let counted: u64 = windows.iter().filter_map(counts).sum();
+            let whole = times.get(&tag(&op.op)).filter(|of| counted > 0 && of.len() == counted);
+            whole.map(|of| of.value_at_quantile(quantile) as f64 / 1e3)
         } else {
             (op.count > 0).then_some(if none_judged { op.p99_ms } else { op.judged_ms })
         };
@@ -129,13 +133,4 @@ fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
         all.extend(value.map(|ms| figure(&name, "ms", Direction::Lower, ms, source)));
     }
     all
-}
-
-/// Walks over the response times of all intervals. Lines that cannot be read are passed over; the reader of the record has
-/// listed the damage.
-pub(super) fn each_histogram(run: &Run, mut see: impl FnMut(&str, (f64, f64), &Histogram)) {
-    let Ok(log) = run.response_log() else { return };
-    for line in log.histograms().flatten() {
-        see(&line.op, (line.from_s, line.from_s + line.seconds), &line.histogram);
-    }
 }

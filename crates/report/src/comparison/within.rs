@@ -3,12 +3,12 @@
 //! What is found is a lower bound of what to fear. It knows what changed from block to block, and nothing of what was the
 //! same throughout this run and is otherwise in the next: which neighbours a machine had, where memory came to lie.
 
-use barograph_record::{IntervalRow, Run, tag};
+use barograph_record::{IntervalRow, LogHistogram, Run, tag};
 use barograph_stats::compare::resample;
 use barograph_stats::warm_up;
 
 use super::WithinRun;
-use super::figures::{RunFigure, Source, each_histogram, intervals, windows};
+use super::figures::{RunFigure, Source, intervals, windows};
 
 /// Length of a block: neighbouring seconds resemble each other, and this is longer than that lasts.
 const BLOCK_S: f64 = 10.0;
@@ -90,21 +90,23 @@ impl Inside {
         inside
     }
 
-    fn block_at(&mut self, (from_s, to_s): (f64, f64)) -> Option<&mut Block> {
-        self.blocks.iter_mut().find(|b| from_s >= b.from_s - 0.001 && to_s <= b.to_s + 0.001)
+    fn block_at(&mut self, middle_s: f64) -> Option<&mut Block> {
+        self.blocks.iter_mut().find(|b| (b.from_s..=b.to_s).contains(&middle_s))
     }
 
     fn take_times(&mut self, run: &Run) {
-        each_histogram(run, |op, span, histogram| {
-            let Some(block) = self.block_at(span) else { return };
-            let place = block.times.iter().position(|(name, _)| name == op).unwrap_or_else(|| {
-                block.times.push((op.to_owned(), Vec::new()));
+        let Ok(log) = run.response_log() else { return };
+        // Lines that cannot be read are passed over: the others scatter as much.
+        for LogHistogram { op, from_s, seconds, histogram, .. } in log.histograms().flatten() {
+            let Some(block) = self.block_at(from_s + seconds / 2.0) else { continue };
+            let place = block.times.iter().position(|(name, _)| *name == op).unwrap_or_else(|| {
+                block.times.push((op, Vec::new()));
                 block.times.len() - 1
             });
             let counted =
                 histogram.iter_recorded().map(|v| (v.value_iterated_to(), u64::from(v.count_at_value())));
             block.times[place].1.extend(counted);
-        });
+        }
         for (_, times) in self.blocks.iter_mut().flat_map(|b| &mut b.times) {
             times.sort_unstable();
         }

@@ -4,7 +4,7 @@ use askama::Template;
 use barograph_record::Conclusions;
 
 use super::tables::{self, EveryRun, bounds, crossings, every_run, excluded, growths, runs, runs_title};
-use super::{bars, growth, latency};
+use super::{bars, growth, percentiles};
 use crate::ReportError;
 use crate::html::Grid;
 
@@ -63,10 +63,11 @@ pub fn page(study: &Conclusions, is_linked: bool) -> Result<String, ReportError>
         let (svg, lede) = (growth::draw(&id, scaling), together(GROWTH));
         Shown { class: "growth", svg, id, title, table, lede, sentences: Vec::new() }
     });
-    let by_percentile = study.latencies.iter().enumerate().map(|(at, of)| {
-        let id = format!("l{at}");
-        let (svg, title, table) = (latency::draw(&id, of), latency::title(of), latency::table(of));
-        let lede = together(&latency::lede(of));
+    let by_percentile = study.percentiles.iter().enumerate().map(|(at, of)| {
+        let id = format!("p{at}");
+        let (svg, title, table) =
+            (percentiles::draw(&id, of), percentiles::title(of), percentiles::table(of));
+        let lede = together(&percentiles::lede(of));
         Shown { class: "by-percentile", svg, id, title, table, lede, sentences: Vec::new() }
     });
     let others = study.metrics.iter().skip(1).flat_map(|metric| &metric.sentences);

@@ -2,7 +2,7 @@
 
 use barograph_record::{
     Conclusions, Excluded, Figure, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing, KeptFinding,
-    KeptFit, KeptInterval, KeptKnee, KeptLatency, KeptLine, KeptMetric, KeptPoint, KeptQuantile, KeptRow,
+    KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles, KeptPoint, KeptQuantile, KeptRow,
     KeptRun, KeptScaling, longer_at,
 };
 
@@ -75,7 +75,7 @@ fn growth() -> KeptScaling {
 }
 
 /// Two configurations, of which the second has too few runs for an interval.
-fn latency() -> KeptLatency {
+fn by_percentile() -> KeptPercentiles {
     let line = |configuration: &str, runs: u32, slow: f64| KeptLine {
         configuration: configuration.to_owned(),
         runs,
@@ -88,7 +88,7 @@ fn latency() -> KeptLatency {
             })
             .collect(),
     };
-    KeptLatency {
+    KeptPercentiles {
         op: "Get".to_owned(),
         lines: vec![line("nodes 1", 10, 2.0), line("nodes 2 & <more>", 5, 1.0)],
     }
@@ -140,7 +140,7 @@ fn conclusions() -> Conclusions {
             reached: 1.0,
         }],
         scaling: vec![growth()],
-        latencies: vec![latency()],
+        percentiles: vec![by_percentile()],
         runs: vec![KeptRun {
             run: "20301120-184500-04f2".to_owned(),
             configuration: "nodes 1".to_owned(),
@@ -201,10 +201,10 @@ fn response_times_by_percentile_have_a_line_a_band_and_a_row_each() {
     }
     assert_eq!(html.matches("class=\"median-band").count(), 1, "one of both has intervals");
     let mut far = conclusions();
-    far.latencies[0].lines.iter_mut().for_each(|line| line.limit = Some((0.99, 2_000.0)));
+    far.percentiles[0].lines.iter_mut().for_each(|line| line.limit = Some((0.99, 2_000.0)));
     let below = |limit: f64| {
         let mut study = conclusions();
-        study.latencies[0].lines.iter_mut().for_each(|line| line.limit = Some((0.99, limit)));
+        study.percentiles[0].lines.iter_mut().for_each(|line| line.limit = Some((0.99, limit)));
         page(&study, true).unwrap()
     };
     // The shortest time is 1 ms.
@@ -377,7 +377,7 @@ fn few_sizes_have_a_speedup_with_its_interval_and_the_curve_of_amdahl() {
     let amdahl = KeptAmdahl { serial: 0.1, within: KeptInterval { low: 0.05, high: 0.15 }, gamma: 1_000.0 };
     study.scaling = vec![KeptScaling { fit: None, band: Vec::new(), amdahl: Some(amdahl), ..growth() }];
     // It has dashed lines of its own.
-    study.latencies.clear();
+    study.percentiles.clear();
     let told = page(&study, true).unwrap();
     assert!(told.contains("<td>2.90</td>") && told.contains("<td>2.32 – 3.62</td>"), "{told}");
     assert!(

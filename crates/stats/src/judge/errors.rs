@@ -4,7 +4,7 @@
 use barograph_model::words::count;
 use barograph_model::{Check, Outcome, Share};
 
-use super::{WindowInput, slices};
+use super::{FAILS_ANYWAY, WindowInput, slices};
 use crate::homogeneity::unlike;
 
 /// Kinds of failure that an answer of the target can be.
@@ -52,7 +52,7 @@ pub(super) fn mix(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
     let found = unlike(&blocks, per_slice)?;
     let same = !found.certain() || found.distance <= CHANGE_ALLOWED.get();
     let kind = found.kind.map_or("rare kinds", |kind| OF_THE_TARGET[kind].name());
-    let excuse = if hopeless && !same { "; the window fails anyway" } else { "" };
+    let excuse = if hopeless && !same { format!("; the window {FAILS_ANYWAY}") } else { String::new() };
     Some(Check {
         name: "error mix".to_owned(),
         found: format!(

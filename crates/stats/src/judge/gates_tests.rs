@@ -164,20 +164,36 @@ fn long_operations_over_the_edges_of_a_short_window_keep_littles_law() {
     assert_eq!(window.faults().iter().filter(|fault| *fault == "Little's law").count(), 1);
 }
 
-#[test]
-fn a_stretch_apart_is_no_steady_state() {
+/// A window in which for a third of the time operations take so many seconds, 0.1 in the rest.
+fn with_a_stretch_of(seconds: f64) -> Window {
     let mut window = Window::clean(37);
     for part in &mut window.parts[20..40] {
         part.ops[0] = OpStats::default();
         for _ in 0..60 {
-            add(part, 0, 1.0);
+            add(part, 0, seconds);
         }
         part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
     }
+    window
+}
+
+/// From 1 % of the limit of 2 s on, by which it moves the mean; both are more than 10 % of that.
+#[test]
+fn a_stretch_that_is_far_below_every_limit_is_left_alone() {
+    assert_eq!(with_a_stretch_of(0.1 + 3.0 * 0.014).faults(), [""; 0]);
+    assert_eq!(with_a_stretch_of(0.1 + 3.0 * 0.026).faults(), ["steady state"]);
+}
+
+#[test]
+fn a_stretch_apart_is_no_steady_state() {
+    let window = with_a_stretch_of(1.0);
     let verdict = window.judge();
     assert!(verdict.passed());
     assert_eq!(window.faults(), ["steady state"]);
     let check = verdict.checks.iter().find(|check| check.name == "steady state").unwrap();
     assert!(check.found.starts_with("mean response time was +"), "{}", check.found);
     assert!(check.found.ends_with("apart from 20 s to 40 s: no steady state"), "{}", check.found);
+    let allowed =
+        "no stretch that moves the mean by more than 10 %, of response time by more than 20 ms besides";
+    assert_eq!(check.allowed, allowed);
 }

@@ -3,7 +3,7 @@
 
 use barograph_model::{Check, LoadUnit, OpVerdict, QosRule, Share};
 
-use super::{WindowInput, at_least, slices};
+use super::{FAILS_ANYWAY, WindowInput, at_least, slices};
 use crate::homogeneity::unlike;
 use crate::steady::mean_within;
 use crate::{Part, PartOp};
@@ -62,7 +62,7 @@ pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
     let found = unlike(&blocks, per_slice)?;
     let same = found.deviations <= CERTAIN || found.distance <= CHANGE_ALLOWED.get();
     let op = found.kind.map_or("rare operations", |kind| input.ops[judged[kind]].name);
-    let excuse = if hopeless && !same { "; the window fails anyway" } else { "" };
+    let excuse = if hopeless && !same { format!("; the window {FAILS_ANYWAY}") } else { String::new() };
     Some(Check {
         name: "steady mix".to_owned(),
         found: format!(

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use barograph_model::{TrialResult, WindowVerdict};
 use barograph_stats::binomial;
+use barograph_stats::judge::FAILS_ANYWAY;
 
 /// The check that calls a mix not valid which would be a broken rule later.
 const AFTER_A_STEP: &str = "mix after a step";
-
-/// So ends what a check says that found something and holds all the same, since the window breaks a rule in any case.
-const EXCUSED: &str = "fails anyway";
 
 /// Windows of one kind, and what was said about them.
 #[derive(Default)]
@@ -26,7 +24,7 @@ pub(super) struct Counted {
     pub(super) passed: u64,
     /// By check: windows in which it was looked at, and in which it did not hold.
     pub(super) checks: BTreeMap<String, (u64, u64)>,
-    /// By check: windows that failed, and in which it named what it found though it held.
+    /// By check: windows that were believed to have failed, and in which it named what it found though it held.
     excused: BTreeMap<String, u64>,
 }
 
@@ -43,7 +41,7 @@ impl Counted {
             let (looked, failed) = self.checks.entry(check.name.clone()).or_default();
             *looked += 1;
             *failed += u64::from(!check.ok);
-            if check.ok && check.found.ends_with(EXCUSED) {
+            if verdict.valid() && check.found.ends_with(FAILS_ANYWAY) {
                 *self.excused.entry(check.name.clone()).or_default() += 1;
             }
         }

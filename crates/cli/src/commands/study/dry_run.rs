@@ -7,6 +7,7 @@ use barograph_model::Nanos;
 use barograph_model::words::span;
 use barograph_platform::Missing;
 use barograph_spec::study::{Divisor, MetricPlan, Study};
+use barograph_stats::compare::NARROW_LOOKS;
 use barograph_study::{Progress, Schedule, places};
 
 use super::prepare::Prepared;
@@ -93,7 +94,8 @@ fn blocks(study: &Study, places: usize, line: &mut impl FnMut(&str, &str)) {
     line("blocks", &format!("{} of {places} runs: {runs} runs, {order}", repeats.blocks));
     if let Some(width) = repeats.width {
         let until = format!("until the 95 % intervals of {} are", study.metrics[0].label);
-        line("", &format!("then more {until} {:.1} % wide, {} at most", width * 100.0, repeats.most));
+        let wide = format!("{:.1} % wide after {NARROW_LOOKS} blocks in a row", width * 100.0);
+        line("", &format!("then more {until} at most {wide}, {} blocks in all at most", repeats.most));
     }
     if let Some(why) = barograph_study::too_few_blocks(study) {
         line("take note", &why);

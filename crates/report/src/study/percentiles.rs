@@ -1,6 +1,6 @@
 //! Response time by percentile, a line for each configuration, on a scale of nines.
 
-use barograph_record::{KeptLatency, KeptLine, KeptQuantile};
+use barograph_record::{KeptLine, KeptPercentiles, KeptQuantile};
 
 use super::bars::shortened;
 use crate::chart::{Anchor, Scale, Svg, spread};
@@ -15,17 +15,17 @@ const NEAR: f64 = 10.0;
 const LONGER: [f64; 6] = [0.5, 0.1, 0.05, 0.01, 0.001, 0.0001];
 
 /// How it is read.
-pub(super) fn lede(latency: &KeptLatency) -> String {
+pub(super) fn lede(of: &KeptPercentiles) -> String {
     let mut text = "Lines are medians of the valid runs, shaded is the 95 % interval of that median, which six runs have at \
                     the least. Each nine to the right is ten times rarer, and a line ends where the run with the fewest \
                     operations does."
         .to_owned();
-    if latency.lines.len() > LOOKS.len() {
+    if of.lines.len() > LOOKS.len() {
         text +=
             &format!(" The first {} are drawn, and all are in the table.", words::count(LOOKS.len() as u64));
     }
     text += " Shades do not pair what one block has in common: whether configurations differ is said by the ratios.";
-    let lines = drawn(latency);
+    let lines = drawn(of);
     for (quantile, limit) in limits(lines).into_iter().filter(|limit| !is_near(lines, limit.1)) {
         let side = if limit > ends(lines).1 { "above" } else { "below" };
         text +=
@@ -35,10 +35,10 @@ pub(super) fn lede(latency: &KeptLatency) -> String {
 }
 
 /// The figure.
-pub(super) fn draw(id: &str, latency: &KeptLatency) -> String {
-    let lines = drawn(latency);
+pub(super) fn draw(id: &str, of: &KeptPercentiles) -> String {
+    let lines = drawn(of);
     let about = "A line for each configuration, from its shortest response time on the left to its rarest on the right.";
-    let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title(latency), about);
+    let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title(of), about);
     let most = points(lines).map(|point| nines(1.0 - point.longer)).fold(1.0, f64::max);
     let x = Scale::linear((0.0, most), (LEFT, RIGHT));
     let (low, high) = ends(lines);
@@ -88,18 +88,18 @@ pub(super) fn draw(id: &str, latency: &KeptLatency) -> String {
 /// Letters of a name that fit at the end of a line.
 const LONGEST_NAME: usize = 26;
 
-pub(super) fn title(latency: &KeptLatency) -> String {
-    format!("Response time of {} by percentile", latency.op)
+pub(super) fn title(of: &KeptPercentiles) -> String {
+    format!("Response time of {} by percentile", of.op)
 }
 
 /// A row for each configuration, with the quantiles that any of them reaches.
-pub(super) fn table(latency: &KeptLatency) -> Grid {
+pub(super) fn table(of: &KeptPercentiles) -> Grid {
     let at = |line: &KeptLine, longer: f64| {
         line.points.iter().find(|point| (point.longer / longer - 1.0).abs() < 1e-9).copied()
     };
-    let reached = |longer: &f64| latency.lines.iter().any(|line| at(line, *longer).is_some());
+    let reached = |longer: &f64| of.lines.iter().any(|line| at(line, *longer).is_some());
     let shown: Vec<f64> = LONGER.into_iter().filter(reached).collect();
-    let rows = latency.lines.iter().map(|line| {
+    let rows = of.lines.iter().map(|line| {
         let told = |longer: &f64| at(line, *longer).map_or_else(|| words::NONE.to_owned(), in_words);
         let mut row = vec![line.configuration.clone(), line.runs.to_string()];
         row.extend(shown.iter().map(told));
@@ -119,8 +119,8 @@ fn in_words(point: KeptQuantile) -> String {
 }
 
 /// Of more, the lines would hide each other.
-fn drawn(latency: &KeptLatency) -> &[KeptLine] {
-    &latency.lines[..latency.lines.len().min(LOOKS.len())]
+fn drawn(of: &KeptPercentiles) -> &[KeptLine] {
+    &of.lines[..of.lines.len().min(LOOKS.len())]
 }
 
 fn points(lines: &[KeptLine]) -> impl Iterator<Item = &KeptQuantile> {

@@ -1,13 +1,13 @@
 //! Response times by percentile: what runs of a configuration have in common, at each quantile.
 
-use barograph_record::{KeptLatency, KeptLine, KeptQuantile, KeptTimes, RunEnded, longer_at};
+use barograph_record::{KeptLine, KeptPercentiles, KeptQuantile, KeptTimes, RunEnded, longer_at};
 use barograph_spec::study::Study;
 use barograph_stats::rank::{median_interval, median_of_sorted};
 
 use crate::places;
 
 /// For each operation that a metric is of, a line per configuration, baselines first: where there are many, not all are drawn.
-pub(crate) fn latencies(study: &Study, runs: &[RunEnded]) -> Vec<KeptLatency> {
+pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<KeptPercentiles> {
     let is_no_baseline = |(at, _): &(usize, String)| {
         study
             .configurations
@@ -16,11 +16,11 @@ pub(crate) fn latencies(study: &Study, runs: &[RunEnded]) -> Vec<KeptLatency> {
     };
     let mut names: Vec<(usize, String)> = places(study).into_iter().enumerate().collect();
     names.sort_by_key(is_no_baseline);
-    let latency = |op: &str| KeptLatency {
+    let of = |op: &str| KeptPercentiles {
         op: op.to_owned(),
         lines: names.iter().filter_map(|(_, name)| line(runs, name, op)).collect(),
     };
-    study.operations().into_iter().map(latency).filter(|latency| !latency.lines.is_empty()).collect()
+    study.operations().into_iter().map(of).filter(|found| !found.lines.is_empty()).collect()
 }
 
 fn line(runs: &[RunEnded], name: &str, op: &str) -> Option<KeptLine> {
@@ -84,7 +84,7 @@ operation = "Get"
         let study = read("s.toml", &text).unwrap_or_else(|refused| panic!("{refused}"));
         let runs = ["size 1", "size 2", crate::CONTROL].map(|name| timed(1, name, (1.0, 12)));
         let names: Vec<String> =
-            latencies(&study, &runs)[0].lines.iter().map(|line| line.configuration.clone()).collect();
+            percentiles(&study, &runs)[0].lines.iter().map(|line| line.configuration.clone()).collect();
         assert_eq!(names, ["size 2", "size 1", crate::CONTROL]);
     }
 
@@ -98,12 +98,12 @@ operation = "Get"
         // Neither not valid nor without times.
         runs.push(RunEnded { valid: false, ..timed(8, "size 1", (1e6, 12)) });
         runs.push(made(9, "size 1", ("throughput", 1.0)));
-        let all = latencies(&study, &runs);
-        let [latency] = all.as_slice() else {
+        let all = percentiles(&study, &runs);
+        let [found] = all.as_slice() else {
             panic!("one operation, however many metrics are of it: {all:?}")
         };
-        let [first, second] = latency.lines.as_slice() else { panic!("{latency:?}") };
-        assert_eq!((latency.op.as_str(), first.configuration.as_str(), first.runs), ("Get", "size 1", 7));
+        let [first, second] = found.lines.as_slice() else { panic!("{found:?}") };
+        assert_eq!((found.op.as_str(), first.configuration.as_str(), first.runs), ("Get", "size 1", 7));
         assert_eq!((first.limit, first.points.len()), (Some((0.99, 250.0)), 11));
         let last = first.points[10];
         assert!((last.longer - 0.1).abs() < 1e-12);
