@@ -204,6 +204,20 @@ impl Metric {
         matches!(self, Throughput | Goodput | Requests | Capacity | UsersPerApplicationCore)
     }
 
+    /// The share of an operation's times that lie below it. `None` where it is no quantile, or that at which the operation is
+    /// judged, which a plan tells.
+    #[must_use]
+    pub const fn quantile(self) -> Option<f64> {
+        match self {
+            ResponseP50 | ServiceP50 => Some(0.5),
+            ResponseP90 | ServiceP90 => Some(0.9),
+            ResponseP95 | ServiceP95 => Some(0.95),
+            ResponseP99 | ServiceP99 => Some(0.99),
+            ResponseP999 | ServiceP999 => Some(0.999),
+            _ => None,
+        }
+    }
+
     /// Is it a figure of one operation, which must be named then?
     #[must_use]
     pub const fn is_of_operation(self) -> bool {

@@ -34,10 +34,37 @@ pub fn figure(
     Err(format!("{name} is {divisor}, and nothing can be divided by it"))
 }
 
-/// One sentence per metric and reason why valid runs have no figure of it.
+/// Operations beyond a quantile, at the least, for it not to be the time of a few.
+const FEWEST_BEYOND: f64 = 5.0;
+
+/// One sentence per metric and reason why valid runs have no figure of it, and one per quantile of too few operations.
 pub(crate) fn warnings(study: &Study, runs: &[RunEnded]) -> Vec<String> {
     let valid: Vec<&RunEnded> = runs.iter().filter(|run| run.valid).collect();
-    study.metrics.iter().flat_map(|metric| warnings_of(metric, &valid)).collect()
+    let missing = study.metrics.iter().flat_map(|metric| warnings_of(metric, &valid));
+    missing.chain(study.metrics.iter().filter_map(|metric| few_of(metric, &valid))).collect()
+}
+
+/// Runs in which a quantile has hardly any operation beyond it. Runs that do not say how many ended are passed over.
+fn few_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Option<String> {
+    let operation = metric.operation.as_deref()?;
+    let is_judged = metric.metric == Metric::ResponseJudged;
+    let beyond = |run: &&RunEnded| {
+        let times = run.times.iter().find(|times| times.op == operation)?;
+        let quantile = if is_judged { times.quantile } else { metric.metric.quantile() }?;
+        // A hair is allowed: 1 - 0.99 is not exact in binary.
+        let is_few = times.count as f64 * (1.0 - quantile) < FEWEST_BEYOND - 1e-6;
+        is_few.then_some(times.count)
+    };
+    let few: Vec<u64> = valid.iter().filter_map(beyond).collect();
+    let (least, most) = (few.iter().min()?, few.iter().max()?);
+    let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    Some(format!(
+        "In {} of {} valid runs {} is told by fewer than {FEWEST_BEYOND} operations that took longer: {range} ended. A longer \
+         window, or an operation that is more frequent, says more.",
+        few.len(),
+        valid.len(),
+        metric.called()
+    ))
 }
 
 fn warnings_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Vec<String> {
@@ -71,9 +98,46 @@ fn warnings_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use barograph_record::KeptTimes;
     use barograph_spec::study::read;
 
     use super::*;
+    use crate::figures::made;
+
+    /// A valid run in which so many of Get ended, judged by p99.
+    fn with(count: u64) -> RunEnded {
+        let times = KeptTimes {
+            op: "Get".to_owned(),
+            count,
+            quantile: Some(0.99),
+            limit_ms: Some(250.0),
+            ms: vec![1.0],
+        };
+        RunEnded { times: vec![times], ..made(1, "size 1", ("throughput", 1.0)) }
+    }
+
+    #[test]
+    fn a_quantile_of_few_operations_is_warned_of() {
+        let said = |of: &str, counts: &[u64]| {
+            let runs: Vec<RunEnded> = counts.iter().map(|count| with(*count)).collect();
+            let runs: Vec<&RunEnded> = runs.iter().collect();
+            few_of(&metric(&format!("of = \"{of}\"\noperation = \"Get\"")), &runs)
+        };
+        for (of, enough) in
+            [("response_p50", 10), ("response_p99", 500), ("service_p999", 5_000), ("response_judged", 500)]
+        {
+            assert_eq!(said(of, &[enough, enough]), None, "{of}");
+            let few = said(of, &[enough, enough - 1]).unwrap();
+            assert!(few.starts_with("In 1 of 2 valid runs ") && few.contains("than 5 operations"), "{few}");
+            assert!(few.contains(&format!("took longer: {} ended.", enough - 1)), "{few}");
+        }
+        assert!(said("response_p99", &[2, 7]).unwrap().contains("took longer: 2 to 7 ended."));
+        assert_eq!(said("response_mean", &[2]), None);
+        // Who does not say how many ended is not warned of.
+        let silent = made(1, "size 1", ("throughput", 1.0));
+        let of_get = metric("of = \"response_p99\"\noperation = \"Get\"");
+        assert_eq!(few_of(&of_get, &[&silent]), None);
+    }
 
     fn metric(lines: &str) -> MetricPlan {
         let text = format!("question = \"q\"\nplan = \"p\"\n[[metric]]\n{lines}\n");
