@@ -17,6 +17,7 @@ mod disks;
 mod folders;
 mod groups;
 mod held;
+mod ignored;
 mod local;
 mod ports;
 mod preflight;

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::command::Before;
 use crate::held::{Held, Holding};
+use crate::ignored;
 use crate::local::Local;
 use crate::running::Process;
 use crate::watch::{Last, Watched, watch_process};
@@ -119,6 +120,7 @@ fn open_log(unit: &Unit) -> Result<File, Fault> {
 }
 
 fn spawn(unit: &Unit, words: &[OsString], stdout: Stdio, log: File, mark: &str) -> std::io::Result<Child> {
+    ignored::hand_none_on()?;
     Command::new(&words[0])
         .args(&words[1..])
         .envs(unit.env.iter().map(|(key, value)| (key, value)))

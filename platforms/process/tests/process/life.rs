@@ -156,6 +156,19 @@ async fn the_signal_that_asks_is_the_unit_s_own() {
     }
 }
 
+/// As a shell starts what it runs in the background.
+#[test]
+fn so_it_is_where_this_program_was_started_to_ignore_it() {
+    let this = std::env::current_exe().unwrap();
+    let test = "life::the_signal_that_asks_is_the_unit_s_own";
+    let script = "trap '' INT QUIT TERM; exec \"$@\"";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh"]).arg(this).args(["--exact", test]);
+    let told = command.output().unwrap();
+    let text = String::from_utf8_lossy(&told.stdout);
+    assert!(told.status.success() && text.contains("1 passed"), "{text}");
+}
+
 #[tokio::test]
 async fn a_unit_that_says_nothing_is_ready_when_its_program_runs() {
     let place = Place::new();
