@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
+use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::say::say;
 
@@ -21,6 +22,12 @@ pub(crate) fn cargo(root: &Path) -> Command {
         cargo.env("CARGO_INCREMENTAL", "0");
     }
     cargo
+}
+
+/// The packages of this workspace, without those of others.
+pub(crate) fn metadata(root: &Path) -> anyhow::Result<Metadata> {
+    let mut command = MetadataCommand::new();
+    command.manifest_path(root.join("Cargo.toml")).no_deps().exec().context("read cargo metadata")
 }
 
 /// Says how much room there is when it may not be enough. What an earlier build left counts as room, since the next

@@ -2,31 +2,39 @@
 
 mod bench;
 mod building;
+mod features;
 mod ferretdb;
 mod fuzz_api;
 mod go;
 mod kill_matrix;
+mod options;
 mod packages;
 mod say;
 mod simulate;
 mod steps;
 mod stolen;
-mod tests_run;
+mod testing;
 mod tidy;
 mod victoria;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use options::Options;
 use say::say;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test           format, clippy, tidy, tests and documentation; ends with one line `N passed, N failed, N skipped`
-  test --stolen  the tests alone while all processors are taken away now and then, as on a host that gives their turn to
-                 other machines: what fails there and not alone depends on how busy a machine is (as root)
+  test           tools, format, tidy, clippy, tests and documentation; ends with one line `N passed, N failed, N skipped`
+  test OPTIONS   the tests alone: --group quick|service|program|emulated (may be repeated), --list, --times N in a row,
+                 FILTER (a part of `package target name`), and --stolen (as root): all processors are taken away now
+                 and then, as on a host that gives their turn to other machines; a test that fails only there depends
+                 on how busy a machine is
+  t              the quick tests of the packages that are changed and of those that depend on them; --group for others,
+                 --base REVISION for the changes since then, --times N, FILTER
   tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
+  features       pins the features of crates by others in dev/features, after a change of dependencies
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
   kill-matrix    kills or interrupts the program in every phase on every platform and looks at what is left; the tests try
@@ -39,10 +47,12 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = root();
     let done = match arguments.as_slice() {
-        ["test"] => steps::test(&root),
-        ["test", "--stolen"] => steps::test_stolen(&root),
+        ["test"] => steps::everything(&root),
+        ["test", words @ ..] => Options::of_test(words).and_then(|options| steps::tests(&root, &options)),
+        ["t", words @ ..] => Options::of_changed(words).and_then(|options| steps::changed(&root, &options)),
         ["tools"] => Ok(steps::install_tools(&root) == 0),
         ["tidy"] => tidy_alone(&root),
+        ["features"] => features::write(&root),
         ["bench", "driver", "--help"] => {
             say(bench::USAGE);
             return ExitCode::SUCCESS;

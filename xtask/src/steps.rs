@@ -1,4 +1,4 @@
-//! The steps of `cargo xtask test`, in order, all of them run even when an earlier one failed.
+//! The steps of `cargo xtask test` and `cargo xtask t`, in order, all of them run even when an earlier one failed.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,10 +8,11 @@ use anyhow::Context;
 use crate::building;
 use crate::ferretdb;
 use crate::go;
+use crate::options::Options;
 use crate::packages;
 use crate::say::say;
 use crate::stolen::Thief;
-use crate::tests_run::{self, Tally};
+use crate::testing::{self, Selection, Suite, Tally, Times};
 use crate::victoria::VICTORIA_METRICS;
 
 /// A cargo command that must succeed.
@@ -27,8 +28,6 @@ const CLIPPY: Step = Step {
     arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
     environment: &[],
 };
-const BUILD: Step =
-    Step { name: "build of the tests", arguments: &["test", "--workspace", "--no-run"], environment: &[] };
 const DOCUMENTATION: Step = Step {
     name: "documentation",
     arguments: &["doc", "--no-deps", "--workspace"],
@@ -36,43 +35,69 @@ const DOCUMENTATION: Step = Step {
 };
 
 /// What came of the steps so far.
-#[derive(Default)]
 struct Report {
     tally: Tally,
     lines: Vec<String>,
     good: bool,
+    times: Times,
 }
 
 impl Report {
+    fn new(root: &Path) -> Self {
+        Report { tally: Tally::default(), lines: Vec::new(), good: true, times: Times::open(root) }
+    }
+
     fn step(
         &mut self,
         name: &str,
-        step: impl FnOnce(&mut Tally) -> anyhow::Result<bool>,
+        step: impl FnOnce(&mut Self) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         say(&format!("==> {name}"));
         let began = Instant::now();
         let failed_before = self.tally.failed;
-        let good = step(&mut self.tally)?;
+        let good = step(self)?;
         if !good && self.tally.failed == failed_before {
             // A step that fails without a failed test (format, a crash, a build error) is one failure.
             self.tally.failed += 1;
         }
         self.good &= good;
+        self.times.step(name, began.elapsed());
         let word = if good { "ok    " } else { "FAILED" };
-        self.lines.push(format!("{word} {name} ({:.0} s)", began.elapsed().as_secs_f64()));
+        self.lines.push(format!("{word} {:6.1} s  {name}", began.elapsed().as_secs_f64()));
         Ok(())
     }
 
-    /// Says what came of the steps; true when all of it succeeded.
-    fn told(&self) -> bool {
-        say("==> summary");
-        self.lines.iter().for_each(|line| say(line));
-        say(&self.closing_line());
-        self.good
+    fn cargo(&mut self, root: &Path, step: &Step) -> anyhow::Result<()> {
+        self.step(step.name, |_| cargo(root, step))
     }
 
-    fn closing_line(&self) -> String {
-        format!("{} passed, {} failed, {} skipped", self.tally.passed, self.tally.failed, self.tally.skipped)
+    /// Builds the wanted tests; `None` when that failed.
+    fn build(&mut self, root: &Path, selection: &Selection) -> anyhow::Result<Option<Suite>> {
+        let mut suite = None;
+        self.step("build of the tests", |_| {
+            suite = Suite::build(root, selection)?;
+            Ok(suite.is_some())
+        })?;
+        Ok(suite)
+    }
+
+    fn run(&mut self, name: &str, suite: &Suite) -> anyhow::Result<()> {
+        self.step(name, |report| {
+            let failed_before = report.tally.failed;
+            suite.run(&mut report.times, &mut report.tally)?;
+            Ok(report.tally.failed == failed_before)
+        })
+    }
+
+    /// Shows where the time went and what came of the steps; true when all of it succeeded.
+    fn shown(&self) -> anyhow::Result<bool> {
+        say("==> times of groups, added up, and of the slowest tests");
+        self.times.lines().iter().for_each(|line| say(line));
+        say(&format!("all times: {}", self.times.write()?.display()));
+        say("==> summary");
+        self.lines.iter().for_each(|line| say(line));
+        say(&self.tally.line());
+        Ok(self.good)
     }
 }
 
@@ -82,37 +107,60 @@ pub(crate) fn install_tools(root: &Path) -> u32 {
 }
 
 /// Runs everything; true when all of it succeeded.
-pub(crate) fn test(root: &Path) -> anyhow::Result<bool> {
-    let mut report = Report { good: true, ..Report::default() };
+pub(crate) fn everything(root: &Path) -> anyhow::Result<bool> {
+    let mut report = Report::new(root);
     building::look_at_disk(root)?;
-    // What is missing still was said; the tests that need it count themselves as skipped.
-    install_tools(root);
-    report.step(FORMAT.name, |_| cargo(root, &FORMAT))?;
-    report.step(CLIPPY.name, |_| cargo(root, &CLIPPY))?;
+    report.step("tools", |_| {
+        // What is missing still was said; the tests that need it count themselves as skipped.
+        install_tools(root);
+        Ok(true)
+    })?;
+    report.cargo(root, &FORMAT)?;
     report.step("tidy", |_| crate::tidy_alone(root))?;
-    report.step("tests", |tally| tests(root, tally))?;
-    report.step(DOCUMENTATION.name, |_| cargo(root, &DOCUMENTATION))?;
-    Ok(report.told())
+    report.cargo(root, &CLIPPY)?;
+    if let Some(suite) = report.build(root, &Selection::default())? {
+        report.run("tests", &suite)?;
+    }
+    report.cargo(root, &DOCUMENTATION)?;
+    report.shown()
 }
 
-/// Runs all tests while the processors are taken away now and then; true when all of them succeeded.
-pub(crate) fn test_stolen(root: &Path) -> anyhow::Result<bool> {
-    let mut report = Report { good: true, ..Report::default() };
+/// Runs the tests that the options want, and nothing else.
+pub(crate) fn tests(root: &Path, options: &Options) -> anyhow::Result<bool> {
+    let mut report = Report::new(root);
     building::look_at_disk(root)?;
-    install_tools(root);
-    report.step(BUILD.name, |_| cargo(root, &BUILD))?;
-    let thief = Thief::start()?;
-    report.step("tests", |tally| tests(root, tally))?;
-    thief.stop()?;
-    Ok(report.told())
+    if !options.list {
+        install_tools(root);
+    }
+    run_wanted(root, options, &mut report)
 }
 
-fn tests(root: &Path, tally: &mut Tally) -> anyhow::Result<bool> {
-    let (found, good) = tests_run::run(root)?;
-    tally.passed += found.passed;
-    tally.failed += found.failed;
-    tally.skipped += found.skipped;
-    Ok(good)
+/// Runs the tests of the packages that a change concerns.
+pub(crate) fn changed(root: &Path, options: &Options) -> anyhow::Result<bool> {
+    let packages = testing::changed_packages(root, options.base.as_deref())?;
+    if packages.is_empty() {
+        say("nothing is changed");
+        return Ok(true);
+    }
+    say(&format!("{} tests of {}", options.selection.groups_text(), packages.join(", ")));
+    let mut options = options.clone();
+    options.selection.packages = Some(packages);
+    run_wanted(root, &options, &mut Report::new(root))
+}
+
+fn run_wanted(root: &Path, options: &Options, report: &mut Report) -> anyhow::Result<bool> {
+    let Some(suite) = report.build(root, &options.selection)? else { return report.shown() };
+    if options.list {
+        suite.names().for_each(|name| say(&name));
+        return Ok(true);
+    }
+    let thief = options.stolen.then(Thief::start).transpose()?;
+    for turn in 1..=options.times {
+        let name = if options.times == 1 { "tests".to_owned() } else { format!("tests, time {turn}") };
+        report.run(&name, &suite)?;
+    }
+    thief.map_or(Ok(()), Thief::stop)?;
+    report.shown()
 }
 
 fn cargo(root: &Path, step: &Step) -> anyhow::Result<bool> {
@@ -130,18 +178,20 @@ mod tests {
 
     #[test]
     fn a_failed_step_counts_once_and_shows() {
-        let mut report = Report { good: true, ..Report::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let mut report = Report::new(folder.path());
         report.step("fine", |_| Ok(true)).unwrap();
         report.step("broken", |_| Ok(false)).unwrap();
         report
-            .step("tests", |tally| {
-                tally.passed += 5;
-                tally.failed += 2;
+            .step("tests", |report| {
+                report.tally.passed += 5;
+                report.tally.failed += 2;
                 Ok(false)
             })
             .unwrap();
-        assert_eq!(report.closing_line(), "5 passed, 3 failed, 0 skipped");
-        assert!(!report.good);
-        assert!(report.lines[0].starts_with("ok     fine") && report.lines[1].starts_with("FAILED broken"));
+        assert_eq!(report.tally.line(), "5 passed, 3 failed, 0 skipped");
+        assert!(!report.good && !report.shown().unwrap());
+        assert!(report.lines[0].starts_with("ok     ") && report.lines[0].ends_with(" s  fine"));
+        assert!(report.lines[1].starts_with("FAILED ") && report.lines[1].ends_with(" s  broken"));
     }
 }

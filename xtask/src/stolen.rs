@@ -9,9 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use barograph_spec::Cores;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use fastrand::Rng;
 
 /// Milliseconds between two thefts.
 const APART_MS: RangeInclusive<u64> = 2_000..=6_000;
@@ -74,23 +72,37 @@ fn ours() -> anyhow::Result<Vec<usize>> {
 fn usable(status: &str, online: &str) -> anyhow::Result<Vec<usize>> {
     let cores = |list: &str| {
         let list = list.trim();
-        Cores::read(list).with_context(|| format!("understand `{list}` as a list of processors, as in 0-3,6"))
+        numbers(list).with_context(|| format!("understand `{list}` as a list of processors, as in 0-3,6"))
     };
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let allowed = cores(allowed.with_context(|| format!("find Cpus_allowed_list in {STATUS}"))?)?;
-    let online = cores(online)?;
-    let both = allowed.numbers().iter().copied().filter(|processor| online.numbers().contains(processor));
-    let both: Vec<usize> = both.collect();
+    let allowed = allowed.with_context(|| format!("find Cpus_allowed_list in {STATUS}"))?.trim();
+    let online = online.trim();
+    let (may, on) = (cores(allowed)?, cores(online)?);
+    let both: Vec<usize> = may.into_iter().filter(|processor| on.contains(processor)).collect();
     ensure!(!both.is_empty(), "none of the processors {allowed} is among {online}, which are switched on");
     Ok(both)
 }
 
+/// The numbers of a list such as `0-3,6`.
+fn numbers(list: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last {
+            return None;
+        }
+        all.extend(first..=last);
+    }
+    Some(all)
+}
+
 /// Steals one processor until the other end of `stopped` is gone.
 fn steals(processor: usize, stopped: &Receiver<()>) -> anyhow::Result<()> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut random = Rng::with_seed(SEED);
     loop {
-        let apart = Duration::from_millis(random.random_range(APART_MS));
-        let lasts = Duration::from_millis(random.random_range(LASTS_MS));
+        let apart = Duration::from_millis(random.u64(APART_MS));
+        let lasts = Duration::from_millis(random.u64(LASTS_MS));
         if stopped.recv_timeout(apart) == Err(RecvTimeoutError::Disconnected) {
             return Ok(());
         }

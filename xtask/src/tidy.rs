@@ -12,8 +12,6 @@ mod tree;
 use std::fmt;
 use std::path::Path;
 
-use anyhow::Context;
-
 use tree::Source;
 
 /// Something that breaks a rule.
@@ -37,11 +35,7 @@ impl fmt::Display for Finding {
 pub(crate) fn all(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let sources = tree::rust_files(root)?;
     let markdown = tree::markdown_files(root)?;
-    let metadata = cargo_metadata::MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .context("read cargo metadata")?;
+    let metadata = crate::building::metadata(root)?;
     let manifest = tree::read(root, "Cargo.toml")?;
     let page = tree::read(root, "docs/crates.md")?;
     let ratchet = tree::read(root, "xtask/ratchet.txt")?;

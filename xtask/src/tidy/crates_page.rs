@@ -21,7 +21,8 @@ pub(super) fn used(root_manifest: &str, metadata: &Metadata) -> anyhow::Result<B
     let ours = |value: &toml::Value| value.get("path").is_some();
     let mut used: BTreeSet<String> =
         listed.iter().filter(|(_, value)| !ours(value)).map(|(name, _)| name.clone()).collect();
-    for package in &metadata.packages {
+    // One crate pins features of crates that others brought.
+    for package in metadata.packages.iter().filter(|package| package.name.as_str() != "barograph-features") {
         used.extend(package.dependencies.iter().filter(|d| d.path.is_none()).map(|d| d.name.clone()));
     }
     Ok(used)

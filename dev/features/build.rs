@@ -1,0 +1,3 @@
+//! Does nothing: cargo looks at build-dependencies only where there is a build script.
+
+fn main() {}

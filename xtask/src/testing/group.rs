@@ -1,0 +1,94 @@
+//! The groups of tests, by what a test needs, which its path says.
+
+use anyhow::bail;
+
+/// What a test needs, from the cheapest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Group {
+    /// Nothing but this process: pure code, properties, simulated time, servers within the test.
+    Quick,
+    /// Real services of others, or what only root may do.
+    Service,
+    /// The whole program.
+    Program,
+    /// Guests under emulation.
+    Emulated,
+}
+
+impl Group {
+    pub(crate) const ALL: [Group; 4] = [Group::Quick, Group::Service, Group::Program, Group::Emulated];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Group::Quick => "quick",
+            Group::Service => "service",
+            Group::Program => "program",
+            Group::Emulated => "emulated",
+        }
+    }
+
+    pub(crate) fn read(name: &str) -> anyhow::Result<Self> {
+        let Some(group) = Group::ALL.into_iter().find(|group| group.name() == name) else {
+            bail!("`{name}` is no group of tests; allowed: quick, service, program, emulated");
+        };
+        Ok(group)
+    }
+
+    /// The group of a test: the costliest that its segments name. An integration test's first segment is its target; of
+    /// a unit test only the segments below `tests` count, since modules of the product may have such names, too.
+    pub(crate) fn of(target: Option<&str>, test: &str) -> Self {
+        let segments = test.split("::").collect::<Vec<_>>();
+        let from = if target.is_some() { Some(0) } else { segments.iter().position(|s| *s == "tests") };
+        let named = target.into_iter().chain(segments[from.unwrap_or(segments.len())..].iter().copied());
+        named.filter_map(|segment| Group::read(segment).ok()).max().unwrap_or(Group::Quick)
+    }
+
+    /// What a test keeps busy, in quarters of a core. Tests of services and of the program wait most of their time.
+    pub(crate) fn quarters(self) -> usize {
+        match self {
+            Group::Quick => 4,
+            Group::Service | Group::Program => 2,
+            Group::Emulated => 3,
+        }
+    }
+
+    /// The time of a test that was never run, in seconds: enough to put costly ones first.
+    pub(crate) fn guess_s(self) -> f64 {
+        match self {
+            Group::Quick => 0.05,
+            Group::Service => 3.0,
+            Group::Program => 10.0,
+            Group::Emulated => 100.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_costliest_name_on_the_path_decides() {
+        let integration = |target, test| Group::of(Some(target), test);
+        assert_eq!(integration("simulated", "closed::exact"), Group::Quick);
+        assert_eq!(integration("service", "contract::rows"), Group::Service);
+        assert_eq!(integration("program", "deployments::emulated::in_guests"), Group::Emulated);
+        assert_eq!(Group::of(None, "run::tests::loads::a_search"), Group::Quick);
+        assert_eq!(Group::of(None, "tests::service::stopped::a_pool"), Group::Service);
+    }
+
+    #[test]
+    fn modules_of_the_product_and_parts_of_names_decide_nothing() {
+        assert_eq!(Group::of(None, "program::tests::a_path"), Group::Quick);
+        assert_eq!(Group::of(None, "service::reads"), Group::Quick);
+        assert_eq!(Group::of(Some("services"), "programs::emulated_ones"), Group::Quick);
+    }
+
+    #[test]
+    fn groups_are_read_by_name() {
+        for group in Group::ALL {
+            assert_eq!(Group::read(group.name()).unwrap(), group);
+        }
+        assert!(Group::read("slow").unwrap_err().to_string().contains("allowed: quick, service"));
+    }
+}

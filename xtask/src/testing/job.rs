@@ -1,0 +1,94 @@
+//! A test and the binary that holds it.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+
+use super::group::Group;
+
+/// A built test binary.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Binary {
+    pub(super) package: String,
+    /// The name of an integration test; `None` for the unit tests of a library or a program.
+    pub(super) target: Option<String>,
+    pub(super) path: PathBuf,
+    /// The folder of the package, in which tests run.
+    pub(super) folder: PathBuf,
+}
+
+/// A test.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(super) binary: Arc<Binary>,
+    pub(super) name: String,
+    pub(super) group: Group,
+    /// Whether nothing may run beside it, because it measures to the millisecond.
+    pub(super) alone: bool,
+}
+
+/// The segment of a test's path that says that nothing may run beside it.
+const ALONE: &str = "alone";
+
+impl Job {
+    fn new(binary: &Arc<Binary>, name: &str) -> Self {
+        Job {
+            binary: Arc::clone(binary),
+            name: name.to_owned(),
+            group: Group::of(binary.target.as_deref(), name),
+            alone: name.split("::").any(|segment| segment == ALONE),
+        }
+    }
+
+    /// Package, target and name: the same as long as nothing is renamed.
+    pub(crate) fn key(&self) -> String {
+        let Binary { package, target, .. } = &*self.binary;
+        format!("{package} {} {}", target.as_deref().unwrap_or("unit"), self.name)
+    }
+}
+
+/// All tests of a binary.
+pub(super) fn list(binary: &Arc<Binary>) -> anyhow::Result<Vec<Job>> {
+    let listed = Command::new(&binary.path)
+        .args(["--list", "--format", "terse"])
+        .current_dir(&binary.folder)
+        .output()
+        .with_context(|| format!("list the tests of {}", binary.path.display()))?;
+    ensure!(listed.status.success(), "failed to list the tests of {}", binary.path.display());
+    Ok(names(&String::from_utf8_lossy(&listed.stdout)).map(|name| Job::new(binary, name)).collect())
+}
+
+fn names(listed: &str) -> impl Iterator<Item = &str> {
+    listed.lines().filter_map(|line| line.strip_suffix(": test"))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in super::super) fn job(package: &str, target: Option<&str>, name: &str) -> Job {
+        let binary = Binary {
+            package: package.to_owned(),
+            target: target.map(str::to_owned),
+            path: PathBuf::from("/bin/false"),
+            folder: PathBuf::from("/"),
+        };
+        Job::new(&Arc::new(binary), name)
+    }
+
+    #[test]
+    fn names_are_those_of_tests() {
+        let listed = "a::b: test\nc: test\nd: benchmark\n\n2 tests, 1 benchmark\n";
+        assert_eq!(names(listed).collect::<Vec<_>>(), ["a::b", "c"]);
+    }
+
+    #[test]
+    fn a_job_knows_its_key_and_whether_it_runs_alone() {
+        let measured = job("barograph", Some("program"), "alone::stalls::exact");
+        assert_eq!(measured.key(), "barograph program alone::stalls::exact");
+        assert!(measured.alone && measured.group == Group::Program);
+        assert!(!job("barograph-stats", None, "standalone::tests::x").alone);
+    }
+}

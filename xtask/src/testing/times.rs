@@ -1,0 +1,142 @@
+//! Where the time went: steps, groups and single tests, kept in a file so that a later run can be held against it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use super::job::Job;
+use super::group::Group;
+
+/// How many of the slowest tests are shown.
+const SLOWEST: usize = 20;
+
+/// A step of `cargo xtask test`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Step {
+    name: String,
+    seconds: f64,
+}
+
+/// The tests of a group: how many, and the sum of their times, many of which ran side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct GroupTime {
+    tests: u32,
+    seconds: f64,
+}
+
+/// The contents of the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Content {
+    steps: Vec<Step>,
+    /// From the first start to the last end of a test.
+    tests_s: f64,
+    groups: BTreeMap<String, GroupTime>,
+    /// By package, target and name.
+    tests: BTreeMap<String, f64>,
+}
+
+/// The times of this run, and those of the last one.
+pub(crate) struct Times {
+    file: PathBuf,
+    before: Content,
+    found: Content,
+}
+
+impl Times {
+    /// With the times that the last run left; none where they cannot be read.
+    pub(crate) fn open(root: &Path) -> Self {
+        let file = root.join("target/xtask/times.json");
+        let before = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        Times { file, before: before.unwrap_or_default(), found: Content::default() }
+    }
+
+    /// The known times of tests in seconds.
+    pub(super) fn known(&self) -> HashMap<String, f64> {
+        self.before.tests.iter().map(|(key, seconds)| (key.clone(), *seconds)).collect()
+    }
+
+    pub(super) fn add(&mut self, job: &Job, took: Duration) {
+        self.found.tests.insert(job.key(), took.as_secs_f64());
+        let group = self.found.groups.entry(job.group.name().to_owned()).or_default();
+        group.tests += 1;
+        group.seconds += took.as_secs_f64();
+    }
+
+    pub(super) fn ran_for(&mut self, took: Duration) {
+        self.found.tests_s += took.as_secs_f64();
+    }
+
+    pub(crate) fn step(&mut self, name: &str, took: Duration) {
+        self.found.steps.push(Step { name: name.to_owned(), seconds: took.as_secs_f64() });
+    }
+
+    /// Groups and slowest tests, a line each, beside those of the last run.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for name in Group::ALL.map(Group::name) {
+            let Some(group) = self.found.groups.get(name) else { continue };
+            let before = self.before.groups.get(name).map(|before| before.seconds);
+            let text = format!("{} {name} tests", group.tests);
+            lines.push(line(group.seconds, before, &text));
+        }
+        let mut slowest: Vec<(&String, &f64)> = self.found.tests.iter().collect();
+        slowest.sort_by(|a, b| b.1.total_cmp(a.1));
+        for (key, seconds) in slowest.into_iter().take(SLOWEST) {
+            lines.push(line(*seconds, self.before.tests.get(key).copied(), key));
+        }
+        lines
+    }
+
+    /// Writes the file; tests that did not run this time keep their earlier time. What was there becomes
+    /// `times-before.json`.
+    pub(crate) fn write(&self) -> anyhow::Result<PathBuf> {
+        let folder = self.file.parent().context("find the folder of the times")?;
+        fs::create_dir_all(folder).context("make the folder of the times")?;
+        if self.file.is_file() {
+            fs::rename(&self.file, folder.join("times-before.json")).context("keep the earlier times")?;
+        }
+        let mut content = self.found.clone();
+        for (key, seconds) in &self.before.tests {
+            content.tests.entry(key.clone()).or_insert(*seconds);
+        }
+        let text = serde_json::to_string_pretty(&content).context("write the times as JSON")?;
+        fs::write(&self.file, text).with_context(|| format!("write {}", self.file.display()))?;
+        Ok(self.file.clone())
+    }
+}
+
+fn line(seconds: f64, before: Option<f64>, text: &str) -> String {
+    let before = before.map_or_else(String::new, |before| format!(" (before: {before:.1} s)"));
+    format!("{seconds:7.1} s  {text}{before}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::job::tests::job;
+    use super::*;
+
+    #[test]
+    fn times_are_told_beside_those_of_the_last_run_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut times = Times::open(folder.path());
+        assert!(times.known().is_empty());
+        times.add(&job("p", None, "a"), Duration::from_secs(2));
+        times.add(&job("p", None, "b"), Duration::from_secs(1));
+        times.step("clippy", Duration::from_secs(5));
+        assert_eq!(times.lines(), ["    3.0 s  2 quick tests", "    2.0 s  p unit a", "    1.0 s  p unit b"]);
+        times.write().unwrap();
+
+        let mut again = Times::open(folder.path());
+        assert_eq!(again.known()["p unit a"], 2.0);
+        again.add(&job("p", None, "b"), Duration::from_secs(4));
+        let expected = ["    4.0 s  1 quick tests (before: 3.0 s)", "    4.0 s  p unit b (before: 1.0 s)"];
+        assert_eq!(again.lines(), expected);
+        let file = again.write().unwrap();
+        assert_eq!(Times::open(folder.path()).known()["p unit a"], 2.0, "a test that did not run keeps its time");
+        assert!(file.with_file_name("times-before.json").is_file());
+    }
+}
