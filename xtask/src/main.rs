@@ -1,7 +1,7 @@
 //! The one door for maintainers: `cargo xtask test` is everything the server runs, `cargo xtask tidy` the house rules.
 
-mod bench;
 mod building;
+mod dev;
 mod features;
 mod ferretdb;
 mod fuzz_api;
@@ -10,7 +10,6 @@ mod kill_matrix;
 mod options;
 mod packages;
 mod say;
-mod simulate;
 mod steps;
 mod stolen;
 mod testing;
@@ -37,6 +36,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   features       pins the features of crates by others in dev/features, after a change of dependencies
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
+  bench WHAT     what other parts cost (see bench --help)
   kill-matrix    kills or interrupts the program in every phase on every platform and looks at what is left; the tests try
                  a part of it (see kill-matrix --help)
   fuzz-api       the auction's resources against their OpenAPI document (see fuzz-api --help)
@@ -53,12 +53,7 @@ fn main() -> ExitCode {
         ["tools"] => Ok(steps::install_tools(&root) == 0),
         ["tidy"] => tidy_alone(&root),
         ["features"] => features::write(&root),
-        ["bench", "driver", "--help"] => {
-            say(bench::USAGE);
-            return ExitCode::SUCCESS;
-        }
-        ["bench", "driver", options @ ..] => bench::driver(&root, options),
-        ["bench", "auction", words @ ..] => bench::auction(&root, words),
+        ["bench", words @ ..] => dev::run(&root, "barograph-bench", words),
         ["kill-matrix", "--help"] => {
             say(kill_matrix::USAGE);
             return ExitCode::SUCCESS;
@@ -69,7 +64,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         ["fuzz-api", words @ ..] => fuzz_api::run(&root, words),
-        ["simulate", words @ ..] => simulate::simulate(&root, words),
+        ["simulate", words @ ..] => dev::run(&root, "barograph-simulations", words),
         ["help" | "--help" | "-h"] => {
             say(USAGE);
             return ExitCode::SUCCESS;

@@ -70,31 +70,26 @@ fn ours() -> anyhow::Result<Vec<usize>> {
 
 /// Those of the list in `status` that are in `online`, too: the kernel also allows processors that are switched off.
 fn usable(status: &str, online: &str) -> anyhow::Result<Vec<usize>> {
-    let cores = |list: &str| {
-        let list = list.trim();
-        numbers(list).with_context(|| format!("understand `{list}` as a list of processors, as in 0-3,6"))
-    };
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let allowed = allowed.with_context(|| format!("find Cpus_allowed_list in {STATUS}"))?.trim();
     let online = online.trim();
-    let (may, on) = (cores(allowed)?, cores(online)?);
-    let both: Vec<usize> = may.into_iter().filter(|processor| on.contains(processor)).collect();
+    let (numbers, switched_on) = (numbers(allowed)?, numbers(online)?);
+    let both: Vec<usize> = numbers.into_iter().filter(|number| switched_on.contains(number)).collect();
     ensure!(!both.is_empty(), "none of the processors {allowed} is among {online}, which are switched on");
     Ok(both)
 }
 
-/// The numbers of a list such as `0-3,6`.
-fn numbers(list: &str) -> Option<Vec<usize>> {
-    let mut all = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        if first > last {
-            return None;
-        }
-        all.extend(first..=last);
-    }
-    Some(all)
+/// The numbers in a list of the kernel's.
+fn numbers(list: &str) -> anyhow::Result<Vec<usize>> {
+    let read = |text: &str| text.parse::<u16>().ok().map(usize::from);
+    let range = |piece: &str| {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        Some(read(first)?..=read(last)?).filter(|range| !range.is_empty())
+    };
+    let ranges: Option<Vec<_>> = list.split(',').map(range).collect();
+    let ranges =
+        ranges.with_context(|| format!("understand `{list}` as a list of processors, as in 0-3,6"))?;
+    Ok(ranges.into_iter().flatten().collect())
 }
 
 /// Steals one processor until the other end of `stopped` is gone.

@@ -19,7 +19,7 @@
 //! small ones cost few calls to the system. RabbitMQ that is short of memory stops reading the link, and then its
 //! acknowledgements too: senders get `Full` and receivers hear nothing until it recovers.
 //!
-//! Measured with `examples/throughput.rs` (profile dev, 200 bytes, one sender and one receiver with a link each,
+//! Measured with `cargo xtask bench bus` (in profile dev, 200 bytes, one sender and one receiver with a link each,
 //! sender, broker and receiver on the same two cores of an AMD EPYC with other work beside them, 5 s each), from
 //! `send` to the receiver's hands:
 //!

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// Figures with the conditions they were taken under. `cargo run -p barograph-services --example cost` takes them.
+/// Figures with the conditions they were taken under. `cargo xtask bench services` takes them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {

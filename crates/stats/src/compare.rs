@@ -11,7 +11,6 @@ mod believed;
 mod bootstrap;
 mod bounded;
 mod family;
-pub mod simulated;
 
 pub use believed::{Believed, compare_believed};
 pub(crate) use bootstrap::summary;

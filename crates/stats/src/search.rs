@@ -11,7 +11,6 @@ mod findmax;
 mod posterior;
 mod prior;
 mod rounded;
-pub mod simulate;
 mod so_far;
 mod staircase;
 
@@ -21,7 +20,7 @@ pub use answer::{Above, Answer, BoundedBy, Confirmation, CrossCheck, Estimate, O
 use bisect::Bisect;
 use findmax::FindMax;
 use posterior::Posterior;
-use prior::Prior;
+pub use prior::Prior;
 pub use so_far::{EdgeSoFar, SoFar};
 use staircase::Staircase;
 
@@ -148,8 +147,9 @@ impl Search {
         })
     }
 
-    /// A search by posterior that believes something else at first; only simulations do.
-    fn believing(bounds: SearchBounds, prior: Prior) -> Self {
+    /// A search by posterior that starts from `prior`, whatever method the bounds name. Only simulations choose one.
+    #[must_use]
+    pub fn believing(bounds: SearchBounds, prior: Prior) -> Self {
         Search(Looking::Posterior(Box::new(Posterior::new(bounds, prior))))
     }
 

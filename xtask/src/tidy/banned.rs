@@ -50,6 +50,7 @@ const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("platforms/container/src/deadline.rs", "deadlines of what a container engine was asked to do"),
     ("platforms/process/src/sweep.rs", "the deadline of a process that was told to stop"),
     ("crates/cli/src/terminal.rs", "remaining time and refresh of the screen"),
+    ("dev/bench/src/", "times what it measures"),
     ("xtask/src/steps.rs", "times the steps of a maintainer's command"),
 ];
 
@@ -62,7 +63,7 @@ const TIME_OF_DAY_PLACES: &[(&str, &str)] = &[
 const BANS: &[Ban] = &[
     clock(&["Instant", "now"], MONOTONIC_PLACES),
     clock(&["SystemTime", "now"], TIME_OF_DAY_PLACES),
-    clock(&["Zoned", "now"], &[]),
+    clock(&["Zoned", "now"], &[("dev/bench/src/idle/page.rs", "the date beside measured figures")]),
     clock(&["Timestamp", "now"], &[("crates/cli/src/commands/run.rs", "the date in the name of a run")]),
     Ban {
         path: &["process", "exit"],

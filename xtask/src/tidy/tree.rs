@@ -20,6 +20,7 @@ impl Source {
         self.path.contains("/tests/")
             || self.path.contains("/examples/")
             || self.path.starts_with("crates/testkit/")
+            || self.path.starts_with("dev/simulated-auction/")
             || matches!(name, "tests.rs" | "testing.rs" | "simulation.rs")
     }
 }
@@ -34,7 +35,7 @@ const DEEPEST: usize = 16;
 /// All Rust files of our crates.
 pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     let mut found = Vec::new();
-    for top in ["crates", "workloads", "platforms", "xtask"] {
+    for top in ["crates", "workloads", "platforms", "stores", "dev", "xtask"] {
         walk(&Walk { root, extension: "rs" }, &root.join(top), &mut found)?;
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));

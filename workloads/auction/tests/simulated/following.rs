@@ -2,10 +2,10 @@
 
 use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, Outcome};
+use barograph_simulated_auction::{Application, Feeds, InProcess};
 use barograph_stats::Interval;
 use barograph_workload_auction::{Auction, News, ops};
 
-use crate::application::{Application, Feeds, InProcess};
 use crate::settings;
 
 /// Users who share two auctions.

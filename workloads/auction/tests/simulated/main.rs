@@ -1,7 +1,5 @@
 //! The workload in simulated time against the application's own auction rules: hours of load in seconds.
 
-mod application;
-mod feed;
 mod following;
 mod spreading;
 
@@ -10,10 +8,9 @@ use std::sync::Arc;
 use barograph_engine::Settings;
 use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, Outcome, UserId};
+use barograph_simulated_auction::{Application, InProcess};
 use barograph_stats::Interval;
 use barograph_workload_auction::{Auction, News, ops, profile};
-
-use application::{Application, InProcess};
 
 const USERS: u32 = 600;
 

@@ -2,10 +2,10 @@
 
 use barograph_engine::sim::Simulation;
 use barograph_model::{Nanos, QosRule};
+use barograph_simulated_auction::{Application, InProcess};
 use barograph_stats::Interval;
 use barograph_workload_auction::{Auction, News, ops, profile};
 
-use crate::application::{Application, InProcess};
 use crate::settings;
 
 /// Enough that chance is small against the tolerances.

@@ -1,0 +1,60 @@
+//! Measures the auction application on the stores, buses and proxies it can stand on: `cargo xtask bench auction PART`.
+//!
+//! Each part starts real services and nodes of its own, loads or fails them, and prints a table. Nothing outlives it:
+//! services are killed with this process, and nodes end when their standard input does.
+
+mod abuse;
+mod ask;
+mod contention;
+mod cores;
+mod ground;
+mod load;
+mod node;
+mod nodes;
+mod one;
+mod options;
+mod outages;
+mod pace;
+mod page;
+mod quantile;
+mod stand;
+mod usage;
+mod watch;
+
+use ground::Ground;
+use options::{Options, Part, USAGE};
+use page::Report;
+
+use crate::say::say;
+
+/// Measures the part that the words name; true when nothing was in its way.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
+    match words {
+        [] => {
+            say(USAGE);
+            Ok(false)
+        }
+        ["help" | "--help" | "-h", ..] => {
+            say(USAGE);
+            Ok(true)
+        }
+        _ => measure(&Options::read(words)?),
+    }
+}
+
+fn measure(options: &Options) -> anyhow::Result<bool> {
+    let ground = Ground::prepare(options)?;
+    let report: Report = match options.part {
+        Part::One => one::measure(&ground, options)?,
+        Part::Cores => cores::measure(&ground, options)?,
+        Part::Nodes => nodes::measure(&ground, options)?,
+        Part::Contention => contention::measure(&ground, options)?,
+        Part::Abuse => abuse::measure(&ground, options)?,
+    };
+    say(&format!("\n{}", report.text()));
+    report.keep(&ground)?;
+    if options.append {
+        report.append(&ground)?;
+    }
+    Ok(report.trouble.is_empty())
+}

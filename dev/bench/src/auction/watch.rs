@@ -1,0 +1,122 @@
+//! Watches the bidding of auctions through one node, by event streams in a thread of its own, and notes when each change
+//! arrived.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use barograph_auction_api::{AuctionId, BidUpdate, TOKEN_HEADER, routes};
+use barograph_http::{Client, Connections, Method, Policy, Request, Resolved};
+use barograph_reactor::{Reactor, spawn};
+
+use crate::auction::pace::Beat;
+
+/// How often the thread looks whether it shall stop, and a stream that ended is asked for again.
+const BEAT: Duration = Duration::from_millis(20);
+
+/// Changes noted at most: an hour of a thousand users.
+const MOST: usize = 1_000_000;
+
+/// A change of an auction as it arrived.
+#[derive(Clone, Copy)]
+struct Change {
+    at: Instant,
+    update: BidUpdate,
+}
+
+type Changes = Arc<Mutex<Vec<Change>>>;
+
+/// A thread that watches. It ends when this is dropped.
+pub(crate) struct Watch {
+    changes: Changes,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Watches these auctions at a node with this token.
+    pub(crate) fn start(at: SocketAddr, token: &str, auctions: &[i64]) -> Watch {
+        let (changes, stop) = (Changes::default(), Arc::new(AtomicBool::new(false)));
+        let (noted, told) = (Arc::clone(&changes), Arc::clone(&stop));
+        let (token, auctions) = (token.to_owned(), auctions.to_vec());
+        let thread = std::thread::spawn(move || {
+            let Ok(reactor) = Reactor::new() else { return };
+            let beat = Rc::new(Beat::every(BEAT));
+            let beating = Rc::clone(&beat);
+            let main = async move {
+                let client = Client::new(&Resolved::at(at, Policy::PerUser(1)));
+                for auction in auctions {
+                    let (connections, token) = (client.user(0), token.clone());
+                    spawn(follow(connections, token, auction, (Arc::clone(&noted), Rc::clone(&beating))));
+                }
+                while !told.load(Ordering::Relaxed) {
+                    beating.next().await;
+                }
+            };
+            // It fails only when the kernel refuses to wait; then nothing more is noted, and the result says so.
+            let _ = reactor.run(main, &*beat);
+        });
+        Watch { changes, stop, thread: Some(thread) }
+    }
+
+    /// How long after `since` the first change of each of these auctions arrived; those without one are left out.
+    pub(crate) fn first_after(&self, since: Instant, auctions: &[i64]) -> HashMap<i64, Duration> {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = HashMap::new();
+        for change in changes.iter().filter(|c| c.at > since) {
+            let auction = change.update.auction_id.0;
+            if auctions.contains(&auction) {
+                first.entry(auction).or_insert(change.at - since);
+            }
+        }
+        first
+    }
+
+    /// Whether a bid of this user was told after `since`.
+    pub(crate) fn has_told(&self, since: Instant, bidder: i64) -> bool {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.iter().rev().take_while(|c| c.at > since).any(|c| c.update.bidder_id.0 == bidder)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was printed by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Follows one auction for as long as the thread runs.
+async fn follow(connections: Connections, token: String, auction: i64, (changes, beat): (Changes, Rc<Beat>)) {
+    let path = routes::bid_events(AuctionId(auction));
+    let headers = [(TOKEN_HEADER, token.as_str())];
+    let mut last = String::new();
+    loop {
+        let request =
+            Request { method: Method::GET, path: format_args!("{path}"), headers: &headers, body: None };
+        if let Ok(mut stream) = connections.events(&request).await {
+            while let Ok(Some(event)) = stream.next().await {
+                if event.name != "bid" || event.id == last {
+                    continue;
+                }
+                // The first state ever told is none that has changed.
+                let known = !last.is_empty();
+                event.id.clone_into(&mut last);
+                if let (true, Ok(update)) = (known, serde_json::from_str(event.data)) {
+                    let mut changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
+                    if changes.len() < MOST {
+                        changes.push(Change { at: Instant::now(), update });
+                    }
+                }
+            }
+        }
+        beat.next().await;
+    }
+}

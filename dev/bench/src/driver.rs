@@ -1,0 +1,195 @@
+//! `cargo xtask bench driver`: the cost of our driver and of others on the same target, as a page with tables.
+//!
+//! It installs nothing: a tool that is not here is named with the command that installs it.
+
+mod machine;
+mod nginx;
+mod options;
+mod ours;
+mod output;
+mod page;
+mod process;
+mod sections;
+mod table;
+mod tools;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::say::say;
+use options::{Options, USAGE};
+use page::{Head, Measured};
+use process::Pinned;
+use sections::{Contender, Found, Section};
+use table::Run;
+use tools::TOOLS;
+
+/// The core of the target, and the core of whoever drives it.
+const TARGET_CPU: usize = 0;
+const DRIVER_CPU: usize = 1;
+
+/// Everything that is needed to measure.
+struct Bench {
+    options: Options,
+    nginx: PathBuf,
+    folder: PathBuf,
+    found: Found,
+    ours: Option<PathBuf>,
+}
+
+/// Measures what the words ask for; true when every contender gave a reading in every round.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
+    if words == ["--help"] {
+        say(USAGE);
+        return Ok(true);
+    }
+    let (root, options) = (crate::root(), Options::read(words)?);
+    let cores = std::thread::available_parallelism()?.get();
+    if cores < 2 {
+        bail!("target and driver need a core each: this machine has {cores}");
+    }
+    let folders = tools::folders();
+    let nginx =
+        tools::find("nginx", &folders).context("find nginx; to install it: apt-get install nginx-light")?;
+    let temporary = tempfile::tempdir().context("make a folder for the target")?;
+    let folder = temporary.path().to_path_buf();
+    let (found, missing) = look_for_tools(&folders);
+    let ours = ours::find(root);
+    let head = head(&nginx, &found, missing, ours.as_deref())?;
+    let bench = Bench { options, nginx, folder, found, ours };
+    let measured: Vec<Measured> =
+        bench.options.sections.iter().map(|s| bench.measure(*s)).collect::<anyhow::Result<_>>()?;
+    bench.write(root, &head, &measured)?;
+    Ok(measured.iter().all(|m| m.trouble.is_empty()))
+}
+
+/// The tools that are here, and the others with the commands that install them.
+fn look_for_tools(folders: &[PathBuf]) -> (Found, Vec<(String, String)>) {
+    let mut found = Found::new();
+    let mut missing = Vec::new();
+    for (place, tool) in TOOLS.iter().enumerate() {
+        match tool.find(folders) {
+            Some(program) => found.push((place, program)),
+            None => missing.push((tool.name.to_owned(), tool.install.to_owned())),
+        }
+    }
+    (found, missing)
+}
+
+fn head(
+    nginx: &Path,
+    found: &Found,
+    mut missing: Vec<(String, String)>,
+    ours: Option<&Path>,
+) -> anyhow::Result<Head> {
+    let mut versions = vec![("nginx".to_owned(), nginx::version(nginx)?)];
+    match ours {
+        Some(ours) => versions.push(("barograph".to_owned(), tools::version(ours, "--version"))),
+        None => missing.insert(0, ("barograph".to_owned(), ours::BUILD.to_owned())),
+    }
+    versions.extend(found.iter().map(|(place, program)| {
+        let tool = &TOOLS[*place];
+        (tool.name.to_owned(), tool.version(program))
+    }));
+    for (name, install) in &missing {
+        say(&format!("{name} is not here; to install it: {install}"));
+    }
+    Ok(Head { machine: machine::lines(), versions, missing })
+}
+
+impl Bench {
+    fn measure(&self, section: Section) -> anyhow::Result<Measured> {
+        say(&format!("==> {}: {}", section.name(), section.title()));
+        let (rounds, seconds) = section.size(self.options.rounds, self.options.seconds);
+        let connections = section.connections();
+        let target = nginx::Nginx::start(&self.nginx, &self.folder, TARGET_CPU, connections)?;
+        let url = target.url(section.file());
+        let job = sections::job(section, &url, seconds, &self.folder);
+        let mut contenders = match &self.ours {
+            Some(program) => ours::contenders(section, &job, program)?,
+            None => Vec::new(),
+        };
+        contenders.extend(sections::others(section, &job, &self.found, self.options.k6_users));
+        let began = machine::load();
+        let mut runs = Vec::new();
+        let mut trouble = Vec::new();
+        for round in 0..rounds {
+            for turn in 0..contenders.len() {
+                // Everybody is first once, so that no contender always follows the same one.
+                let contender = &contenders[(turn + round as usize) % contenders.len()];
+                match self.run(contender, round, seconds) {
+                    Ok(run) => runs.push(run),
+                    Err(why) => {
+                        let line = format!("{} in round {}: {why:#}", contender.name, round + 1);
+                        say(&format!("    {line}"));
+                        trouble.push(line);
+                    }
+                }
+            }
+        }
+        let order = |run: &Run| contenders.iter().position(|c| c.name == run.contender);
+        runs.sort_by_key(|run| (order(run), run.round));
+        let commands = contenders.iter().map(|c| (c.name, pinned(c).line())).collect();
+        let load = (began, machine::load());
+        Ok(Measured { section, seconds, commands, runs, load, trouble })
+    }
+
+    fn run(&self, contender: &Contender, round: u32, seconds: u64) -> anyhow::Result<Run> {
+        if let Some(runs) = &contender.record {
+            ours::forget_records(runs)?;
+        }
+        let used = process::run(&pinned(contender), seconds, &self.folder)?;
+        let said = match &contender.record {
+            Some(runs) => ours::only_record(runs)?,
+            None => used.stdout,
+        };
+        let reading =
+            (contender.read)(&said).with_context(|| format!("read what {} said", contender.name))?;
+        if reading.requests == 0 {
+            bail!("not one request succeeded");
+        }
+        let cpu_us = used.cpu_s * 1e6 / reading.requests as f64;
+        say(&format!(
+            "    round {}  {:<20} {:>9.0} requests/s  {cpu_us:>7.2} us CPU/request  {:>7.1} MiB",
+            round + 1,
+            contender.name,
+            reading.requests_per_s,
+            used.peak_rss_mib,
+        ));
+        Ok(Run { contender: contender.name, round, reading, cpu_us, rss_mib: used.peak_rss_mib })
+    }
+
+    fn write(&self, root: &Path, head: &Head, measured: &[Measured]) -> anyhow::Result<()> {
+        for m in measured {
+            say(&format!("\n{}\n\n{}", m.section.title(), m.table()));
+        }
+        let Some(out) = &self.options.out else {
+            say(
+                "nothing was written: a part of the sections is not the page; say --out FILE to have it anyway",
+            );
+            return Ok(());
+        };
+        let out = root.join(out);
+        let raw = out.with_extension("csv");
+        let raw_name = raw.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        if let Some(folder) = out.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&out, page::page(head, measured, &raw_name))
+            .with_context(|| format!("write {}", out.display()))?;
+        fs::write(&raw, page::raw(measured)).with_context(|| format!("write {}", raw.display()))?;
+        say(&format!("wrote {} and {}", out.display(), raw.display()));
+        Ok(())
+    }
+}
+
+fn pinned(contender: &Contender) -> Pinned {
+    Pinned {
+        program: contender.program.clone(),
+        arguments: contender.arguments.clone(),
+        cpu: DRIVER_CPU,
+        fine: contender.fine,
+    }
+}

@@ -1,0 +1,226 @@
+//! What a search makes of a target that passes and fails partly by luck: made-up targets whose capacity is known, our
+//! methods, and two that others use, written again to compare with.
+//!
+//! A target has an edge of some shape around its capacity, where half of the trials pass that do not fail for no reason.
+//! Besides it may have bad neighbours: stretches of trials in which it has less capacity. With a gate the trials of such a
+//! stretch come back as not valid.
+
+mod rivals;
+mod target;
+
+use barograph_model::{SearchBounds, SearchMethod, Share, TrialResult};
+
+use barograph_stats::search::{Prior, RampEnd, Search, Step};
+
+use target::Trials;
+pub(super) use target::{Edge, Neighbours, Target};
+
+/// Lowest and highest capacity of made-up targets.
+const CAPACITIES: (f64, f64) = (8_000.0, 60_000.0);
+
+/// Where every search begins, and how far it may look.
+const BOUNDS: (u32, u32) = (1_000, 1_000_000);
+
+/// What a first ramp carries, as parts of the capacity: it does not wait for the target to settle.
+const RAMP_ENDS: (f64, f64) = (0.95, 1.2);
+
+/// An error above this is a gross one.
+const GROSS: f64 = 0.10;
+
+/// A method without a budget of its own gives up after so many trials.
+const MOST_TRIALS: u32 = 400;
+
+/// How the gap of the methods without a posterior ends.
+const RESOLUTION: Share = Share::percent(1.0);
+
+/// A method of search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Contender {
+    /// Ours as runs search: after a first ramp that gave way between 5 % below and 20 % above the capacity.
+    Ramped {
+        /// The budget; all of it is used.
+        trials: u32,
+        /// What is believed at first.
+        prior: Prior,
+    },
+    /// The same, and it ends as runs do: when the interval is as narrow as it is wanted, and it has been tried whether the safe
+    /// level holds.
+    Ending {
+        /// The most trials.
+        trials: u32,
+        /// Width of the interval that is wanted.
+        resolution: Share,
+    },
+    /// Ours as runs search, after a first ramp that told something else: users who just came do less than they will, and a
+    /// target may give way long before that shows.
+    Misled {
+        /// The budget; all of it is used.
+        trials: u32,
+        /// What the ramp tells, as parts of the capacity: from and to.
+        told: (f64, f64),
+    },
+    /// Ours without a ramp, so that it has to double the level first.
+    Posterior {
+        /// The budget; all of it is used.
+        trials: u32,
+    },
+    /// Doubling, then halving the gap until it is 1 %; each level once.
+    Bisection,
+    /// The same, and each level passes when two of three trials do.
+    TwoOfThree,
+    /// The rules of Weathervane.
+    FindMax,
+}
+
+/// A line of a table: who searches for the capacities of what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    /// Who searches.
+    pub(crate) contender: Contender,
+    /// For the capacities of targets like this one.
+    pub(crate) target: Target,
+    /// Cells with different numbers have different luck.
+    pub(crate) number: u32,
+}
+
+/// What came out of many searches. Errors and widths are shares of the true capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outcome {
+    /// Searches made.
+    pub(crate) searches: u32,
+    /// 5 % and 95 % quantile of the error; what found nothing counts as -1.
+    pub(crate) error: (f64, f64),
+    /// Share of searches off by more than a tenth.
+    pub(crate) gross: f64,
+    /// Share of 95 % intervals that hold the true capacity; only of a search that has one.
+    pub(crate) coverage: Option<f64>,
+    /// Median width of the interval.
+    pub(crate) width: Option<f64>,
+    /// Trials per search, mean.
+    pub(crate) trials: f64,
+    /// Share of searches whose confirmation came to its end.
+    pub(crate) confirmed: f64,
+    /// Share of searches that tell a change of the target; no target of ours changes for good.
+    pub(crate) drifted: f64,
+}
+
+/// What one search found.
+struct Found {
+    capacity: f64,
+    interval: Option<(f64, f64)>,
+    trials: u32,
+    confirmed: bool,
+    drifted: bool,
+}
+
+/// Makes the `searches` searches of a cell. The same arguments give the same outcome.
+
+pub(crate) fn simulate(cell: &Cell, searches: u32) -> Outcome {
+    let mut errors = Vec::new();
+    let (mut held, mut widths, mut trials, mut confirmed, mut drifted) = (0, Vec::new(), 0, 0, 0);
+    for search in 0..searches {
+        let mut draws = Trials::new(cell.target, cell.number, search);
+        let truth = draws.log_uniform(CAPACITIES.0, CAPACITIES.1);
+        let found = look(cell.contender, truth, &mut draws);
+        errors.push(found.capacity / truth - 1.0);
+        if let Some((low, high)) = found.interval {
+            held += u32::from(low <= truth && truth <= high);
+            widths.push((high - low) / truth);
+        }
+        trials += found.trials;
+        confirmed += u32::from(found.confirmed);
+        drifted += u32::from(found.drifted);
+    }
+    let share = |n: u32| f64::from(n) / f64::from(searches);
+    let has_intervals = !widths.is_empty();
+    Outcome {
+        searches,
+        gross: errors.iter().filter(|error| error.abs() > GROSS).count() as f64 / f64::from(searches),
+        error: (quantile(&mut errors, 0.05), quantile(&mut errors, 0.95)),
+        coverage: has_intervals.then(|| share(held)),
+        width: has_intervals.then(|| quantile(&mut widths, 0.5)),
+        trials: share(trials),
+        confirmed: share(confirmed),
+        drifted: share(drifted),
+    }
+}
+
+fn quantile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) as f64 * part).round() as usize]
+}
+
+/// A search whose first ramp tells a part of the true capacity between these two.
+fn ramped(
+    (max_trials, resolution): (u32, Share),
+    prior: Prior,
+    told: (f64, f64),
+    (truth, draws): (f64, &mut Trials),
+) -> Found {
+    let ((min, max), method) = (BOUNDS, SearchMethod::Posterior);
+    let mut search = Search::believing(SearchBounds { min, max, resolution, max_trials, method }, prior);
+    let ended = draws.log_uniform(truth * told.0, truth * told.1);
+    search.ramp_ended(ended as u32, RampEnd::GaveWay);
+    ours(search, |level| draws.result(level, truth))
+}
+
+fn look(contender: Contender, truth: f64, draws: &mut Trials) -> Found {
+    let (min, max) = BOUNDS;
+    let bounds = |resolution, max_trials, method| SearchBounds { min, max, resolution, max_trials, method };
+    match contender {
+        Contender::Ramped { trials, prior } => {
+            ramped((trials, Share::ZERO), prior, RAMP_ENDS, (truth, draws))
+        }
+        Contender::Ending { trials, resolution } => {
+            ramped((trials, resolution), Prior::Even, RAMP_ENDS, (truth, draws))
+        }
+        Contender::Misled { trials, told } => {
+            ramped((trials, Share::ZERO), Prior::Even, told, (truth, draws))
+        }
+        Contender::Posterior { trials } => {
+            let search = Search::new(bounds(Share::ZERO, trials, SearchMethod::Posterior));
+            ours(search, |level| draws.result(level, truth))
+        }
+        Contender::FindMax => {
+            let search = Search::new(bounds(RESOLUTION, MOST_TRIALS, SearchMethod::FindMax { step: 0 }));
+            // Its rules know no trial that is not valid: one is made again, as for the other two.
+            let mut again = 0;
+            let found = ours(search, |level| {
+                let (passed, made) = draws.believed(level, truth);
+                again += made - 1;
+                if passed { TrialResult::Pass } else { TrialResult::Fail }
+            });
+            Found { trials: found.trials + again, ..found }
+        }
+        Contender::Bisection => rivals::bisection(BOUNDS, |level| draws.believed(level, truth)),
+        Contender::TwoOfThree => rivals::bisection(BOUNDS, |level| {
+            let (first, one) = draws.believed(level, truth);
+            let (second, two) = draws.believed(level, truth);
+            if first == second {
+                return (first, one + two);
+            }
+            let (third, three) = draws.believed(level, truth);
+            (third, one + two + three)
+        }),
+    }
+}
+
+fn ours(mut search: Search, mut result: impl FnMut(f64) -> TrialResult) -> Found {
+    let answer = loop {
+        match search.next() {
+            Step::Done(answer) => break answer,
+            Step::Trial { level, .. } => search.tell(level, result(f64::from(level))),
+        }
+    };
+    let estimate = answer.estimate.as_ref();
+    Found {
+        capacity: answer.capacity.map_or(0.0, f64::from),
+        interval: estimate.map(|estimate| (estimate.low, estimate.high)),
+        trials: answer.trials,
+        confirmed: answer.confirmed,
+        drifted: estimate.and_then(|estimate| estimate.repeats).is_some_and(|repeats| repeats.drifted),
+    }
+}
+
+#[cfg(test)]
+mod tests;
