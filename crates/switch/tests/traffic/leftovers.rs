@@ -9,15 +9,15 @@ use barograph_platform::{Ledger, Thing};
 use barograph_switch::sweep;
 use tempfile::TempDir;
 
-use crate::place::{Place, echo, example, new_id, possible, talks, tell, until};
+use crate::place::{Place, echo, new_id, possible, program, talks, tell, until};
 
 const STEPS: [&str; 8] = ["host=a", "host=b", "limit=a", "delay=a", "tap=g", "cut=b", "delay=g", "host=c"];
 
 fn start(dir: &Path, id: &str, steps: &[&str]) -> Child {
-    Command::new(example("steps"))
+    Command::new(program())
+        .arg("steps")
         .arg(dir.join("ledger.jsonl"))
         .arg(id)
-        .arg(example("relay"))
         .args(steps)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -169,9 +169,9 @@ fn the_switch_works_without_root() {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).args(args);
         command
     };
-    let steps = example("steps").to_string_lossy().into_owned();
-    if !nobody(&["test", "-x", &steps]).status().is_ok_and(|s| s.success()) {
-        tell(&format!("skipped: user nobody may not read {steps}"));
+    let program = program().to_string_lossy().into_owned();
+    if !nobody(&["test", "-x", &program]).status().is_ok_and(|s| s.success()) {
+        tell(&format!("skipped: user nobody may not read {program}"));
         return;
     }
     if !nobody(&["unshare", "--user", "--map-root-user", "--net", "--mount", "true"])
@@ -184,9 +184,9 @@ fn the_switch_works_without_root() {
     }
     fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let ledger = dir.path().join("ledger.jsonl").to_string_lossy().into_owned();
-    let (id, relay) = (new_id(), example("relay").to_string_lossy().into_owned());
+    let id = new_id();
     let run = |steps_and: &[&str]| {
-        let mut words = vec![steps.as_str(), &ledger, &id, &relay];
+        let mut words = vec![program.as_str(), "steps", &ledger, &id];
         words.extend(steps_and);
         nobody(&words).stdin(Stdio::null()).output().unwrap()
     };

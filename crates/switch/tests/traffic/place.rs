@@ -64,14 +64,14 @@ pub(crate) fn new_id() -> String {
     format!("t{:x}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Tests lie in `deps`, examples beside it.
-pub(crate) fn example(name: &str) -> PathBuf {
+/// The program that tests start. Tests lie in `deps`, examples beside it.
+pub(crate) fn program() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    tests.parent().unwrap().parent().unwrap().join("examples").join(name)
+    tests.parent().unwrap().parent().unwrap().join("examples/switch_program")
 }
 
 pub(crate) fn relay() -> RelayProgram {
-    RelayProgram { program: example("relay"), args: Vec::new() }
+    RelayProgram { program: program(), args: vec!["relay".to_owned()] }
 }
 
 impl Place {

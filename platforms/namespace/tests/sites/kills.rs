@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use barograph_platform::{Ledger, Platform, SiteSpec};
 use barograph_platform_process::ProcessPlatform;
 
-use crate::place::{example, listing, new_id, platform, possible, tell, until};
+use crate::place::{listing, new_id, own_program, platform, possible, tell, until};
 
 struct Driver {
     child: Child,
@@ -17,10 +17,10 @@ struct Driver {
 
 fn start(mut command: Command, dir: &Path, id: &str, delay_ms: &str) -> Driver {
     let mut child = command
+        .arg("drive")
         .arg(dir.join("ledger.jsonl"))
         .arg(id)
         .arg(dir.join("site"))
-        .arg(example("namespace_relay"))
         .arg(delay_ms)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -66,7 +66,7 @@ async fn a_killed_driver_leaves_nothing_after_the_sweeps() {
     }
     for delay_ms in ["0", "2"] {
         let (dir, id) = (tempfile::tempdir().unwrap(), new_id());
-        let mut driver = start(Command::new(example("driver")), dir.path(), &id, delay_ms);
+        let mut driver = start(Command::new(own_program()), dir.path(), &id, delay_ms);
         driver.until("up");
         let path = dir.path().join("ledger.jsonl");
         assert!(listing(&id, &path).len() > 6, "{:?}", listing(&id, &path));
@@ -84,7 +84,7 @@ async fn a_driver_killed_while_it_opens_leaves_nothing_after_the_sweeps() {
     }
     for wanted in [1, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] {
         let (dir, id) = (tempfile::tempdir().unwrap(), new_id());
-        let mut driver = start(Command::new(example("driver")), dir.path(), &id, "0");
+        let mut driver = start(Command::new(own_program()), dir.path(), &id, "0");
         let path = dir.path().join("ledger.jsonl");
         until("a line of the ledger", || {
             fs::read_to_string(&path).is_ok_and(|text| text.lines().count() >= wanted)
@@ -100,7 +100,7 @@ async fn a_site_opens_and_closes_without_root() {
     if !possible(&SiteSpec::default()).await {
         return;
     }
-    let program = example("driver").to_string_lossy().into_owned();
+    let program = own_program().to_string_lossy().into_owned();
     let nobody = |words: &[&str]| {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).args(words);

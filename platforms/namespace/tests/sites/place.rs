@@ -30,14 +30,14 @@ pub(crate) fn new_id() -> String {
     format!("n{:x}-{:02}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Tests lie in `deps`, examples beside it.
-pub(crate) fn example(name: &str) -> PathBuf {
+/// The program that tests start. Tests lie in `deps`, examples beside it.
+pub(crate) fn own_program() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    tests.parent().unwrap().parent().unwrap().join("examples").join(name)
+    tests.parent().unwrap().parent().unwrap().join("examples/namespace_program")
 }
 
 pub(crate) fn platform() -> NamespacePlatform {
-    NamespacePlatform::new(RelayProgram { program: example("namespace_relay"), args: Vec::new() })
+    NamespacePlatform::new(RelayProgram { program: own_program(), args: vec!["relay".to_owned()] })
 }
 
 /// A service's program that may lie in several places; says that it is missing.

@@ -11,16 +11,17 @@ use barograph_platform_process::{Local, ProcessPlatform};
 
 use crate::place::{LONG, READY, groups_of, lives, processes_naming, until};
 
-fn example(name: &str) -> PathBuf {
+fn program() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    let program = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
+    let program = tests.parent().unwrap().parent().unwrap().join("examples/process_program");
     assert!(program.exists(), "`cargo test` builds the example {}", program.display());
     program
 }
 
 /// Starts the example driver with a unit that runs `script`; returns the driver and the number of the unit.
 fn driver(dir: &Path, script: &str) -> (Child, u32) {
-    let mut driver = Command::new(example("one_unit"))
+    let mut driver = Command::new(program())
+        .arg("one_unit")
         .args([dir.join("ledger.jsonl"), dir.join("log")])
         .arg(script)
         .stdout(Stdio::piped())
@@ -62,7 +63,8 @@ async fn what_a_killed_driver_leaves_is_swept() {
 
 /// Starts the driver of a whole site.
 fn whole_site(dir: &Path, hold: &str) -> Child {
-    let mut command = Command::new(example("whole_site"));
+    let mut command = Command::new(program());
+    command.arg("whole_site");
     let said = fs::File::create(dir.join("said")).unwrap();
     command.arg(dir).arg(hold).stdin(Stdio::piped()).stdout(said).stderr(Stdio::null());
     command.spawn().unwrap()

@@ -1,10 +1,13 @@
-//! A driver of a site, to be killed by a test at any moment: `whole_site FOLDER HOLD` makes a site below the folder
-//! with a unit that has files, steps and daemons, prints `ready`, stops everything when it reads a line, and prints
-//! `closed`. Its ledger is `FOLDER/ledger.jsonl`.
+//! The program that the tests of this crate start, and kill at any moment.
+//!
+//! - `one_unit LEDGER LOG SCRIPT` runs the shell script as a unit, prints the number of its process when it is ready,
+//!   and waits.
+//! - `whole_site FOLDER HOLD` makes a site below the folder with a unit that has files, steps and daemons, prints
+//!   `ready`, stops everything when it reads a line, and prints `closed`. Its ledger is `FOLDER/ledger.jsonl`.
 
 use std::error::Error;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use barograph_platform::{
@@ -18,18 +21,40 @@ const DAEMONS: &str = "setsid env -i tail -f LEDGER > /dev/null & setsid tail -f
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, hold] = &args[..] else { return Err("wanted: FOLDER HOLD".into()) };
-    let folder = PathBuf::from(folder);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["one_unit", ledger, log, script] => one_unit(Path::new(ledger), Path::new(log), script).await,
+        ["whole_site", folder, hold] => whole_site(Path::new(folder), hold).await,
+        _ => Err("wanted: one_unit LEDGER LOG SCRIPT, or whole_site FOLDER HOLD".into()),
+    }
+}
+
+async fn one_unit(ledger: &Path, log: &Path, script: &str) -> Result<(), Box<dyn Error>> {
+    let ledger = Ledger::open(ledger)?;
+    let site = ProcessPlatform.open(&SiteSpec::default(), &ledger).await?;
+    let unit = Unit {
+        args: vec!["-c".to_owned(), script.to_owned()],
+        log: log.into(),
+        ..Unit::new("example", "/bin/sh".into(), Readiness::StdoutLine { timeout: Duration::from_secs(120) })
+    };
+    let running = site.create(&unit, ignore_lines()).await?;
+    let pid = running.pid().ok_or("a process has a number")?;
+    writeln!(std::io::stdout(), "{pid}")?;
+    running.wait_exit().await;
+    Ok(())
+}
+
+async fn whole_site(folder: &Path, hold: &str) -> Result<(), Box<dyn Error>> {
     let ledger = Ledger::open(folder.join("ledger.jsonl"))?;
     let spec = SiteSpec {
         id: "whole".to_owned(),
         folder: folder.join("site"),
         hosts: vec![HostSpec { name: "one".to_owned(), ..HostSpec::default() }],
-        options: vec![("hold".to_owned(), hold.clone())],
+        options: vec![("hold".to_owned(), hold.to_owned())],
         ..SiteSpec::default()
     };
     let site = ProcessPlatform.open(&spec, &ledger).await?;
-    let unit = unit(&folder, ledger.path());
+    let unit = unit(folder, ledger.path());
     let running = site.create(&unit, ignore_lines()).await?;
     writeln!(std::io::stdout(), "ready")?;
     std::io::stdin().read_line(&mut String::new())?;

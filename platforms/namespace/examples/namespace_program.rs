@@ -1,7 +1,7 @@
-//! Opens a site of two hosts with a unit on each and waits to be killed or for its stdin to end. For tests of what is
-//! left behind, and of what works without root.
+//! The program that the tests of this crate start: the relay of a switch, and a driver, which opens a site of two hosts
+//! with a unit on each and waits to be killed or for its stdin to end.
 //!
-//! Usage: `driver LEDGER ID FOLDER RELAY DELAY_MS`
+//! Usage: `relay ...`, or `drive LEDGER ID FOLDER DELAY_MS`
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -11,21 +11,27 @@ use std::time::Duration;
 use barograph_platform::{
     HERE, HostSpec, Ledger, LinkSpec, Platform, Readiness, SiteSpec, Unit, ignore_lines,
 };
-use barograph_platform_namespace::{NamespacePlatform, RelayProgram, rootless};
+use barograph_platform_namespace::{NamespacePlatform, RelayProgram, relay_main, rootless};
 
 type Done<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Done<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if rootless::needed() {
-        return Err(rootless::command(&std::env::current_exe()?, &words).exec().into());
+    match words.split_first() {
+        Some((word, rest)) if word == "relay" => Ok(relay_main(rest.to_vec())?),
+        Some((word, rest)) if word == "drive" => {
+            if rootless::needed() {
+                return Err(rootless::command(&std::env::current_exe()?, &words).exec().into());
+            }
+            tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(drive(rest))
+        }
+        _ => Err("wanted is relay or drive".into()),
     }
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(drive(&words))
 }
 
 async fn drive(words: &[String]) -> Done<()> {
-    let [ledger, id, folder, relay, delay_ms] = words else {
-        return Err("usage: LEDGER ID FOLDER RELAY DELAY_MS".into());
+    let [ledger, id, folder, delay_ms] = words else {
+        return Err("usage: drive LEDGER ID FOLDER DELAY_MS".into());
     };
     let ledger = Ledger::open(Path::new(ledger))?;
     let link = LinkSpec { delay: Duration::from_millis(delay_ms.parse()?), ..LinkSpec::default() };
@@ -36,7 +42,8 @@ async fn drive(words: &[String]) -> Done<()> {
         hosts: vec![host("one", link), host("two", LinkSpec::default())],
         ..SiteSpec::default()
     };
-    let platform = NamespacePlatform::new(RelayProgram { program: relay.into(), args: Vec::new() });
+    let relay = RelayProgram { program: std::env::current_exe()?, args: vec!["relay".to_owned()] };
+    let platform = NamespacePlatform::new(relay);
     say(&format!("{:?}", platform.preflight(&spec).await))?;
     let site = platform.open(&spec, &ledger).await?;
     let mut units = Vec::new();

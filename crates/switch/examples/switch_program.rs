@@ -1,7 +1,7 @@
-//! Makes a switch step by step, says each step, and waits to be killed or for its stdin to end. For tests of what is
-//! left behind, and of what works without root.
+//! The program that the tests of this crate start: the relay of a switch, and a switch that is made step by step. It
+//! says each step, and waits to be killed or for its stdin to end.
 //!
-//! Usage: `steps LEDGER ID RELAY STEP...`, where a step is `host=NAME`, `tap=NAME`, `delay=NAME`, `limit=NAME`, `talk=FROM,TO`,
+//! Usage: `relay ...`, or `steps LEDGER ID STEP...`, where a step is `host=NAME`, `tap=NAME`, `delay=NAME`, `limit=NAME`, `talk=FROM,TO`,
 //! `cut=NAME`, `heal` or `close`.
 
 use std::io::{Read, Write};
@@ -11,22 +11,30 @@ use std::path::Path;
 use std::time::Duration;
 
 use barograph_platform::{Ledger, LinkSpec};
-use barograph_switch::{RelayProgram, Switch, inside, rootless};
+use barograph_switch::{RelayProgram, Switch, inside, relay_main, rootless};
 
 type Done<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Done<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.split_first() {
+        Some((word, rest)) if word == "relay" => Ok(relay_main(rest.to_vec())?),
+        Some((word, rest)) if word == "steps" => make(&words, rest),
+        _ => Err("wanted is relay or steps".into()),
+    }
+}
+
+fn make(words: &[String], rest: &[String]) -> Done<()> {
     if rootless::needed() {
-        return Err(rootless::command(&std::env::current_exe()?, &words).exec().into());
+        return Err(rootless::command(&std::env::current_exe()?, words).exec().into());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(steps(&words))
+    runtime.block_on(steps(rest))
 }
 
 async fn steps(words: &[String]) -> Done<()> {
-    let [ledger, id, relay, steps @ ..] = words else { return Err("usage: LEDGER ID RELAY STEP...".into()) };
-    let relay = RelayProgram { program: relay.into(), args: Vec::new() };
+    let [ledger, id, steps @ ..] = words else { return Err("usage: steps LEDGER ID STEP...".into()) };
+    let relay = RelayProgram { program: std::env::current_exe()?, args: vec!["relay".to_owned()] };
     let ledger = Ledger::open(Path::new(ledger))?;
     let mut switch = Some(Switch::open(id, relay, &ledger).await?);
     say("open")?;

@@ -1,5 +1,0 @@
-//! A relay as a program of its own, for tests.
-
-fn main() -> std::io::Result<()> {
-    barograph_switch::relay_main(std::env::args().skip(1))
-}
