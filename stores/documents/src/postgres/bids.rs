@@ -1,4 +1,4 @@
-//! Bids.
+//! Bids in PostgreSQL: written in batches, settled, and read by user.
 
 use std::collections::BTreeMap;
 

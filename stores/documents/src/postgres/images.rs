@@ -1,4 +1,4 @@
-//! Images.
+//! Pictures in PostgreSQL: which there are of an item, and in which sizes.
 
 use barograph_auction_api::ItemId;
 use barograph_auction_store::{ImageRow, StoreError};
