@@ -62,7 +62,8 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<bool> {
         let before = crates.len();
         // One that differs although it is pinned is built for build scripts and macros, too.
         let mut of_builds = pinned_crates(pinned.split_once(BUILD).map_or("", |(_, section)| section));
-        of_builds.extend(found.iter().map(|difference| difference.of.clone()).filter(|of| crates.contains(of)));
+        of_builds
+            .extend(found.iter().map(|difference| difference.of.clone()).filter(|of| crates.contains(of)));
         crates.extend(found.into_iter().map(|difference| difference.of));
         let sections = sections(root, &crates, &of_builds)?;
         fs::write(&path, format!("{head}{MARK}{sections}")).with_context(|| format!("write {MANIFEST}"))?;

@@ -52,7 +52,9 @@ impl Options {
                 option if option.starts_with('-') => bail!(
                     "unknown option {option}; allowed: --group, --stolen, --times, --list, and for `t` --base"
                 ),
-                filter if options.selection.filter.is_empty() => filter.clone_into(&mut options.selection.filter),
+                filter if options.selection.filter.is_empty() => {
+                    filter.clone_into(&mut options.selection.filter)
+                }
                 other => bail!("`{other}` is a second filter; quote words that belong together"),
             }
         }
@@ -86,7 +88,10 @@ mod tests {
             (&["--times", "0"][..], "--times `0`: allowed are 1 to 1000"),
             (&["--group"], "--group needs a value"),
             (&["--group", "slow"], "`slow` is no group of tests; allowed: quick, service, program, emulated"),
-            (&["--fast"], "unknown option --fast; allowed: --group, --stolen, --times, --list, and for `t` --base"),
+            (
+                &["--fast"],
+                "unknown option --fast; allowed: --group, --stolen, --times, --list, and for `t` --base",
+            ),
             (&["a", "b"], "`b` is a second filter; quote words that belong together"),
             (&["--base", "x"], "--base is an option of `cargo xtask t`"),
         ] {

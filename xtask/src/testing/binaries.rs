@@ -92,6 +92,9 @@ mod tests {
             found[..6],
             ["-p", "barograph", "-p", "barograph-engine", "--lib", "--bins"].map(str::to_owned)
         );
-        assert!(found.contains(&"simulated".to_owned()) && !found.contains(&"program".to_owned()), "{found:?}");
+        assert!(
+            found.contains(&"simulated".to_owned()) && !found.contains(&"program".to_owned()),
+            "{found:?}"
+        );
     }
 }

@@ -76,7 +76,11 @@ mod tests {
     fn a_change_concerns_its_package_and_those_above() {
         assert_eq!(of(&["crates/cli/src/main.rs"]), ["barograph"]);
         let of_record = of(&["crates/record/src/lib.rs"]);
-        assert!(["barograph-record", "barograph-report", "barograph"].iter().all(|name| of_record.contains(&(*name).to_owned())));
+        assert!(
+            ["barograph-record", "barograph-report", "barograph"]
+                .iter()
+                .all(|name| of_record.contains(&(*name).to_owned()))
+        );
         assert!(!of_record.contains(&"barograph-model".to_owned()), "{of_record:?}");
     }
 

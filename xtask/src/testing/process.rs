@@ -10,8 +10,8 @@ use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use super::job::Job;
 use super::Tally;
+use super::job::Job;
 
 /// Far above the longest wait of any test; only a test that hangs comes to it.
 const LIMIT: Duration = Duration::from_secs(1_500);
@@ -121,13 +121,7 @@ mod tests {
 
     fn result(passed: bool, skips: &[&str]) -> TestResult {
         let skips = skips.iter().map(|&skip| skip.to_owned()).collect();
-        TestResult {
-            job: job("p", None, "t"),
-            passed,
-            took: Duration::ZERO,
-            output: String::new(),
-            skips,
-        }
+        TestResult { job: job("p", None, "t"), passed, took: Duration::ZERO, output: String::new(), skips }
     }
 
     #[test]
@@ -140,7 +134,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_kept_with_its_reason() {
-        let output = "running 1 test\nskipped: no KVM\nskipped unshare: needs root\nnot skipped\ntest t ... ok\n";
+        let output =
+            "running 1 test\nskipped: no KVM\nskipped unshare: needs root\nnot skipped\ntest t ... ok\n";
         let expected = ["p unit t: skipped: no KVM", "p unit t: skipped unshare: needs root"];
         assert_eq!(skips(&job("p", None, "t"), output), expected);
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::job::Job;
 use super::group::Group;
+use super::job::Job;
 
 /// How many of the slowest tests are shown.
 const SLOWEST: usize = 20;
@@ -136,7 +136,11 @@ mod tests {
         let expected = ["    4.0 s  1 quick tests (before: 3.0 s)", "    4.0 s  p unit b (before: 1.0 s)"];
         assert_eq!(again.lines(), expected);
         let file = again.write().unwrap();
-        assert_eq!(Times::open(folder.path()).known()["p unit a"], 2.0, "a test that did not run keeps its time");
+        assert_eq!(
+            Times::open(folder.path()).known()["p unit a"],
+            2.0,
+            "a test that did not run keeps its time"
+        );
         assert!(file.with_file_name("times-before.json").is_file());
     }
 }

@@ -1,13 +1,10 @@
 //! The whole program against a target whose stalls are known: what it prints is what the stalls imply, exactly.
 //!
-//! These tests are a binary of their own, so that no other test takes the processors away while they measure.
+//! `cargo xtask test` runs nothing beside a test of a module with this name, so that no other test takes the processors away
+//! while it measures.
 //!
 //! Answers take 20 ms; one that is due in the last second of every five goes out at the end of that second. A window of
 //! two periods sees every phase alike, so the exact distribution is that of starts at all phases.
-
-#[path = "../program/going.rs"]
-#[expect(dead_code, reason = "these tests only wait for the end of the program")]
-mod going;
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +17,7 @@ use barograph_testkit::{Delay, Stalls, TimedServer, Timing, one_of};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use going::{Ended, Going};
+use crate::going::{Ended, Going};
 
 /// How often it is measured where whatever else runs on the machine can only make times longer.
 const TRIES: usize = 5;
