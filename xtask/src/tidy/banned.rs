@@ -52,7 +52,6 @@ const MONOTONIC_PLACES: &[(&str, &str)] = &[
     ("crates/cli/src/terminal.rs", "remaining time and refresh of the screen"),
     ("dev/bench/src/", "times what it measures"),
     ("xtask/src/steps.rs", "times the steps of a maintainer's command"),
-    ("xtask/src/testing.rs", "times the tests of a maintainer's command"),
     ("xtask/src/testing/process.rs", "times a test"),
     ("xtask/src/testing/progress.rs", "shows how long tests have been running"),
 ];
