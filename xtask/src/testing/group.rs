@@ -43,12 +43,13 @@ impl Group {
         named.filter_map(|segment| Group::read(segment).ok()).max().unwrap_or(Group::Quick)
     }
 
-    /// What a test keeps busy, in quarters of a core. Tests of services and of the program wait most of their time.
+    /// What a test keeps busy, in quarters of a core. Tests of services and of the program wait most of their time; a guest
+    /// that waits for a processor takes longer than units of it are given.
     pub(crate) fn quarters(self) -> usize {
         match self {
             Group::Quick => 4,
             Group::Service | Group::Program => 2,
-            Group::Emulated => 3,
+            Group::Emulated => 5,
         }
     }
 
