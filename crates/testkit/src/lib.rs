@@ -4,8 +4,8 @@
 //! at times that can be computed exactly. [`Site`] speaks the protocols well, as a real service would. Each runs in a
 //! thread of its own, listens on a free port of this machine, and stops when it is dropped.
 //!
-//! Real services, such as databases, are in [`services`]. What other work of the machine can only make worse is judged
-//! with [`one_of`].
+//! Real services, such as databases, are in `dev/test-services`. What other work of the machine can only make worse is
+//! judged with [`one_of`].
 
 mod act;
 mod authority;
@@ -15,7 +15,6 @@ pub mod pieces;
 mod request;
 mod serve;
 mod server;
-pub mod services;
 mod site;
 mod thread;
 mod timed;

@@ -17,7 +17,7 @@ struct Crate {
 }
 
 /// May be used by the tests of any crate, whatever its floor, and otherwise only as the table says.
-const FOR_TESTS: &[&str] = &["testkit", "features", "simulated-auction"];
+const FOR_TESTS: &[&str] = &["testkit", "test-services", "features", "simulated-auction"];
 
 const CRATES: &[Crate] = &[
     Crate { name: "features", floor: 0, may_use: &[] },
@@ -43,6 +43,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "auction-store", floor: 3, may_use: &["auction-api", "auction-live"] },
     Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup"] },
     Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-statistics"] },
+    Crate { name: "test-services", floor: 4, may_use: &["platform", "services", "platform-process"] },
     Crate { name: "switch", floor: 2, may_use: &["model", "platform"] },
     Crate {
         name: "platform-namespace",
@@ -184,6 +185,7 @@ const CRATES: &[Crate] = &[
             "store-sql",
             "store-sqlite",
             // Starts the servers that are measured.
+            "test-services",
             "testkit",
         ],
     },
@@ -276,7 +278,8 @@ mod tests {
         assert_eq!(says("workload-auction", "auction-live", true), None);
         assert_eq!(says("model", "testkit", true), None);
         assert_eq!(says("workload-auction", "simulated-auction", true), None);
-        assert_eq!(says("bench", "testkit", false), None);
+        assert_eq!(says("auction-bus", "test-services", true), None);
+        assert_eq!(says("bench", "test-services", false), None);
     }
 
     #[test]
@@ -284,7 +287,9 @@ mod tests {
         assert_eq!(says("stats", "engine", false).unwrap(), "is on floor 1 and depends on engine on floor 2");
         assert_eq!(says("engine", "record", true).unwrap(), "is on floor 2 and depends on record on floor 2");
         assert!(says("report", "engine", false).unwrap().contains("does not list"));
-        assert!(says("engine", "testkit", false).unwrap().contains("outside of tests"));
+        for name in ["testkit", "test-services", "simulated-auction"] {
+            assert!(says("engine", name, false).unwrap().contains("outside of tests"));
+        }
         assert!(says("simulations", "testkit", false).unwrap().contains("outside of tests"));
         assert!(says("cli", "bench", true).unwrap().contains("on floor 7"));
         assert!(says("xtask", "model", false).unwrap().contains("does not list"));

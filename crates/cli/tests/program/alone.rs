@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use barograph_record::Run;
-use barograph_testkit::services::skip;
+use barograph_test_services::skip;
 use barograph_testkit::{Delay, Stalls, TimedServer, Timing, one_of};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use barograph_auction_api::{Auction, BidUpdate};
-use barograph_testkit::services;
+use barograph_test_services as services;
 
 use crate::going::until;
 use crate::nodes::{Bidder, Node, Shared, until_owned};

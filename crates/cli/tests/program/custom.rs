@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use barograph_record::{Conclusions, IntervalRow, KeptFinding, KeptResult, Run, Trial};
-use barograph_testkit::services::{self, Service};
+use barograph_test_services::{self as services, Service};
 
 use crate::going::{Ended, Going};
 use crate::place::Place;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use barograph_record::{ExitCode, KeptCheck, Run};
+use barograph_test_services::skip;
 use barograph_testkit::one_of;
-use barograph_testkit::services::skip;
 use rustix::process::Signal;
 
 use crate::engines;

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 
 use barograph_record::Run;
-use barograph_testkit::services;
+use barograph_test_services as services;
 use serde_json::Value;
 
 use crate::going::{Going, PATIENCE};

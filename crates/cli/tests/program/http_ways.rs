@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use barograph_testkit::{Authority, Door, Site, Speaks, services};
+use barograph_test_services as services;
+use barograph_testkit::{Authority, Door, Site, Speaks};
 use serde_json::Value;
 
 use crate::http::{http, result, site};

@@ -5,7 +5,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use barograph_record::{PhaseOutcome, Run};
-use barograph_testkit::services::skip;
+use barograph_test_services::skip;
 use rustix::process::{Signal, geteuid};
 
 use crate::deployments::{like, possible, traces_of};

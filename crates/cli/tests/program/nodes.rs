@@ -8,7 +8,7 @@ use barograph_auction_api::{
     Auction, BidState, BidUpdate, CheckReport, ClusterView, Item, LoginResponse, Page, TOKEN_HEADER, routes,
 };
 use barograph_http::{Answer, Client, Method, Policy, Request, Resolved};
-use barograph_testkit::services::Service;
+use barograph_test_services::Service;
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 

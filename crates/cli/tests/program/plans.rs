@@ -175,7 +175,7 @@ fn lacks(place: &Place, plan: &Path) -> bool {
     let checked = Going::start(place.checks(plan)).end();
     let missing = checked.out.lines().find(|line| line.starts_with("missing "));
     if let Some(missing) = missing {
-        barograph_testkit::services::skip(&format!("{}: {missing}", plan.display()));
+        barograph_test_services::skip(&format!("{}: {missing}", plan.display()));
     }
     missing.is_some()
 }

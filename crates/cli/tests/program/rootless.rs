@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use barograph_record::Run;
-use barograph_testkit::services::skip;
+use barograph_test_services::skip;
 use rustix::process::Signal;
 
 use crate::deployments::{like, nothing_left};

@@ -157,7 +157,7 @@ fn every_shipped_study_runs_in_small_or_says_what_is_missing() {
         args.push("--dry-run");
         let dry = Going::start(study(&place, &file, &args)).end();
         if dry.code == Some(2) && dry.out.contains("missing   ") {
-            barograph_testkit::services::skip(&format!("{name}: {}", dry.out));
+            barograph_test_services::skip(&format!("{name}: {}", dry.out));
             continue;
         }
         assert_eq!(dry.code, Some(0), "{dry:?}");

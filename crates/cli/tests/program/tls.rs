@@ -3,8 +3,8 @@
 
 use std::fs;
 
+use barograph_test_services::{self as services, Service};
 use barograph_testkit::Authority;
-use barograph_testkit::services::{self, Service};
 
 use crate::going::{Ended, Going};
 use crate::nodes::Node;

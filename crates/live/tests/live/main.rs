@@ -1,5 +1,5 @@
 //! The live page: over bare HTTP, and in a real browser that loses its connection and sees the end.
 
 mod bare;
-mod browser;
 mod run;
+mod service;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use barograph_testkit::services::Service;
+use barograph_test_services::Service;
 
 use crate::auction::ground::Ground;
 use crate::auction::load::{Job, Load, Outcome};

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::Context;
-use barograph_testkit::services::{self, Service};
+use barograph_test_services::{self as services, Service};
 
 use crate::auction::ground::{Ground, said};
 use crate::auction::node::{Node, pids};

@@ -11,7 +11,7 @@ use barograph_auction_store::{
     contract,
 };
 use barograph_store_documents as documents;
-use barograph_testkit::services;
+use barograph_test_services as services;
 use tokio::runtime::Runtime;
 
 use crate::say::say;

@@ -13,7 +13,7 @@ use barograph_auction_store::{
     Relational, RelationalBatch, Span, Standing, StoreError, UserRow, Window, codes,
 };
 use barograph_store_sql::{Sql, load, open};
-use barograph_testkit::services::{self, Missing, Service};
+use barograph_test_services::{self as services, Missing, Service};
 use tokio::runtime::Builder;
 
 use crate::say::say;

@@ -1,6 +1,7 @@
 //! The same questions to every place that pictures can be in, with real services behind them.
 
 mod s3;
+mod service;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +9,6 @@ use std::time::{Duration, Instant};
 use barograph_auction_api::{ImageId, ImageSize};
 use barograph_store_images::{Limits, PictureError, Pictures, Place, load, path_of};
 use barograph_testkit::one_of_async;
-use barograph_testkit::services::{self, Service};
 use bytes::Bytes;
 use s3::S3;
 use tempfile::TempDir;
@@ -155,16 +155,6 @@ trait Server {
     fn restart(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>>;
 }
 
-impl Server for Service {
-    fn kill(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(async { tokio::task::block_in_place(|| Service::kill(self)) })
-    }
-
-    fn restart(&mut self) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
-        Box::pin(async { tokio::task::block_in_place(|| Service::restart(self)) })
-    }
-}
-
 async fn all(place: &Place, server: &mut dyn Server) {
     holds_what_was_loaded_and_uploaded(place).await;
     is_emptied_by_a_load(place).await;
@@ -212,29 +202,6 @@ async fn s3() {
     let stranger = Place::Url(server.url_of(s3::BUCKET, "hunter2"));
     let Err(error) = Pictures::open(&stranger, Limits::default()).await else { panic!("opened") };
     assert!(!error.is_passing() && !format!("{error:?}").contains("hunter2"), "{error:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres() {
-    let Some(mut server) = services::or_skip(tokio::task::block_in_place(services::postgres)) else { return };
-    let place = Place::Url(server.url().to_owned());
-    // Several nodes that find no table make it together.
-    let nodes = futures::future::join_all((0..8).map(|_| open(&place))).await;
-    assert_eq!(nodes[0].stamp().await.unwrap(), None);
-    all(&place, &mut server).await;
-    let described = open(&place).await.describe();
-    assert!(described.product.starts_with("PostgreSQL 1"), "{described:?}");
-    assert!(described.durability.contains("survives the server and the machine"), "{described:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn mongodb_protocol() {
-    let Some(mut server) = services::or_skip(tokio::task::block_in_place(services::ferretdb)) else { return };
-    let place = Place::Url(format!("{}pictures", server.url()));
-    assert_eq!(open(&place).await.stamp().await.unwrap(), None);
-    all(&place, &mut server).await;
-    let described = open(&place).await.describe();
-    assert!(described.product.starts_with("FerretDB v1.24"), "{described:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Statements, words and folding without a server, and an owner that stops in the middle.
 
-mod stopped;
+mod service;
 
 use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
 use barograph_auction_live::{Bidding, Event, EventKind};

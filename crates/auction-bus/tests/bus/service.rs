@@ -1,0 +1,77 @@
+//! Real brokers: what holds for every bus, and their death.
+
+use barograph_auction_bus::{Place, SendError, Settings, Through, To};
+use barograph_test_services::{self as services, Missing, Service};
+use bytes::Bytes;
+
+use crate::broken::{TOO_LATE, refused, url};
+use crate::common::{Kind, Next, Node, in_time, text};
+use crate::contract;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rabbitmq_keeps_the_contract() {
+    contract::all(Kind::Rabbit).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nats_keeps_the_contract() {
+    contract::all(Kind::Nats).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rabbitmq_dies_and_comes_back() {
+    dies_and_comes_back(services::rabbitmq).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nats_dies_and_comes_back() {
+    dies_and_comes_back(services::nats).await;
+}
+
+async fn dies_and_comes_back(start: fn() -> Result<Service, Missing>) {
+    let Some(mut service) = services::or_skip(tokio::task::block_in_place(start)) else { return };
+    let (url, settings) = (url(service.url()), Settings::default());
+    let mut a = Node::connect(&url, Place { namespace: "dies", node: "a" }, &settings).await;
+    let mut b = Node::connect(&url, Place { namespace: "dies", node: "b" }, &settings).await;
+    a.send(To::Node("b"), "before").await;
+    assert_eq!(b.message().await, (Through::Inbox, text("before")));
+
+    tokio::task::block_in_place(|| service.kill());
+    assert_eq!((a.next().await, b.next().await), (Next::Lost, Next::Lost));
+    assert!(!a.bus.is_connected() && !b.bus.is_connected());
+    assert_eq!(a.bus.send(To::All, Bytes::new()), Err(SendError::Down));
+
+    tokio::task::block_in_place(|| service.restart());
+    assert_eq!((a.next().await, b.next().await), (Next::Connected, Next::Connected));
+    a.send(To::All, "after").await;
+    assert_eq!(a.message().await, (Through::All, text("after")));
+    assert_eq!(b.message().await, (Through::All, text("after")));
+    b.send(To::Node("a"), "back").await;
+    assert_eq!(a.message().await, (Through::Inbox, text("back")));
+    assert_eq!((a.bus.counts().reconnects, b.bus.counts().reconnects), (1, 1));
+
+    // Closing does not wait for a broker that is away.
+    tokio::task::block_in_place(|| service.kill());
+    assert_eq!(a.next().await, Next::Lost);
+    in_time(a.bus.close()).await;
+    assert_eq!(in_time(a.heard.recv()).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_password_is_said_and_not_shown() {
+    let started = tokio::task::block_in_place(services::rabbitmq);
+    let Some(service) = services::or_skip(started) else { return };
+    let wrong = url(&service.url().replace("amqp://", "amqp://guest:wr0ng@"));
+    let said = async {
+        loop {
+            let error = refused(&wrong).await;
+            // A busy broker may need longer than an attempt is given.
+            if !error.contains(TOO_LATE) {
+                return error;
+            }
+        }
+    };
+    let error = in_time(said).await;
+    assert!(error.contains("403"), "{error}");
+    assert!(error.contains("amqp://127.0.0.1") && !error.contains("wr0ng"), "{error}");
+}

@@ -1,0 +1,118 @@
+//! Services of the product, by their descriptions.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::time::Duration;
+
+use barograph_platform::{HERE, Limits, Missing, Readiness, Unit};
+use barograph_services::{Flavour, find};
+
+use crate::kept;
+use crate::place::Place;
+use crate::service::{Service, Wanted};
+
+const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Services are waited for so long: the limits that they come with are those of machines that do little else.
+const READY: Duration = Duration::from_secs(600);
+
+/// For several nodes of an application with a pool each; the defaults of databases are 100 and 151.
+const CONNECTIONS: (&str, &str) = ("connections", "200");
+
+/// The service of this name with these words of its `service.toml`.
+///
+/// # Errors
+/// When it is not installed.
+///
+/// # Panics
+/// When there is no such service, it does not know a word, or it does not start.
+pub fn product(name: &str, words: &[(&str, &str)]) -> Result<Service, Missing> {
+    let service = find(name).unwrap_or_else(|| panic!("no service is called `{name}`"));
+    if let Some(missing) = service.missing() {
+        return Err(missing);
+    }
+    let place = Place::make();
+    let ports: BTreeMap<String, u16> =
+        service.ports().iter().map(|(name, _)| (name.clone(), place.port())).collect();
+    let values = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let (folder, log) = (place.folder(name), place.root().join("log"));
+    let mut unit = service
+        .unit(&barograph_services::Place {
+            name,
+            host: HERE,
+            address: ADDRESS,
+            ports: &ports,
+            folder: &folder,
+            log: &log,
+            flavour: Flavour::Vanilla,
+            limits: &Limits::default(),
+            machine: (2, 2 << 30),
+            values: &values,
+            own_program: Path::new("/no/own/program"),
+        })
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    if let Readiness::Answers { timeout, .. } = &mut unit.ready {
+        *timeout = READY;
+    }
+    prepared(service, &mut unit, &place);
+    let url = service.url(ADDRESS, &ports);
+    Ok(Service::start(place, Wanted { unit, ports, url }))
+}
+
+/// Puts in place what the steps of the unit would make, from a copy that is made once.
+fn prepared(service: &barograph_services::Service, unit: &mut Unit, place: &Place) {
+    let Some(keep) = service.keeps().filter(|_| !unit.prepare.is_empty()) else { return };
+    let version = service.version().unwrap_or_else(|error| panic!("{}: {error}", service.name()));
+    let made = kept::kept(&format!("{}-{version}", service.name()), |to| {
+        let steps = Unit { program: "/bin/true".into(), args: Vec::new(), ..unit.clone() };
+        let steps = Unit { ready: Readiness::Exit { timeout: READY }, ..steps };
+        place.create(&steps).unwrap_or_else(|why| panic!("{}: {why}", service.name()));
+        kept::copy(&unit.workdir.join(keep), to);
+    });
+    if !unit.workdir.join(keep).exists() {
+        kept::copy(&made, &unit.workdir.join(keep));
+    }
+    unit.prepare.clear();
+}
+
+/// PostgreSQL with a superuser `postgres` that needs no password. Commits are durable.
+///
+/// # Errors
+/// When it is not installed.
+pub fn postgres() -> Result<Service, Missing> {
+    // After a kill all files are brought to the disk first. Those of a copy never were, and one by one that takes 3 s.
+    product("postgres", &[CONNECTIONS, ("settings", "recovery_init_sync_method=syncfs")])
+}
+
+/// MariaDB with a user and an empty database `auction`. Commits are durable.
+///
+/// # Errors
+/// When it is not installed.
+pub fn mariadb() -> Result<Service, Missing> {
+    product("mariadb", &[CONNECTIONS])
+}
+
+/// FerretDB, which speaks MongoDB's protocol and keeps its data with SQLite.
+///
+/// # Errors
+/// When it is not built.
+pub fn ferretdb() -> Result<Service, Missing> {
+    product("ferretdb", &[])
+}
+
+/// RabbitMQ, with user and password `guest`. It takes about 10 s to start.
+///
+/// # Errors
+/// When it is not installed.
+pub fn rabbitmq() -> Result<Service, Missing> {
+    product("rabbitmq", &[])
+}
+
+/// NATS, with JetStream and its files.
+///
+/// # Errors
+/// When it is not installed.
+pub fn nats() -> Result<Service, Missing> {
+    product("nats", &[("jetstream", "on")])
+}

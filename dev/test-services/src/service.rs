@@ -1,0 +1,137 @@
+//! A running service: its address, its death and its next start.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use barograph_platform::{LogTail, Running, Unit};
+
+use crate::place::Place;
+
+/// Lines of a log that a message shows.
+const SHOWN: usize = 40;
+
+/// A real service that runs for a test. It ends when this is dropped.
+pub struct Service {
+    running: Option<Arc<dyn Running>>,
+    unit: Unit,
+    ports: BTreeMap<String, u16>,
+    url: String,
+    place: Place,
+}
+
+/// What is to run.
+pub(crate) struct Wanted {
+    pub(crate) unit: Unit,
+    /// By name; that of the clients is called `main`.
+    pub(crate) ports: BTreeMap<String, u16>,
+    pub(crate) url: String,
+}
+
+impl Service {
+    /// Starts it and waits until it is ready.
+    pub(crate) fn start(place: Place, wanted: Wanted) -> Self {
+        let Wanted { unit, ports, url } = wanted;
+        let mut service = Service { running: None, unit, ports, url, place };
+        service.run();
+        // Its steps have made what the next start finds.
+        service.unit.prepare.clear();
+        service
+    }
+
+    /// Where clients find it.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its port for clients, on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.named_port("main")
+    }
+
+    /// The port of this name.
+    ///
+    /// # Panics
+    /// When no port has the name.
+    #[must_use]
+    pub fn named_port(&self, name: &str) -> u16 {
+        *self.ports.get(name).unwrap_or_else(|| panic!("no port is called `{name}`"))
+    }
+
+    /// Its program's process.
+    ///
+    /// # Panics
+    /// When the service was killed.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        let pid = self.running.as_ref().and_then(|running| running.pid());
+        pid.unwrap_or_else(|| panic!("{} does not run", self.unit.name))
+    }
+
+    /// All its processes; none when it was killed.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        let Some(first) = self.running.as_ref().and_then(|running| running.pid()) else { return Vec::new() };
+        let Some(own) = namespace(first) else { return Vec::new() };
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        numbers.filter(|&pid| namespace(pid).as_ref() == Some(&own)).collect()
+    }
+
+    /// The folder with its files.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.unit.workdir
+    }
+
+    /// The last lines it wrote.
+    #[must_use]
+    pub fn log(&self) -> String {
+        LogTail::of(&self.unit.log, SHOWN).to_string()
+    }
+
+    /// Kills all its processes at once, as a loss of power does, and returns when they are gone. Its data stays as it
+    /// was at that moment.
+    ///
+    /// # Panics
+    /// When they do not end.
+    pub fn kill(&mut self) {
+        if let Some(running) = self.running.take() {
+            let killed = self.place.wait(async move { running.kill().await });
+            killed.unwrap_or_else(|fault| panic!("{} was not killed: {fault}", self.unit.name));
+        }
+    }
+
+    /// Starts it again on the same ports and with the same data, after killing it if it still runs.
+    ///
+    /// # Panics
+    /// When it does not become ready.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.run();
+    }
+
+    fn run(&mut self) {
+        match self.place.create(&self.unit) {
+            Ok(running) => self.running = Some(running),
+            Err(why) => panic!("{} did not start: {why}", self.unit.name),
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            // The guard ends what this leaves.
+            let _ = self.place.wait(async move { running.kill().await });
+        }
+    }
+}
+
+/// The namespace of a process; `None` when it is gone, or dead and not yet collected.
+fn namespace(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
+}

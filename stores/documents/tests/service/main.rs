@@ -1,0 +1,4 @@
+//! Both forms of the store on real servers.
+
+mod contract;
+mod crash;
