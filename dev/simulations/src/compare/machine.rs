@@ -50,7 +50,6 @@ pub(crate) struct Simulated {
 
 impl Simulated {
     /// The pairs of one comparison. The same seed gives the same pairs.
-
     pub(crate) fn pairs(&self, count: usize, seed: u64) -> Vec<Pair> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let noise = self.figures(2 * count, &mut random);

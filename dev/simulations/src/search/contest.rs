@@ -115,7 +115,6 @@ struct Found {
 }
 
 /// Makes the `searches` searches of a cell. The same arguments give the same outcome.
-
 pub(crate) fn simulate(cell: &Cell, searches: u32) -> Outcome {
     let mut errors = Vec::new();
     let (mut held, mut widths, mut trials, mut confirmed, mut drifted) = (0, Vec::new(), 0, 0, 0);
