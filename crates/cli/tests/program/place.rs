@@ -28,13 +28,15 @@ pub(crate) fn fixed(users: u32, window_s: u32) -> Vec<String> {
     sets
 }
 
-/// The folder of data sets that all tests share, with the data of [`SIZE`] in it.
+/// The folder of data sets that all tests share, with the data of [`SIZE`] in it, made by the first process that asks for
+/// them.
 pub(crate) fn shared_data() -> &'static Path {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| {
         let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        forget_ended(root);
-        let dir = root.join(format!("data-{}", std::process::id()));
+        let lock = fs::File::create(root.join("data.lock")).unwrap();
+        lock.lock().unwrap();
+        let dir = root.join("data");
         let plan = |dir| FillPlan {
             dir,
             size: sizes::find("nano").unwrap(),
@@ -46,18 +48,6 @@ pub(crate) fn shared_data() -> &'static Path {
         fill(&plan(dir.join(format!("nano-{stamp}"))), &mut |_| {}).unwrap();
         dir
     })
-}
-
-/// A static is never dropped, so the data of test processes that have ended are removed by the next one.
-fn forget_ended(root: &Path) {
-    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|n| n.strip_prefix("data-")).and_then(|n| n.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // Another test process may be removing the same.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
 }
 
 /// Folders of a place that records are in.
