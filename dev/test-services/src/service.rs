@@ -78,7 +78,7 @@ impl Service {
         let Some(own) = namespace(first) else { return Vec::new() };
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        numbers.filter(|&pid| namespace(pid).as_ref() == Some(&own)).collect()
+        numbers.filter(|&pid| namespace(pid).as_ref() == Some(&own) && !is_shell(pid)).collect()
     }
 
     /// The folder with its files.
@@ -129,6 +129,12 @@ impl Drop for Service {
             let _ = self.place.wait(async move { running.kill().await });
         }
     }
+}
+
+/// Whether it is the first one of its namespace: a shell of the platform, which the machine collects when it is dead.
+fn is_shell(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.lines().any(|line| line.starts_with("NSpid:") && line.ends_with("\t1"))
 }
 
 /// The namespace of a process; `None` when it is gone, or dead and not yet collected.

@@ -1,5 +1,6 @@
 //! A running application with little data, and the browsers that look at it.
 
+use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, mpsc};
@@ -30,7 +31,11 @@ pub(crate) struct Site {
 pub(crate) fn data() -> &'static Path {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| {
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser-data");
+        let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        // Each test is a process: the first one fills, and the others wait for it.
+        let lock = File::create(all.join("browser-data.lock")).unwrap();
+        lock.lock().unwrap();
+        let dir = all.join("browser-data");
         let plan = FillPlan {
             dir,
             size: sizes::find("nano").unwrap(),
