@@ -48,7 +48,8 @@ impl Group {
     pub(crate) fn quarters(self) -> usize {
         match self {
             Group::Quick => 4,
-            Group::Service | Group::Program => 2,
+            Group::Service => 2,
+            Group::Program => 3,
             Group::Emulated => 5,
         }
     }
