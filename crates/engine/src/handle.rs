@@ -15,14 +15,14 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::pacer::Pacer;
 use crate::worker::{Number, Ramp, Spawner, Worker};
-use crate::{Beginning, EngineError, Settings, Workload};
+use crate::{Beginning, EngineError, Settings, Workload, sim};
 
 /// Commands waiting for a worker; the harness sends a handful a minute.
 const CONTROL_QUEUE: usize = 64;
 
 /// How often a worker looks for commands. It cannot be woken for them: a wake goes through a descriptor, and a worker's
 /// table of open files is its own.
-const CONTROL_LOOK: Nanos = Nanos::from_millis(10);
+pub(crate) const CONTROL_LOOK: Nanos = Nanos::from_millis(10);
 
 /// The same while it has nothing else to do, so that a load begins at once.
 const IDLE_LOOK: Nanos = Nanos::from_millis(1);
@@ -75,6 +75,20 @@ const PATIENCE: usize = 60;
 
 /// The line to the workers of a running engine.
 pub struct EngineHandle {
+    line: Line,
+    level: Option<u32>,
+}
+
+/// Where the workers are.
+enum Line {
+    /// In threads of their own.
+    Threads(Threads),
+    /// In simulated time.
+    Simulated(sim::Load),
+}
+
+/// Worker threads, and what they have said.
+struct Threads {
     origin: Instant,
     controls: Vec<Sender<Control>>,
     parts: mpsc::Receiver<Part>,
@@ -82,7 +96,6 @@ pub struct EngineHandle {
     pending: BTreeMap<u64, (usize, Box<Interval>)>,
     interval: Nanos,
     ended: usize,
-    level: Option<u32>,
 }
 
 impl<W, F> Runnable for Make<F>
@@ -120,7 +133,8 @@ where
         let parts = collect(collected).map_err(|why| EngineError::StartWorker { worker: 0, why })?;
         let pending = BTreeMap::new();
         let interval = settings.interval;
-        Ok(EngineHandle { origin, controls, parts, threads, pending, interval, ended: 0, level: None })
+        let threads = Threads { origin, controls, parts, threads, pending, interval, ended: 0 };
+        Ok(EngineHandle { line: Line::Threads(threads), level: None })
     }
 }
 
@@ -142,10 +156,18 @@ impl EngineHandle {
     /// How soon a change can begin that every worker is to know of before: two looks at its commands.
     pub const SOONEST: Nanos = Nanos(2 * CONTROL_LOOK.0);
 
+    /// The line to a load in simulated time.
+    pub(crate) fn simulated(load: sim::Load) -> Self {
+        EngineHandle { line: Line::Simulated(load), level: None }
+    }
+
     /// Time since the load began.
     #[must_use]
     pub fn now(&self) -> Nanos {
-        Nanos::from(self.origin.elapsed())
+        match &self.line {
+            Line::Threads(threads) => Nanos::from(threads.origin.elapsed()),
+            Line::Simulated(load) => load.now(),
+        }
     }
 
     /// The level asked for by the latest ramp: users, or starts per second in an open loop.
@@ -176,6 +198,34 @@ impl EngineHandle {
     pub async fn ramp_at(&mut self, level: u32, over: Nanos, at: Nanos) -> Result<(), EngineError> {
         let ramp = Ramp { before: self.level(), after: level, at, over };
         self.level = Some(level);
+        match &mut self.line {
+            Line::Threads(threads) => threads.ramp(ramp),
+            Line::Simulated(load) => {
+                load.ramp(ramp);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells all users to stop and gives operations in flight `drain` to end. Intervals still come.
+    pub async fn stop(&mut self, drain: Nanos) {
+        match &mut self.line {
+            Line::Threads(threads) => threads.stop(drain),
+            Line::Simulated(load) => load.stop(drain),
+        }
+    }
+
+    /// The next interval, merged over all workers; `None` after the last.
+    pub async fn next(&mut self) -> Result<Option<Interval>, EngineError> {
+        match &mut self.line {
+            Line::Threads(threads) => threads.next().await,
+            Line::Simulated(load) => Ok(load.next().await),
+        }
+    }
+}
+
+impl Threads {
+    fn ramp(&self, ramp: Ramp) -> Result<(), EngineError> {
         for (worker, control) in self.controls.iter().enumerate() {
             // A queue of commands that is full belongs to a worker that has not looked for seconds.
             control.try_send(Control::Ramp(ramp)).map_err(|_| EngineError::WorkerGone { worker })?;
@@ -183,16 +233,14 @@ impl EngineHandle {
         Ok(())
     }
 
-    /// Tells all users to stop and gives operations in flight `drain` to end. Intervals still come.
-    pub async fn stop(&mut self, drain: Nanos) {
+    fn stop(&self, drain: Nanos) {
         for control in &self.controls {
             // A worker that is gone needs no telling; `next` reports it.
             let _ = control.try_send(Control::Stop { drain });
         }
     }
 
-    /// The next interval, merged over all workers; `None` after the last.
-    pub async fn next(&mut self) -> Result<Option<Interval>, EngineError> {
+    async fn next(&mut self) -> Result<Option<Interval>, EngineError> {
         loop {
             if let Some(whole) = self.take_whole() {
                 return Ok(Some(whole));

@@ -3,6 +3,9 @@
 //! Time stands still while anything can run, then jumps to the next instant somebody waits for. Tests therefore
 //! expect exact numbers.
 
+mod load;
+mod time;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -15,6 +18,10 @@ use crate::core::Core;
 use crate::pacer::Pacer;
 use crate::worker::{Number, Ramp, Spawner, Worker};
 use crate::{Place, Settings, Timer, Workload};
+
+pub(crate) use load::Load;
+pub use load::runnable;
+pub use time::{Still, Time};
 
 /// A simulated run of one worker (or of several in lock step: see [`Settings::workers`] and [`Simulation::new`]).
 pub struct Simulation<W: Workload> {
@@ -59,7 +66,12 @@ impl<W: Workload> Simulation<W> {
 
     /// Runs for `span` of simulated time and returns what was recorded in it.
     pub fn run(&mut self, span: Nanos) -> Interval {
-        let end = self.core.clock.now() + span;
+        self.advance(self.core.clock.now() + span);
+        self.close()
+    }
+
+    /// Moves the clock to `end`, and does everything that is due until then.
+    fn advance(&mut self, end: Nanos) {
         let Clock::Virtual(clock) = &self.core.clock else {
             unreachable!("a simulation has a virtual clock")
         };
@@ -78,6 +90,10 @@ impl<W: Workload> Simulation<W> {
             }
         }
         clock.set(end.0);
+    }
+
+    /// Closes the open interval of all workers.
+    fn close(&self) -> Interval {
         let mut parts = self.workers.iter().map(|w| w.last_interval(Nanos::ZERO));
         let mut sum = *parts.next().expect("a run has at least one worker");
         for part in parts {

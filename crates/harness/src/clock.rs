@@ -1,8 +1,13 @@
 //! The run's own time axis: seconds since it began, and whether the wall clock kept pace.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use barograph_model::Nanos;
+use barograph_platform::Later;
+
+use crate::HarnessError;
+use crate::probes::{Accounts, Own};
 
 /// Both clocks were read within this, or the process was held between the two and they are read again. A tenth of a second
 /// apart would be taken for a clock that was set.
@@ -49,22 +54,36 @@ impl Look {
     }
 }
 
-/// Counts from the beginning of the run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RunClock {
-    began: Instant,
-    wall: SystemTime,
+/// What a run reads of the machine it is on: clocks, and what it uses. Tests have one that is simulated.
+pub(crate) trait Ground: Send + Sync {
+    /// Time since the run began.
+    fn now(&self) -> Nanos;
+    /// By how many seconds the wall clock went ahead of the monotonic clock since the run began.
+    fn wall_ahead_s(&self) -> f64;
+    /// Waits.
+    fn sleep(&self, span: Nanos) -> Later<'_, ()>;
+    /// The accounts of the host and of this process.
+    fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError>;
 }
 
+/// Counts from the beginning of the run.
+#[derive(Clone)]
+pub(crate) struct RunClock(Arc<dyn Ground>);
+
 impl RunClock {
+    /// The clocks of this machine.
     pub(crate) fn start() -> Self {
         let look = Look::closest(Look::now);
-        RunClock { began: look.at(), wall: look.wall }
+        RunClock::of(Real { began: look.at(), wall: look.wall })
+    }
+
+    pub(crate) fn of(ground: impl Ground + 'static) -> Self {
+        RunClock(Arc::new(ground))
     }
 
     /// Time since the run began.
     pub(crate) fn now(&self) -> Nanos {
-        Nanos::from(self.began.elapsed())
+        self.0.now()
     }
 
     pub(crate) fn at_s(&self) -> f64 {
@@ -73,6 +92,40 @@ impl RunClock {
 
     /// By how many seconds the wall clock went ahead of the monotonic clock since the run began.
     pub(crate) fn wall_ahead_s(&self) -> f64 {
+        self.0.wall_ahead_s()
+    }
+
+    /// Waits.
+    pub(crate) async fn sleep(&self, span: Nanos) {
+        self.0.sleep(span).await;
+    }
+
+    /// The accounts of the host and of this process.
+    pub(crate) fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError> {
+        self.0.accounts()
+    }
+}
+
+/// This machine.
+struct Real {
+    began: Instant,
+    wall: SystemTime,
+}
+
+impl Ground for Real {
+    fn now(&self) -> Nanos {
+        Nanos::from(self.began.elapsed())
+    }
+
+    fn sleep(&self, span: Nanos) -> Later<'_, ()> {
+        Box::pin(tokio::time::sleep(span.into()))
+    }
+
+    fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError> {
+        Ok(Box::new(Own::new()?))
+    }
+
+    fn wall_ahead_s(&self) -> f64 {
         let look = Look::closest(Look::now);
         let wall = match look.wall.duration_since(self.wall) {
             Ok(on) => on.as_secs_f64(),

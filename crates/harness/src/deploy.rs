@@ -166,7 +166,8 @@ pub(crate) async fn deploy(
     deployed.put_in_order(&topology);
     if let Some(deployment) = deployment {
         let limit = run.plan.target.start_timeout;
-        stop.or(start::until_front_answers(deployment, &deployed.url(), (run.clock, limit))).await??;
+        stop.or(start::until_front_answers(deployment, &deployed.url(), (run.clock.clone(), limit)))
+            .await??;
     }
     let took = run.clock.now() - begun;
     keep(run, (platform.name(), facts, snapshot), deployed, (opened, took)).await?;

@@ -116,10 +116,10 @@ impl<'r, 'w> Drive<'r, 'w> {
             Listening::start(&folder).map_err(|why| HarnessError::Listen { folder: folder.clone(), why })?;
         let stop = run.world.stop.clone();
         let mut engine = stop.or(begin(run, url, drivers)).await??;
-        let mut probes = Probes::new(app, run.clock.now(), engine.samples())?;
+        let mut probes = Probes::new(app, &run.clock, engine.samples())?;
         probes.apart = outside::apart(app, url);
         let asked = app.filter(|_| run.plan.deploy.statistics);
-        let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, run.clock));
+        let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, &run.clock));
         // The load's clock, and with it every interval, counts from here.
         let at_s = (run.clock.now() - engine.now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
@@ -176,7 +176,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         let stop = self.run.world.stop.clone();
         let app = self.app;
         let next = loop {
-            let now = (self.engine.now(), self.run.clock);
+            let now = (self.engine.now(), self.run.clock.clone());
             tokio::select! {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),

@@ -96,7 +96,7 @@ impl<'d> Faults<'d> {
         let asked = clock.now();
         if self.acting.is_none() {
             match self.waiting.front() {
-                Some(next) => tokio::time::sleep(Duration::from(next.at - now)).await,
+                Some(next) => clock.sleep(next.at - now).await,
                 None => std::future::pending().await,
             }
             // Only now: whoever stops waiting takes no fault away.

@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use barograph_model::Nanos;
-use barograph_platform::Accounts;
-use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe};
+use barograph_platform::Accounts as Places;
+use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe, ProcessSample};
 use barograph_record::{ProbeRow, Resources};
 use barograph_stats::judge::host::HostUse;
 
+use crate::clock::RunClock;
 use crate::deploy::{self, Deployed, Started};
 use crate::fleet::DriverSample;
-use crate::outside;
 use crate::parts::{PartProbe, PartSample};
+use crate::{HarnessError, outside};
 use drivers::{Drivers, Used};
 pub(crate) use guests::Guests;
 
@@ -26,11 +27,35 @@ const FEWEST_USERS: u32 = 1_000;
 /// Tiers whose cores are those of the application.
 pub(crate) const NODES: [&str; 2] = ["application", "bids"];
 
+/// What the host and this process have used so far.
+pub(crate) trait Accounts {
+    /// A sample of both.
+    fn sample(&mut self, now: Nanos) -> Result<(HostSample, ProcessSample), ProbeError>;
+}
+
+/// The accounts that the kernel keeps.
+pub(crate) struct Own {
+    host: HostProbe,
+    process: ProcessProbe,
+}
+
+impl Own {
+    pub(crate) fn new() -> Result<Self, ProbeError> {
+        Ok(Own { host: HostProbe::new()?, process: ProcessProbe::of_this_process()? })
+    }
+}
+
+impl Accounts for Own {
+    fn sample(&mut self, now: Nanos) -> Result<(HostSample, ProcessSample), ProbeError> {
+        let process = self.process.sample(now)?;
+        Ok((self.host.sample(now)?, process))
+    }
+}
+
 /// All probes of a run.
 pub(crate) struct Probes {
-    host: HostProbe,
-    /// This process: the driver, or the harness beside several.
-    own: ProcessProbe,
+    /// Those of the host and of this process: the driver, or the harness beside several.
+    accounts: Box<dyn Accounts>,
     /// What was deployed; nothing where the target was there already.
     parts: Vec<PartProbe>,
     last: Sample,
@@ -53,20 +78,21 @@ impl Probes {
     /// `drivers` are those that are processes of their own; none when this process is the driver.
     pub(crate) fn new(
         app: Option<&Deployed>,
-        now: Nanos,
+        clock: &RunClock,
         drivers: &[DriverSample],
-    ) -> Result<Self, ProbeError> {
-        let mut host = HostProbe::new()?;
-        let mut own = ProcessProbe::of_this_process()?;
+    ) -> Result<Self, HarnessError> {
+        let mut accounts = clock.accounts()?;
+        let now = clock.now();
         let parts = app.map_or_else(Vec::new, |app| probes(app, now));
-        let drivers = Drivers::now(own.sample(now)?, drivers, None);
-        let last = Sample { host: host.sample(now)?, drivers, parts: marks(&parts) };
+        let (host, own) = accounts.sample(now)?;
+        let drivers = Drivers::now(own, drivers, None);
+        let last = Sample { host, drivers, parts: marks(&parts) };
         let driver_rss_before_load = last.drivers.resident_bytes();
-        Ok(Probes { host, own, parts, last, driver_rss_before_load, most_users: 0, apart: Ok(()) })
+        Ok(Probes { accounts, parts, last, driver_rss_before_load, most_users: 0, apart: Ok(()) })
     }
 
     /// A part was started again.
-    pub(crate) fn started_again(&mut self, name: &str, accounts: &Accounts) {
+    pub(crate) fn started_again(&mut self, name: &str, accounts: &Places) {
         if let Some(part) = self.parts.iter_mut().find(|part| part.name() == name) {
             part.started_again(accounts);
         }
@@ -84,9 +110,10 @@ impl Probes {
         users: u32,
         drivers: &[DriverSample],
     ) -> Result<Vec<ProbeRow>, ProbeError> {
-        let drivers = Drivers::now(self.own.sample(now)?, drivers, Some(&self.last.drivers));
+        let (host, own) = self.accounts.sample(now)?;
+        let drivers = Drivers::now(own, drivers, Some(&self.last.drivers));
         let parts: Vec<ProbeRow> = self.parts.iter_mut().map(|part| part.sample(now)).collect();
-        let new = Sample { host: self.host.sample(now)?, drivers, parts: marks(&self.parts) };
+        let new = Sample { host, drivers, parts: marks(&self.parts) };
         self.most_users = self.most_users.max(users);
         let at_s = now.as_secs_f64();
         let mut rows = vec![host_row(at_s, &new.host, &self.last.host)];
@@ -153,7 +180,7 @@ impl Probes {
 
 /// A probe for each service of a deployment.
 fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
-    let mut machines: Vec<Accounts> = Vec::new();
+    let mut machines: Vec<Places> = Vec::new();
     let shared = shared_networks(app);
     let mut probe = |part: &Started| {
         let mut accounts = part.running().accounts();
@@ -163,7 +190,7 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
             let shared = app.services().filter(|other| other.unit.host == part.unit.host).count() > 1;
             is_node = is_node && !shared;
             match machines.contains(&accounts) {
-                true => accounts = Accounts::default(),
+                true => accounts = Places::default(),
                 false => machines.push(accounts.clone()),
             }
         }
@@ -176,7 +203,7 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
     // What carries the traffic of delayed hosts is a cost of the platform.
     let carriers = app.site().network().map_or_else(Vec::new, |network| network.carriers());
     all.extend(carriers.into_iter().map(|(host, pid)| {
-        let accounts = Accounts { pid: Some(pid), ..Accounts::default() };
+        let accounts = Places { pid: Some(pid), ..Places::default() };
         PartProbe::new(&format!("relay-{host}"), false, &accounts, false, now)
     }));
     all.extend(shared.iter().map(|(host, pid)| PartProbe::network(&format!("network-{host}"), *pid, now)));
@@ -187,7 +214,7 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
 /// sees it. (Keepalived is on the host of a balancer.)
 fn shared_networks(app: &Deployed) -> Vec<(String, u32)> {
     let seen = app.services().filter_map(|part| {
-        let Accounts { pid, machine, .. } = part.running().accounts();
+        let Places { pid, machine, .. } = part.running().accounts();
         let pid = pid.filter(|_| !machine)?;
         Some((barograph_probe::network_apart(pid)?, part.unit.host.clone(), pid))
     });
@@ -293,7 +320,7 @@ mod tests {
 
     /// Takes memory while users come and go, and looks at what is told of it; an error when less than half of it was found.
     fn taken_memory_is_found() -> Result<(), String> {
-        let mut probes = Probes::new(None, Nanos::ZERO, &[]).unwrap();
+        let mut probes = Probes::new(None, &RunClock::start(), &[]).unwrap();
         let before = probes.mark();
         // Touched, so that it is resident; kept, as an allocator keeps what users leave behind.
         let held = std::hint::black_box(vec![1_u8; 64 << 20]);

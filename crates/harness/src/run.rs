@@ -74,14 +74,23 @@ pub async fn run(
     world: &World<'_>,
     screen: &mut dyn Screen,
 ) -> Result<Finished, HarnessError> {
+    run_on(RunClock::start(), checked, world, screen).await
+}
+
+/// The same by any clock.
+async fn run_on(
+    clock: RunClock,
+    checked: Checked,
+    world: &World<'_>,
+    screen: &mut dyn Screen,
+) -> Result<Finished, HarnessError> {
     let Checked { plan, target, data, open, notes, most, most_users } = checked;
-    let clock = RunClock::start();
     let mut record = begin_record(&plan.runs, world)?;
     let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
         Ok(ledger) => ledger,
         Err(why) => {
             let broken = BrokenOff { phase: Phase::Check, why: why.into() };
-            return Ok(end(&mut record, clock, None, Some(broken)));
+            return Ok(end(&mut record, &clock, None, Some(broken)));
         }
     };
     let phase = Phase::Check;
@@ -95,7 +104,7 @@ pub async fn run(
         most_users,
         record,
         ledger,
-        clock,
+        clock: clock.clone(),
         screen,
         phase,
         phase_is_open: false,
@@ -118,7 +127,7 @@ pub async fn run(
         Ok(verdict) => (Some(verdict), removed),
         Err(broken) => (None, Some(broken)),
     };
-    Ok(end(&mut run.record, clock, verdict, broken))
+    Ok(end(&mut run.record, &clock, verdict, broken))
 }
 
 fn begin_record(runs: &Path, world: &World<'_>) -> Result<RunWriter, HarnessError> {
@@ -142,7 +151,7 @@ struct BrokenOff {
 /// The last lines of the record. Only now the exit code is known, and the verdict carries it.
 fn end(
     record: &mut RunWriter,
-    clock: RunClock,
+    clock: &RunClock,
     mut verdict: Option<Verdict>,
     mut broken: Option<BrokenOff>,
 ) -> Finished {

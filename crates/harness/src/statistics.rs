@@ -52,13 +52,18 @@ impl Statistics {
     }
 
     /// Begins to ask every service of a deployment that tells something.
-    pub(crate) fn of(app: &Deployed, clock: RunClock) -> Self {
+    pub(crate) fn of(app: &Deployed, clock: &RunClock) -> Self {
         let parts = app.services().filter_map(|part| {
             let Work::Service(service) = part.work else { return None };
             let asked = service.statistics()?;
             let port = part.endpoint.ports.get(asked.port.as_deref()?)?;
             let at = SocketAddr::new(part.endpoint.address, *port);
-            Some(Watched::begin(&part.name, Asker::new(asked, at), Arc::from(&asked.values[..]), clock))
+            Some(Watched::begin(
+                &part.name,
+                Asker::new(asked, at),
+                Arc::from(&asked.values[..]),
+                clock.clone(),
+            ))
         });
         Statistics { parts: parts.collect() }
     }

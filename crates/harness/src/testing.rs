@@ -1,13 +1,14 @@
-//! A workload that answers at once, a platform that makes nothing, and a screen nobody sees.
+//! A workload that answers at once or after a simulated millisecond, a platform that makes nothing, and a screen nobody sees.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use barograph_engine::{Runnable, Turn, User, Workload, runnable};
+use barograph_engine::sim::{self, Still, Time};
+use barograph_engine::{Runnable, Timer, Turn, User, Workload, runnable};
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, Derived, Distribution, Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase,
     Profile, QosRule, Share, UserId,
@@ -25,6 +26,10 @@ use crate::{
     DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, Live, LoadJob, Progress, Screen,
     SizeInfo, Verified, WorkloadKind,
 };
+
+mod simulated;
+
+pub(crate) use simulated::Simulated;
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
 
@@ -53,8 +58,15 @@ pub(crate) struct Kind {
     pub(crate) deploys_nothing: bool,
     /// What its rule says of the mix.
     pub(crate) mix: Mix,
-    /// Its target jams.
+    /// Its target jams, where time is simulated.
     pub(crate) jams: Option<Jams>,
+    /// From when until when its target answers nothing, where time is simulated.
+    pub(crate) silent: Option<(Nanos, Nanos)>,
+    /// How long its target works on each answer, one after the other, where time is simulated; it takes them all at once
+    /// without.
+    pub(crate) one_by_one: Option<Nanos>,
+    /// Where its load is simulated; it is real without.
+    pub(crate) ground: Option<Simulated>,
 }
 
 /// A target that jams when a user from this one on asks it, and refuses everybody until none has asked for a while of those
@@ -68,20 +80,42 @@ pub(crate) struct Jams {
 }
 
 /// So long nobody may ask who keeps a target from recovering.
-const RECOVERY: Duration = Duration::from_millis(200);
+const RECOVERY: Nanos = Nanos::from_millis(200);
+
+/// What a target takes for an answer in simulated time.
+const SERVICE: Nanos = Nanos::from_millis(1);
 
 struct Target {
     jams: Option<Jams>,
+    silent: Option<(Nanos, Nanos)>,
+    one_by_one: Option<Nanos>,
+    /// Until when it works on what was asked so far.
+    works_until: Cell<Nanos>,
     /// While it is jammed: when it was last kept so.
-    jammed: Cell<Option<Instant>>,
+    jammed: Cell<Option<Nanos>>,
+    /// Simulated time, if it is.
+    timer: Option<Timer>,
 }
 
 impl Target {
+    /// Works on an answer; takes no time where time is real.
+    async fn work(&self) {
+        let Some(timer) = &self.timer else { return };
+        let now = timer.now();
+        let (free, span) = match self.one_by_one {
+            Some(span) => (now.max(self.works_until.get()), span),
+            None => (now, SERVICE),
+        };
+        let begins = self.silent.filter(|(from, to)| (*from..*to).contains(&free)).map_or(free, |(_, to)| to);
+        self.works_until.set(begins + span);
+        timer.until(begins + span).await;
+    }
+
     /// Whether it refuses a user who asks now.
     fn refuses(&self, id: u32) -> bool {
-        let Some(jams) = self.jams else { return false };
-        let now = Instant::now();
-        let jammed = self.jammed.get().filter(|since| now.duration_since(*since) < RECOVERY);
+        let (Some(jams), Some(timer)) = (self.jams, &self.timer) else { return false };
+        let now = timer.now();
+        let jammed = self.jammed.get().filter(|since| now - *since < RECOVERY);
         let keeps = id >= if jammed.is_some() { jams.kept_by } else { jams.from };
         self.jammed.set(if keeps { Some(now) } else { jammed });
         self.jammed.get().is_some()
@@ -105,6 +139,7 @@ impl Workload for Asking {
 impl User for Asker {
     async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
         turn.sent();
+        self.target.work().await;
         if self.target.refuses(self.id) { Outcome::Refused } else { Outcome::Good }
     }
     fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
@@ -158,8 +193,15 @@ impl WorkloadKind for Kind {
             let why = "no address is known for it".into();
             return Err(HarnessError::Unreachable { url: job.url.to_owned(), why });
         }
-        let jams = self.jams;
-        Ok(runnable(move || Asking(Rc::new(Target { jams, jammed: Cell::default() }))))
+        let &Kind { jams, silent, one_by_one, .. } = self;
+        let asking = move |timer| {
+            let (works_until, jammed) = (Cell::default(), Cell::default());
+            Asking(Rc::new(Target { jams, silent, one_by_one, works_until, jammed, timer }))
+        };
+        Ok(match &self.ground {
+            Some(ground) => sim::runnable(&ground.time, move |timer| asking(Some(timer))),
+            None => runnable(move || asking(None)),
+        })
     }
 }
 
@@ -340,10 +382,17 @@ impl Running for There {
     }
 }
 
-/// Shows nothing, and tells whoever waits that an interval has ended in this phase.
+/// The end of an interval. Time stands still until it is dropped.
+pub(crate) struct Moment {
+    /// What is shown of it.
+    pub(crate) live: Live,
+    _still: Still,
+}
+
+/// Shows nothing, and hands over the end of every interval.
 #[derive(Default)]
 pub(crate) struct Dark {
-    pub(crate) reached: Option<std::sync::mpsc::SyncSender<Live>>,
+    pub(crate) reached: Option<(std::sync::mpsc::SyncSender<Moment>, Time)>,
 }
 
 impl Screen for Dark {
@@ -351,9 +400,9 @@ impl Screen for Dark {
     fn progress(&mut self, _: &Progress) {}
     fn say(&mut self, _: &str) {}
     fn interval(&mut self, _: &barograph_stats::Interval, live: &Live) {
-        if let Some(reached) = &self.reached {
+        if let Some((reached, time)) = &self.reached {
             // Nobody has to look at all of them.
-            let _ = reached.try_send(*live);
+            let _ = reached.try_send(Moment { live: *live, _still: time.hold() });
         }
     }
 }

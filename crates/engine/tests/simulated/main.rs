@@ -2,5 +2,6 @@
 
 mod closed;
 mod drivers;
+mod handle;
 mod open;
 mod target;

@@ -37,7 +37,7 @@ pub(super) async fn start(
                 .into_iter()
                 .partition(|placed| placed.part.needs.iter().all(|name| ready.contains(name)));
             waiting = later;
-            starting.extend(now.into_iter().map(|placed| one(site, placed, clock)));
+            starting.extend(now.into_iter().map(|placed| one(site, placed, clock.clone())));
             match starting.next().await {
                 Some(Ok(started)) => {
                     say(&format!("{} is ready after {:.1} s", started.name, started.took.as_secs_f64()));

@@ -58,18 +58,18 @@ pub(super) async fn start_all(
     (deployed, mut parts): (&mut Deployed, Vec<Placed>),
 ) -> Result<Option<KeptSnapshot>, HarnessError> {
     let stop = run.world.stop.clone();
-    let clock = run.clock;
+    let clock = run.clock.clone();
     let Some(stores) = stop.or(Stores::of(run, platform, topology, common)).await?? else {
-        stop.or(start::start(deployed, parts, clock, &mut |line| run.screen.say(line))).await??;
+        stop.or(start::start(deployed, parts, clock.clone(), &mut |line| run.screen.say(line))).await??;
         return Ok(None);
     };
     if let Some(kept) = stores.restore(run, &parts).await? {
         stores.leave_job_out(&mut parts);
-        stop.or(start::start(deployed, parts, clock, &mut |line| run.screen.say(line))).await??;
+        stop.or(start::start(deployed, parts, clock.clone(), &mut |line| run.screen.say(line))).await??;
         return Ok(Some(kept));
     }
     let (now, later) = stores.split(parts);
-    stop.or(start::start(deployed, now, clock, &mut |line| run.screen.say(line))).await??;
+    stop.or(start::start(deployed, now, clock.clone(), &mut |line| run.screen.say(line))).await??;
     let kept = stop.or(stores.keep(run, deployed)).await??;
     stop.or(start::start(deployed, later, clock, &mut |line| run.screen.say(line))).await??;
     Ok(kept)

@@ -1,6 +1,7 @@
 //! How a run ends: nothing left behind, one exit code in record and program, and every failure with its phase.
 
 use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use barograph_platform::{Facts, Fault, Later, Missing};
 use barograph_record::{PhaseOutcome, Run as Kept};
@@ -8,9 +9,13 @@ use barograph_record::{PhaseOutcome, Run as Kept};
 use super::*;
 
 mod loads;
+mod verdicts;
 
 use crate::check::{Machine, check};
-use crate::testing::{Dark, Here, Kind};
+use crate::testing::{Dark, Here, Kind, Moment, Simulated};
+
+/// A target that is there already.
+const URL: &str = "target.url=http://127.0.0.1:9/";
 
 /// One user for a second, judged in ten intervals.
 const SHORT: [&str; 8] = [
@@ -32,18 +37,19 @@ fn run_here(root: &Path, platform: &Here, kind: Kind) -> Result<Finished, Harnes
     run_with(root, platform, kind, (&[], &mut Dark::default()))
 }
 
-/// With further keys, and a screen.
+/// With further keys, and a screen, in simulated time.
 fn run_with(
     root: &Path,
     platform: &Here,
-    kind: Kind,
+    mut kind: Kind,
     (more, screen): (&[&str], &mut Dark),
 ) -> Result<Finished, HarnessError> {
     let (_keep, stop) = Stop::new();
+    kind.ground.get_or_insert_default();
     run_until(stop, root, platform, kind, (more, screen))
 }
 
-/// On any platform, unless it is stopped.
+/// On any platform, in the time of its kind, unless it is stopped.
 fn run_until(
     stop: Stop,
     root: &Path,
@@ -59,6 +65,7 @@ fn run_until(
     let plan = barograph_spec::read("test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let checked = check(&plan, &kind, machine).unwrap();
+    let clock = kind.ground.clone().map_or_else(RunClock::start, RunClock::of);
     let platforms: [&dyn Platform; 1] = [platform];
     let world = World {
         kind: Arc::new(kind),
@@ -72,7 +79,27 @@ fn run_until(
         followers: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(run(checked, &world, screen))
+    runtime.block_on(run_on(clock, checked, &world, screen))
+}
+
+/// Runs on a target that is there already while `watching` does what it wants in a thread of its own. Time stands still while
+/// that holds the end of an interval.
+fn watched<T: Send>(
+    root: &Path,
+    stop: Stop,
+    more: &[&str],
+    watching: impl FnOnce(&Receiver<Moment>) -> T + Send,
+) -> (Finished, T) {
+    let (send, live) = sync_channel(64);
+    let ground = Simulated::default();
+    let mut screen = Dark { reached: Some((send, ground.time.clone())) };
+    std::thread::scope(|s| {
+        let watches = s.spawn(move || watching(&live));
+        let kind = Kind { deploys_nothing: true, ground: Some(ground), ..Kind::default() };
+        let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
+        let finished = run_until(stop, root, &here(), kind, (&more, &mut screen)).unwrap();
+        (finished, watches.join().unwrap())
+    })
 }
 
 fn here() -> Here {
@@ -85,10 +112,13 @@ fn last_phase(kept: &Kept) -> (String, Option<PhaseOutcome>, Option<String>) {
     (last.phase, last.outcome, last.error)
 }
 
+/// With worker threads, by the clocks of this machine.
 #[test]
 fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
-    let finished = run_here(root.path(), &here(), Kind::default()).unwrap();
+    let (_keep, stop) = Stop::new();
+    let finished =
+        run_until(stop, root.path(), &here(), Kind::default(), (&[], &mut Dark::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     assert_eq!(kept.verdict().unwrap().exit_code, finished.exit.code());
@@ -226,7 +256,7 @@ fn a_failure_before_the_first_phase_is_in_the_record() {
     let root = tempfile::tempdir().unwrap();
     let mut record = RunWriter::create(root.path(), &id()).unwrap();
     let why = Ledger::open(root.path().join("no folder/ledger.jsonl")).unwrap_err().into();
-    let finished = end(&mut record, RunClock::start(), None, Some(BrokenOff { phase: Phase::Check, why }));
+    let finished = end(&mut record, &RunClock::start(), None, Some(BrokenOff { phase: Phase::Check, why }));
     assert_eq!(finished.exit, ExitCode::CannotWrite);
     let lines = std::fs::read_to_string(finished.dir.join("run.jsonl")).unwrap();
     let lines: Vec<serde_json::Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();

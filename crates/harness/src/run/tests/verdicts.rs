@@ -1,0 +1,190 @@
+//! Verdicts: what is not believed, what ends early, and what a search finds.
+
+use barograph_model::Nanos;
+use barograph_record::KeptResult;
+
+use super::*;
+use crate::testing::Jams;
+
+/// A search from 30 to 60 users to the last user.
+const SEARCH: [&str; 9] = [
+    "load.strategy=search",
+    "load.min_users=30",
+    "load.max_users=60",
+    "load.resolution=0.001",
+    "load.max_trials=30",
+    "load.ramp_s=1",
+    "load.step_s=1",
+    "load.settle_s=1",
+    "load.confirm_s=1",
+];
+
+/// Runs on a target that is there already.
+fn run_of(kind: Kind, more: &[&str]) -> (Finished, Kept) {
+    let root = tempfile::tempdir().unwrap();
+    let kind = Kind { deploys_nothing: true, ..kind };
+    let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
+    let finished = run_with(root.path(), &here(), kind, (&more, &mut Dark::default())).unwrap();
+    let kept = Kept::open(&finished.dir).unwrap();
+    (finished, kept)
+}
+
+/// The exit code of a run with a measured second from 0.1 s on, and why it is not believed.
+fn doubts(ground: Simulated) -> (ExitCode, Vec<String>) {
+    let (finished, kept) = run_of(Kind { ground: Some(ground), ..Kind::default() }, &[]);
+    (finished.exit, kept.verdict().unwrap().doubts.clone())
+}
+
+#[test]
+fn a_host_whose_hypervisor_took_more_than_a_tenth_is_not_believed() {
+    let stolen = |stolen| Simulated { stolen, ..Simulated::default() };
+    assert_eq!(doubts(stolen(20)), (ExitCode::Fine, vec![]));
+    let why = "not valid: stolen CPU was 10.5 % of the host's CPU time taken by the hypervisor, allowed is at most 10 %";
+    assert_eq!(doubts(stolen(21)), (ExitCode::NotValid, vec![why.to_owned()]));
+    let keys = [&SEARCH[..], &["load.max_trials=2"]].concat();
+    let (finished, _) = run_of(Kind { ground: Some(stolen(21)), ..Kind::default() }, &keys);
+    let sentence = "It is not known how many users at http://127.0.0.1:9/ the target holds: 60 users could not be judged, \
+        because this check of the measurement did not hold: stolen CPU. It took 2 trials (2 not valid) in 3 s.";
+    assert_eq!((finished.exit, finished.verdict.unwrap().sentence.as_str()), (ExitCode::NotValid, sentence));
+}
+
+#[test]
+fn a_wall_clock_that_is_set_while_it_is_measured_is_not_believed() {
+    for (at_ms, ahead_s, found) in [
+        (50, 5.0, None),
+        (600, 0.09, None),
+        (600, 0.2, Some("+0.200")),
+        (1_050, -0.2, Some("-0.200")),
+        (1_150, -0.2, None),
+    ] {
+        let wall_is_set = Some((Nanos::from_millis(at_ms), ahead_s));
+        let (exit, doubts) = doubts(Simulated { wall_is_set, ..Simulated::default() });
+        let expected = if found.is_some() { ExitCode::NotValid } else { ExitCode::Fine };
+        let why = |ahead| {
+            let found = format!("wall clock {ahead} s against monotonic clock");
+            format!("not valid: clock was {found}, allowed is less than 0.1 s apart")
+        };
+        assert_eq!((exit, doubts), (expected, found.map(why).into_iter().collect()), "{at_ms} ms");
+    }
+}
+
+#[test]
+fn a_target_that_stands_still_is_no_steady_state() {
+    let silent = Some((Nanos::from_millis(500), Nanos::from_millis(700)));
+    let of = |window| run_of(Kind { silent, ..Kind::default() }, &["load.users=10", window]).0;
+    let finished = of("load.window_s=2");
+    assert_eq!(finished.exit, ExitCode::NotValid);
+    let why = "not valid: steady state was throughput was -37 % apart from 0 s to 1 s: no steady state, allowed is no \
+        stretch that moves the mean by more than 10 %, of response time by more than 20 ms besides";
+    assert_eq!(finished.verdict.unwrap().doubts, [why]);
+    assert_eq!(of("load.window_s=10").exit, ExitCode::Fine, "in a long window it matters little");
+}
+
+#[test]
+fn a_target_that_falls_silent_is_left_after_half_a_minute() {
+    let silent = Some((Nanos::from_millis(500), Nanos::from_secs(3_600)));
+    let (finished, kept) = run_of(Kind { silent, ..Kind::default() }, &["load.users=10", "load.window_s=60"]);
+    assert_eq!((finished.exit, finished.verdict), (ExitCode::TargetNotReady, None));
+    let stop = kept.interrupted().unwrap();
+    let why = "the target has not answered a single operation for 30 s";
+    assert_eq!((stop.at_s, stop.phase.as_str(), stop.cause.as_str()), (30.5, "hold", why));
+    assert_eq!((kept.intervals().count(), kept.trials().count()), (305, 0));
+}
+
+/// 38 users are too much, and half a window is enough for a search to know.
+#[test]
+fn a_search_finds_the_last_user_who_is_carried() {
+    let jams = Some(Jams { from: 37, kept_by: 37 });
+    let search = |more: &[&str]| {
+        let keys = [&SEARCH[..], more].concat();
+        let (finished, kept) = run_of(Kind { jams, ..Kind::default() }, &keys);
+        for trial in kept.trials() {
+            let tenths = (trial.window.seconds() * 10.0).round() as u32;
+            let is_carried = trial.level <= 37;
+            let expected = if is_carried { (KeptResult::Pass, 10) } else { (KeptResult::Fail, 5) };
+            assert_eq!(((trial.result, tenths), trial.aborted), (expected, !is_carried), "{more:?}");
+        }
+        let verdict = finished.verdict.unwrap();
+        let search = verdict.search.unwrap();
+        let found = (verdict.capacity, search.highest_pass, search.lowest_fail);
+        assert_eq!(found, (Some(37), Some(37), Some(38)), "{more:?}");
+        (search.trials, search.aborted, search.seconds.unwrap())
+    };
+    assert_eq!(search(&["load.search=bisect"]), (7, 3, 20.2));
+    assert_eq!(search(&["load.search=findmax"]), (13, 8, 35.3));
+    assert_eq!(search(&["load.search=staircase", "load.stride_users=1"]), (9, 1, 26.4));
+}
+
+#[test]
+fn a_first_ramp_ends_where_the_target_gives_way() {
+    let jams = Some(Jams { from: 37, kept_by: 37 });
+    let keys = [&SEARCH[..], &["load.search=bisect", "load.ramp_s=6"]].concat();
+    let (_, kept) = run_of(Kind { jams, ..Kind::default() }, &keys);
+    let notes: Vec<&str> = kept.notes().map(|(_, text)| text).collect();
+    // A user comes every 100 ms, the 38th is too much, and three bad intervals end the ramp.
+    let note = "the first ramp ended at 40 users: too many operations were late or failed, or too few came to an end; what \
+        it carried in time is the load of 35 users";
+    assert_eq!(notes, [note]);
+}
+
+#[test]
+fn a_fixed_load_that_has_failed_is_measured_to_its_end() {
+    let jams = Some(Jams { from: 37, kept_by: 37 });
+    let (finished, kept) = run_of(Kind { jams, ..Kind::default() }, &["load.users=38", "load.window_s=3"]);
+    let sentence = "38 users at http://127.0.0.1:9/ did not keep the rules: Ask failed in 100.00 % of its operations, \
+        allowed are 1.00 %.";
+    assert_eq!((finished.exit, finished.verdict.unwrap().sentence.as_str()), (ExitCode::QosMissed, sentence));
+    let trial = kept.trials().next().unwrap();
+    assert_eq!((trial.window.from_s, trial.window.to_s, trial.aborted), (0.1, 3.1, false));
+    // 38 users who ask 50 times a second.
+    assert_eq!((trial.window.ops[0].count, trial.window.ops[0].failed), (5_700, 5_700));
+}
+
+/// A target that answers 100 times a second, and a hundred users for it: of 200 arrivals a second a hundred have to wait.
+#[test]
+fn a_search_by_rate_pauses_until_no_arrival_waits() {
+    let keys = [
+        "load.strategy=search",
+        "load.search=bisect",
+        "load.unit=rate",
+        "load.min_rate=90",
+        "load.max_rate=200",
+        "load.most_users=100",
+        "load.max_trials=2",
+        "load.ramp_s=1",
+        "load.window_s=5",
+        "load.confirm_s=5",
+        "load.step_s=0",
+        "load.settle_s=0",
+    ];
+    let one_by_one = Some(Nanos::from_millis(10));
+    let (_, kept) = run_of(Kind { one_by_one, ..Kind::default() }, &keys);
+    let windows: Vec<_> = kept.trials().map(|t| (t.window.from_s, t.window.to_s, t.window.late)).collect();
+    assert_eq!(windows, [(1.2, 6.2, 869), (10.8, 15.8, 831)]);
+    let pause = kept.phases().into_iter().find(|span| span.phase == "drain").unwrap();
+    assert_eq!((pause.from_s, pause.to_s), (6.2, Some(10.7)));
+    let paused = kept.intervals().filter(|i| i.from_s >= 6.2 && i.to_s <= 10.7);
+    let starts: Vec<u64> = paused.map(|interval| interval.starts).collect();
+    assert_eq!((starts.len(), starts.iter().sum(), starts.last()), (45, 438, Some(&0)));
+}
+
+#[test]
+fn a_run_that_is_interrupted_while_it_measures_keeps_what_it_has() {
+    let root = tempfile::tempdir().unwrap();
+    let (handle, stop) = Stop::new();
+    let (finished, ()) = watched(root.path(), stop, &["load.window_s=60"], move |live| {
+        let _third = live.iter().filter(|moment| moment.live.phase == Phase::Hold).nth(2).unwrap();
+        handle.stop();
+    });
+    assert_eq!((finished.exit, finished.verdict), (ExitCode::Interrupted, None));
+    let kept = Kept::open(&finished.dir).unwrap();
+    let stop = kept.interrupted().unwrap();
+    assert_eq!((stop.at_s, stop.phase.as_str()), (0.4, "hold"));
+    assert_eq!(stop.cause, "stopped before its end");
+    let intervals: Vec<(f64, u64)> = kept.intervals().map(|i| (i.to_s, i.starts)).collect();
+    assert_eq!(intervals, [(0.1, 5), (0.2, 5), (0.3, 5), (0.4, 5)]);
+    let log = kept.response_log().unwrap();
+    assert_eq!(log.histograms().map(|times| times.unwrap().histogram.len()).sum::<u64>(), 20);
+    assert!(kept.complete && kept.trials().count() == 0);
+    assert_eq!(last_phase(&kept), ("remove".to_owned(), Some(PhaseOutcome::Done), None));
+}

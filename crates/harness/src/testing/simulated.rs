@@ -1,0 +1,66 @@
+//! A machine in simulated time: its clocks, and what it uses.
+
+use barograph_engine::sim::Time;
+use barograph_model::Nanos;
+use barograph_platform::Later;
+use barograph_probe::{CpuTimes, HostSample, Memory, ProbeError, ProcessSample};
+
+use crate::HarnessError;
+use crate::clock::Ground;
+use crate::probes::Accounts;
+
+/// A machine with two cores that is mostly idle.
+#[derive(Clone, Default)]
+pub(crate) struct Simulated {
+    pub(crate) time: Time,
+    /// When its wall clock is set, and how many seconds ahead.
+    pub(crate) wall_is_set: Option<(Nanos, f64)>,
+    /// Percent of one core that its hypervisor gives to others.
+    pub(crate) stolen: u64,
+}
+
+impl Ground for Simulated {
+    fn now(&self) -> Nanos {
+        self.time.now()
+    }
+
+    fn wall_ahead_s(&self) -> f64 {
+        self.wall_is_set.filter(|(at, _)| self.now() >= *at).map_or(0.0, |(_, by)| by)
+    }
+
+    fn sleep(&self, span: Nanos) -> Later<'_, ()> {
+        Box::pin(self.time.until(self.now() + span))
+    }
+
+    fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError> {
+        Ok(Box::new(Steady { stolen: self.stolen }))
+    }
+}
+
+/// Accounts of a machine that does the same all the time: the driver uses a tenth of a core, the rest as much.
+struct Steady {
+    stolen: u64,
+}
+
+impl Accounts for Steady {
+    fn sample(&mut self, now: Nanos) -> Result<(HostSample, ProcessSample), ProbeError> {
+        let percent = |of_a_core: u64| Nanos(now.0 / 100 * of_a_core);
+        let cpu = CpuTimes {
+            user: percent(15),
+            system: percent(5),
+            idle: percent(180 - self.stolen),
+            steal: percent(self.stolen),
+            ..CpuTimes::default()
+        };
+        let memory = Memory { total_bytes: 4 << 30, available_bytes: 3 << 30, ..Memory::default() };
+        let process = ProcessSample {
+            at: now,
+            cpu_user: percent(8),
+            cpu_system: percent(2),
+            resident_bytes: 8 << 20,
+            threads: 2,
+            ..ProcessSample::default()
+        };
+        Ok((HostSample { at: now, cores: 2, cpu, memory, ..HostSample::default() }, process))
+    }
+}
