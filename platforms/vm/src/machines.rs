@@ -11,12 +11,14 @@ use std::time::Duration;
 use barograph_platform::{Fault, Later, Machines, Moved};
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
+use tokio::time::Instant;
 
 use crate::clock::now;
 use crate::emulator::{Begin, Disk, Emulator};
 use crate::host::{Host, Inner};
 use crate::port::Silence;
 use crate::qmp::{Event, Qmp, QmpError};
+use crate::settings::Accel;
 use crate::site::VmSite;
 use crate::snapshots;
 use crate::wire::Ask;
@@ -107,7 +109,7 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
     let begun = now();
     let started = Emulator::start(&plant.work, &hardware, (twin.clone(), Begin::Incoming), &tag).await;
     let carried = match started {
-        Ok((to, stream)) => carry_over(host, from, (to, stream), &place).await,
+        Ok((to, stream)) => carry_over((host, plant.accel), from, (to, stream), &place).await,
         Err(fault) => Err(fault),
     };
     let (to, (downtime, bytes)) = match carried {
@@ -135,12 +137,12 @@ async fn migrate(site: &VmSite, host: &Host) -> Result<Moved, Fault> {
 /// Carries the guest to the emulator that waits for it. When that fails the emulator is ended, and the guest goes on where
 /// it was.
 async fn carry_over(
-    host: &Host,
+    (host, accel): (&Host, Accel),
     from: &mut Emulator,
     (mut to, stream): (Emulator, UnixStream),
     place: &str,
 ) -> Result<(Emulator, (Duration, u64)), Fault> {
-    let carried = hand_over(host, &mut from.qmp, (&mut to.qmp, stream), place).await;
+    let carried = hand_over((host, accel), &mut from.qmp, (&mut to.qmp, stream), place).await;
     match carried {
         Ok(carried) => Ok((to, carried)),
         Err(fault) => {
@@ -156,7 +158,7 @@ async fn carry_over(
 
 /// Moves the guest and the way to its agent. Returns how long the guest stood still, and the bytes.
 async fn hand_over(
-    host: &Host,
+    (host, accel): (&Host, Accel),
     from: &mut Qmp,
     (to, stream): (&mut Qmp, UnixStream),
     place: &str,
@@ -167,16 +169,41 @@ async fn hand_over(
     reading.set_nonblocking(false).map_err(error)?;
     let writing = reading.try_clone().map_err(error)?;
     let held = host.port.hold(Silence::Here, AGENT_LIMIT).await?;
-    let carried = carry(from, to, place).await;
+    let carried = match accel {
+        Accel::Kvm => carry(from, to, place).await,
+        Accel::Tcg => carry_at_rest(from, to, place).await,
+    };
     let carried =
         carried.map_err(|error| failed(format!("move host `{}` to another emulator", host.name), error))?;
     held.go_on(reading, writing);
     Ok(carried)
 }
 
-/// From one QEMU to the other: the standstill, and the bytes.
+/// From one QEMU to the other while the guest runs: the standstill, and the bytes.
 async fn carry(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u64), QmpError> {
     let deadline = now() + MOVE_LIMIT;
+    let carried = copy_guest(from, to, place, deadline).await?;
+    to.event(deadline, |event| event.name == "RESUME").await?;
+    Ok(carried)
+}
+
+/// The same while the guest stands still. An emulated one has to: QEMU before 9.0 can miss what an emulated processor writes to
+/// memory that it copies at the same time, and the guest's kernel then finds its own data broken.
+async fn carry_at_rest(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u64), QmpError> {
+    from.execute("stop", json!({})).await?;
+    let begun = now();
+    let (_, bytes) = copy_guest(from, to, place, begun + MOVE_LIMIT).await?;
+    to.execute("cont", json!({})).await?;
+    Ok((begun.elapsed(), bytes))
+}
+
+/// Copies memory and devices. Returns how long the guest that ran stood still, and the bytes.
+async fn copy_guest(
+    from: &mut Qmp,
+    to: &mut Qmp,
+    place: &str,
+    deadline: Instant,
+) -> Result<(Duration, u64), QmpError> {
     let events = json!({"capabilities": [{"capability": "events", "state": true}]});
     from.execute("migrate-set-capabilities", events).await?;
     let brakes = json!({"max-bandwidth": NO_BRAKE, "downtime-limit": LONGEST_STANDSTILL_MS});
@@ -193,7 +220,6 @@ async fn carry(from: &mut Qmp, to: &mut Qmp, place: &str) -> Result<(Duration, u
     if event.data["status"] != "completed" {
         return Err(QmpError::Failed(format!("the move ended as {}", figures)));
     }
-    to.event(deadline, |event| event.name == "RESUME").await?;
     let downtime = Duration::from_millis(figures["downtime"].as_u64().unwrap_or(0));
     Ok((downtime, figures["ram"]["transferred"].as_u64().unwrap_or(0)))
 }
