@@ -207,7 +207,7 @@ fn image(id: i64, item_id: i64, number: i64) -> ImageRow {
     ImageRow { id, item_id, number, sizes: codes::image::PREVIEW, created_ms: CLOCK_START_MS - 1 }
 }
 
-/// The event part, in two batches: bids of users 2 and 3, visits of users 2 and 4 (who still attends [`ONGOING`] by
+/// The event part, in two batches: bids of users 2 and 3, visits of users 2 and 4 (who still attends `ONGOING` by
 /// record 50), images of items 1 and 2.
 #[must_use]
 pub fn event_data() -> Vec<EventBatch> {
