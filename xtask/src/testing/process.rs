@@ -22,12 +22,20 @@ const SKIPPED: &str = "skipped";
 /// What libtest says when it ran the one test that was asked for. A name that matches nothing succeeds, too.
 const RAN: &str = "test result: ok. 1 passed";
 
+/// The time of a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Took {
+    pub(super) seconds: f64,
+    /// Of processors, that of all its processes that were waited for included.
+    pub(super) cpu_s: f64,
+}
+
 /// What came of a test.
 #[derive(Debug)]
 pub(super) struct TestResult {
     pub(super) job: Job,
     pub(super) passed: bool,
-    pub(super) took: Duration,
+    pub(super) took: Took,
     /// Everything it wrote.
     pub(super) output: String,
     /// What it left out and why, each line with the name of the test.
@@ -46,8 +54,9 @@ impl TestResult {
 pub(super) fn run(job: Job) -> TestResult {
     let began = Instant::now();
     let ended = start(&job).and_then(|(child, output)| end(child, output));
-    let took = began.elapsed();
-    let (passed, output) = ended.unwrap_or_else(|error| (false, format!("{error:#}\n")));
+    let seconds = began.elapsed().as_secs_f64();
+    let (passed, output, cpu_s) = ended.unwrap_or_else(|error| (false, format!("{error:#}\n"), 0.0));
+    let took = Took { seconds, cpu_s };
     let skips = if passed { skips(&job, &output) } else { Vec::new() };
     TestResult { job, passed, took, output, skips }
 }
@@ -68,12 +77,13 @@ fn start(job: &Job) -> anyhow::Result<(Child, File)> {
     Ok((child, output))
 }
 
-/// Waits for the end; true when the test was run and passed.
-fn end(mut child: Child, mut output: File) -> anyhow::Result<(bool, String)> {
+/// Waits for the end: whether the test was run and passed, its output, and its processor time in seconds.
+fn end(mut child: Child, mut output: File) -> anyhow::Result<(bool, String, f64)> {
     let in_time = ends_within(&child, LIMIT).context("wait for a test")?;
     if !in_time {
         kill_family(child.id());
     }
+    let cpu_s = cpu_s_of(child.id());
     let status = child.wait().context("wait for a test")?;
     let mut bytes = Vec::new();
     output.rewind().and_then(|()| output.read_to_end(&mut bytes)).context("read the output of a test")?;
@@ -84,7 +94,7 @@ fn end(mut child: Child, mut output: File) -> anyhow::Result<(bool, String)> {
     } else if !status.success() && !text.contains("test result: ") {
         text.push_str(&format!("it ended by {status}\n"));
     }
-    Ok((passed, text))
+    Ok((passed, text, cpu_s))
 }
 
 fn ends_within(child: &Child, limit: Duration) -> rustix::io::Result<bool> {
@@ -98,6 +108,18 @@ fn ends_within(child: &Child, limit: Duration) -> rustix::io::Result<bool> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The processor time in seconds that a process which has ended took, with that of its children that it waited for.
+fn cpu_s_of(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    ticks(&stat) as f64 / rustix::param::clock_ticks_per_second() as f64
+}
+
+/// `utime`, `stime`, `cutime` and `cstime` of proc_pid_stat(5), added up.
+fn ticks(stat: &str) -> u64 {
+    let behind_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    behind_name.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum()
 }
 
 /// Kills a process and all that descend from it.
@@ -121,7 +143,7 @@ mod tests {
 
     fn result(passed: bool, skips: &[&str]) -> TestResult {
         let skips = skips.iter().map(|&skip| skip.to_owned()).collect();
-        TestResult { job: job("p", None, "t"), passed, took: Duration::ZERO, output: String::new(), skips }
+        TestResult { job: job("p", None, "t"), passed, took: Took::default(), output: String::new(), skips }
     }
 
     #[test]
@@ -138,6 +160,12 @@ mod tests {
             "running 1 test\nskipped: no KVM\nskipped unshare: needs root\nnot skipped\ntest t ... ok\n";
         let expected = ["p unit t: skipped: no KVM", "p unit t: skipped unshare: needs root"];
         assert_eq!(skips(&job("p", None, "t"), output), expected);
+    }
+
+    #[test]
+    fn processor_time_is_that_of_the_process_and_of_its_children() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 9 8 0 0 100 20 3 4 20 0 1 0 55";
+        assert_eq!((ticks(stat), ticks("")), (127, 0));
     }
 
     #[test]

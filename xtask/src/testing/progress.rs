@@ -41,7 +41,7 @@ impl Progress {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.running.remove(&result.job.key());
         if !result.passed {
-            say(&format!("---- {} failed after {:.1} s", result.job.key(), result.took.as_secs_f64()));
+            say(&format!("---- {} failed after {:.1} s", result.job.key(), result.took.seconds));
             say(result.output.trim_end());
         }
         state.results.push(result);
@@ -69,6 +69,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::super::job::tests::job;
+    use super::super::process::Took;
     use super::*;
 
     #[test]
@@ -80,7 +81,7 @@ mod tests {
         let passed = TestResult {
             job: ended,
             passed: true,
-            took: Duration::ZERO,
+            took: Took::default(),
             output: String::new(),
             skips: Vec::new(),
         };

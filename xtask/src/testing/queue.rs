@@ -16,12 +16,20 @@ pub(super) struct Queue {
 
 struct State {
     waiting: Vec<Job>,
-    /// Free quarters of cores.
+    /// Quarters of all cores, and those that are free.
+    all: usize,
     free: usize,
 }
 
+impl State {
+    /// What a test takes of them; one that wants more than there are takes all.
+    fn taken_by(&self, job: &Job) -> usize {
+        job.group.quarters().min(self.all)
+    }
+}
+
 /// The least that a test takes, in quarters of a core; the largest number of tests at once follows from it.
-const LEAST_QUARTERS: usize = 2;
+const LEAST_QUARTERS: usize = 1;
 
 impl Queue {
     /// Of tests whose times in seconds are known in part.
@@ -29,7 +37,7 @@ impl Queue {
         let alone = jobs.iter().any(|job| job.alone);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (free, threads) = if alone { (usize::MAX, 1) } else { (4 * cores, 4 * cores / LEAST_QUARTERS) };
-        let state = Mutex::new(State { waiting: in_order(jobs, known), free });
+        let state = Mutex::new(State { waiting: in_order(jobs, known), all: free, free });
         Queue { state, changed: Condvar::new(), threads }
     }
 
@@ -37,8 +45,7 @@ impl Queue {
         std::thread::scope(|scope| {
             for _ in 0..self.threads {
                 scope.spawn(|| {
-                    while let Some(job) = self.next() {
-                        let quarters = job.group.quarters();
+                    while let Some((job, quarters)) = self.next() {
                         progress.starts(&job);
                         progress.ends(process::run(job));
                         self.give_back(quarters);
@@ -48,17 +55,19 @@ impl Queue {
         });
     }
 
-    /// The first test in order for which there is room; waits until there is. `None` when no test is left.
-    fn next(&self) -> Option<Job> {
+    /// The first test in order for which there is room, and the quarters that it takes; waits until there is room. `None` when no
+    /// test is left.
+    fn next(&self) -> Option<(Job, usize)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if state.waiting.is_empty() {
                 return None;
             }
-            if let Some(at) = state.waiting.iter().position(|job| job.group.quarters() <= state.free) {
+            if let Some(at) = state.waiting.iter().position(|job| state.taken_by(job) <= state.free) {
                 let job = state.waiting.remove(at);
-                state.free -= job.group.quarters();
-                return Some(job);
+                let quarters = state.taken_by(&job);
+                state.free -= quarters;
+                return Some((job, quarters));
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -98,13 +107,23 @@ mod tests {
 
     #[test]
     fn a_test_for_which_there_is_no_room_lets_others_go_first() {
-        let jobs = vec![job("a", None, "tests::whole_core"), job("a", Some("service"), "half_a_core")];
+        let jobs = vec![job("a", None, "tests::whole_core"), job("a", Some("service"), "quarter_of_a_core")];
         let known = HashMap::from([("a unit tests::whole_core".to_owned(), 9.0)]);
         let queue = Queue::new(jobs, &known);
         queue.state.lock().unwrap().free = 3;
-        assert_eq!(queue.next().unwrap().name, "half_a_core");
-        queue.give_back(3);
-        assert_eq!(queue.next().unwrap().name, "tests::whole_core");
-        assert!(queue.next().is_none());
+        let next = || queue.next().map(|(job, quarters)| (job.name, quarters));
+        assert_eq!(next(), Some(("quarter_of_a_core".to_owned(), 1)));
+        queue.give_back(2);
+        assert_eq!(next(), Some(("tests::whole_core".to_owned(), 4)));
+        assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn a_test_takes_no_more_than_there_is() {
+        let queue = Queue::new(vec![job("a", Some("emulated"), "guests")], &HashMap::new());
+        let mut state = queue.state.lock().unwrap();
+        (state.all, state.free) = (4, 4);
+        drop(state);
+        assert_eq!(queue.next().unwrap().1, 4);
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::Group;
 use super::job::Job;
+use super::process::Took;
 
 /// How many of the slowest tests are shown.
 const SLOWEST: usize = 20;
@@ -21,11 +22,19 @@ struct Step {
     seconds: f64,
 }
 
-/// The tests of a group: how many, and the sum of their times, many of which ran side by side.
+/// The tests of a group: how many, and the sums of their times, many of which ran side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct GroupTime {
     tests: u32,
     seconds: f64,
+    cpu_s: f64,
+}
+
+/// The time of a test, and that of processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct TestTime {
+    seconds: f64,
+    cpu_s: f64,
 }
 
 /// The contents of the file.
@@ -36,7 +45,7 @@ struct Content {
     tests_s: f64,
     groups: BTreeMap<String, GroupTime>,
     /// By package, target and name.
-    tests: BTreeMap<String, f64>,
+    tests: BTreeMap<String, TestTime>,
 }
 
 /// The times of this run, and those of the last one.
@@ -56,14 +65,16 @@ impl Times {
 
     /// The known times of tests in seconds.
     pub(super) fn known(&self) -> HashMap<String, f64> {
-        self.before.tests.iter().map(|(key, seconds)| (key.clone(), *seconds)).collect()
+        self.before.tests.iter().map(|(key, time)| (key.clone(), time.seconds)).collect()
     }
 
-    pub(super) fn add(&mut self, job: &Job, took: Duration) {
-        self.found.tests.insert(job.key(), took.as_secs_f64());
+    pub(super) fn add(&mut self, job: &Job, took: Took) {
+        let Took { seconds, cpu_s } = took;
+        self.found.tests.insert(job.key(), TestTime { seconds, cpu_s });
         let group = self.found.groups.entry(job.group.name().to_owned()).or_default();
         group.tests += 1;
-        group.seconds += took.as_secs_f64();
+        group.seconds += seconds;
+        group.cpu_s += cpu_s;
     }
 
     pub(super) fn ran_for(&mut self, took: Duration) {
@@ -80,13 +91,13 @@ impl Times {
         for name in Group::ALL.map(Group::name) {
             let Some(group) = self.found.groups.get(name) else { continue };
             let before = self.before.groups.get(name).map(|before| before.seconds);
-            let text = format!("{} {name} tests", group.tests);
+            let text = format!("{} {name} tests, {:.1} s of processors", group.tests, group.cpu_s);
             lines.push(line(group.seconds, before, &text));
         }
-        let mut slowest: Vec<(&String, &f64)> = self.found.tests.iter().collect();
-        slowest.sort_by(|a, b| b.1.total_cmp(a.1));
-        for (key, seconds) in slowest.into_iter().take(SLOWEST) {
-            lines.push(line(*seconds, self.before.tests.get(key).copied(), key));
+        let mut slowest: Vec<(&String, &TestTime)> = self.found.tests.iter().collect();
+        slowest.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
+        for (key, time) in slowest.into_iter().take(SLOWEST) {
+            lines.push(line(time.seconds, self.before.tests.get(key).map(|before| before.seconds), key));
         }
         lines
     }
@@ -100,8 +111,8 @@ impl Times {
             fs::rename(&self.file, folder.join("times-before.json")).context("keep the earlier times")?;
         }
         let mut content = self.found.clone();
-        for (key, seconds) in &self.before.tests {
-            content.tests.entry(key.clone()).or_insert(*seconds);
+        for (key, time) in &self.before.tests {
+            content.tests.entry(key.clone()).or_insert(*time);
         }
         let text = serde_json::to_string_pretty(&content).context("write the times as JSON")?;
         fs::write(&self.file, text).with_context(|| format!("write {}", self.file.display()))?;
@@ -124,16 +135,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut times = Times::open(folder.path());
         assert!(times.known().is_empty());
-        times.add(&job("p", None, "a"), Duration::from_secs(2));
-        times.add(&job("p", None, "b"), Duration::from_secs(1));
+        let took = |seconds| Took { seconds, cpu_s: 0.5 };
+        times.add(&job("p", None, "a"), took(2.0));
+        times.add(&job("p", None, "b"), took(1.0));
         times.step("clippy", Duration::from_secs(5));
-        assert_eq!(times.lines(), ["    3.0 s  2 quick tests", "    2.0 s  p unit a", "    1.0 s  p unit b"]);
+        assert_eq!(
+            times.lines(),
+            ["    3.0 s  2 quick tests, 1.0 s of processors", "    2.0 s  p unit a", "    1.0 s  p unit b"]
+        );
         times.write().unwrap();
 
         let mut again = Times::open(folder.path());
         assert_eq!(again.known()["p unit a"], 2.0);
-        again.add(&job("p", None, "b"), Duration::from_secs(4));
-        let expected = ["    4.0 s  1 quick tests (before: 3.0 s)", "    4.0 s  p unit b (before: 1.0 s)"];
+        again.add(&job("p", None, "b"), took(4.0));
+        let expected = [
+            "    4.0 s  1 quick tests, 0.5 s of processors (before: 3.0 s)",
+            "    4.0 s  p unit b (before: 1.0 s)",
+        ];
         assert_eq!(again.lines(), expected);
         let file = again.write().unwrap();
         assert_eq!(
