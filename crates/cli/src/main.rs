@@ -6,6 +6,7 @@ mod commands;
 mod disclosure;
 mod live;
 mod machine;
+mod shipped;
 mod terminal;
 mod told;
 mod watch;

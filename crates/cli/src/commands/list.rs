@@ -1,10 +1,12 @@
 //! `barograph list`: the catalogue.
 
+use std::path::Path;
+
 use barograph_record::{ExitCode, Run, StudyEntry};
 
 use super::{Done, Failed};
 use crate::args::{ListArgs, Listed};
-use crate::{catalog, terminal};
+use crate::{catalog, shipped, terminal};
 
 /// Lists one kind of thing, a line each.
 pub(crate) fn list(args: &ListArgs) -> Done {
@@ -63,13 +65,10 @@ fn about(line: &str) -> &str {
     said.unwrap_or_else(|| line.trim_start_matches(['#', ' ']))
 }
 
-/// The TOML files of a folder with the first line of each; false when there is no such folder.
+/// The shipped files of a folder with the first line of each; false when there is no such folder.
 fn files(folder: &str) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    let mut names: Vec<_> =
-        entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|x| x == "toml")).collect();
-    names.sort();
-    for path in names {
+    let Ok(files) = shipped::files(Path::new(folder)) else { return false };
+    for path in files {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         terminal::result(&format!("{:<30} {}", path.display(), about(text.lines().next().unwrap_or(""))));
     }

@@ -8,8 +8,9 @@ use barograph_auction_api::routes;
 use barograph_http::{Client, Method, Policy, Request, Resolved};
 use rustix::process::Signal;
 
+use crate::data::shared_data;
 use crate::going::{Going, until};
-use crate::place::{Place, fixed, shared_data};
+use crate::place::{Place, fixed};
 
 /// Status and body of a GET.
 fn get(at: &str, path: &str) -> (u16, String) {
@@ -106,6 +107,8 @@ fn the_lists_name_what_there_is() {
     let plans = place.root().join("plans");
     fs::create_dir(&plans).unwrap();
     fs::write(plans.join("mine.toml"), "# What mine is for.\nseed = 2\n").unwrap();
+    // How a test makes it small is no plan.
+    fs::write(plans.join("mine.smoke.toml"), "seed = 3\n").unwrap();
     let words = [
         ("workloads", &["auction  version ", "  GetNextBid ", "official2"][..]),
         ("platforms", &["process\n"]),
@@ -129,6 +132,8 @@ fn the_lists_name_what_there_is() {
             assert!(ended.out.contains(words), "{what}: {words:?} is not in\n{}", ended.out);
         }
     }
+    let plans = Going::start(place.program(&["list", "plans"])).end();
+    assert_eq!(plans.out.lines().count(), 1, "{}", plans.out);
     // What `list keys` prints is itself a plan.
     let keys = Going::start(place.program(&["list", "keys"])).end().out;
     fs::write(place.root().join("keys.toml"), &keys).unwrap();

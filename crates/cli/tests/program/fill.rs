@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use barograph_record::Run;
+
 use crate::going::Going;
 use crate::place::{Place, SIZE, fixed};
 
@@ -13,6 +15,9 @@ fn two_runs_may_fill_the_same_data_at_the_same_moment() {
         let ended = going.end();
         assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
     }
+    let runs: Vec<Run> = place.records().iter().map(|dir| Run::open(dir).unwrap()).collect();
+    assert!(runs.iter().any(|run| !run.fill().unwrap().reused), "one of them filled");
+    assert!(runs.iter().all(|run| run.fill().unwrap().max_users == 60));
     assert_eq!(fs::read_dir(place.data()).unwrap().count(), 1, "one data set and nothing else");
     place.assert_nothing_left();
 }

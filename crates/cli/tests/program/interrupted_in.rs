@@ -2,16 +2,16 @@
 //! for `clean`.
 //!
 //! Most phases on processes are in `interrupts`; here are the rest of them, the deployment on every platform, and the window
-//! where it comes soon. `cargo xtask kill-matrix --interrupt` tries every phase everywhere.
+//! where it comes soon; virtual machines are in `emulated`. `cargo xtask kill-matrix --interrupt` tries every phase everywhere.
 
 use barograph_record::{ExitCode, PhaseOutcome, Run};
 use rustix::process::Signal;
 
 use crate::going::{Going, PATIENCE_WITH_EMULATION};
-use crate::phases::{DEPLOY_AT_ONCE, Way, open_phase, try_on, unblock_collection};
+use crate::phases::{Way, open_phase, unblock_collection};
 use crate::place::Place;
 
-const INTERRUPTED: Way = Way { name: "interrupted", end: interrupted };
+pub(crate) const INTERRUPTED: Way = Way { name: "interrupted", end: interrupted };
 
 /// Phases in which nothing is left to stop: the run has its answer, and comes to its end.
 const ANSWERED: [&str; 2] = ["collect", "remove"];
@@ -53,27 +53,17 @@ fn shown(place: &Place, run: &Run) -> String {
     shown.out
 }
 
-#[test]
-fn interrupted_as_processes() {
-    try_on("process", INTERRUPTED, &["check", DEPLOY_AT_ONCE, "collect", "remove"]);
+mod processes {
+    crate::phases::moments! {
+        super::INTERRUPTED, "process",
+        check = "check", deploy = crate::phases::DEPLOY_AT_ONCE, collect = "collect", remove = "remove",
+    }
 }
 
-#[test]
-fn interrupted_in_namespaces() {
-    try_on("namespace", INTERRUPTED, &[DEPLOY_AT_ONCE, "hold"]);
+mod namespaces {
+    crate::phases::moments! { super::INTERRUPTED, "namespace", deploy = crate::phases::DEPLOY_AT_ONCE, hold = "hold" }
 }
 
-#[test]
-fn interrupted_in_containers() {
-    try_on("container", INTERRUPTED, &[DEPLOY_AT_ONCE, "hold"]);
-}
-
-#[test]
-fn interrupted_in_virtual_machines() {
-    try_on("vm", INTERRUPTED, &[DEPLOY_AT_ONCE]);
-}
-
-#[test]
-fn interrupted_in_containers_in_virtual_machines() {
-    try_on("container-in-vm", INTERRUPTED, &[DEPLOY_AT_ONCE]);
+mod containers {
+    crate::phases::moments! { super::INTERRUPTED, "container", deploy = crate::phases::DEPLOY_AT_ONCE, hold = "hold" }
 }

@@ -1,16 +1,16 @@
 //! Sudden death of the program in each phase on each platform: `clean` then removes everything, and finds nothing when it
 //! is asked again.
 //!
-//! On processes all phases are tried, in namespaces all from the deployment on, elsewhere those in which there is something of the platform's own;
-//! `cargo xtask kill-matrix` tries all of them everywhere.
+//! On processes all phases are tried, in namespaces all from the deployment on, elsewhere those in which there is something
+//! of the platform's own; virtual machines are in `emulated`. `cargo xtask kill-matrix` tries all of them everywhere.
 
 use rustix::process::Signal;
 
 use crate::going::{Going, until};
-use crate::phases::{PHASES, Way, open_phase, try_on};
+use crate::phases::{Way, open_phase};
 use crate::place::Place;
 
-const KILLED: Way = Way { name: "killed", end: killed };
+pub(crate) const KILLED: Way = Way { name: "killed", end: killed };
 
 fn killed(going: Going, place: &Place, phase: &str) -> bool {
     going.signal(Signal::KILL);
@@ -28,28 +28,23 @@ fn killed(going: Going, place: &Place, phase: &str) -> bool {
     met
 }
 
-#[test]
-fn killed_as_processes() {
-    try_on("process", KILLED, &PHASES);
+mod processes {
+    crate::phases::moments! {
+        super::KILLED, "process",
+        check = "check", fill = "fill", deploy = "deploy", ramp = "ramp", warm_up = "warm-up", hold = "hold", drain = "drain",
+        verify = "verify", collect = "collect", remove = "remove",
+    }
 }
 
-#[test]
-fn killed_in_namespaces() {
-    // Check and fill come before there is anything of a platform.
-    try_on("namespace", KILLED, &PHASES[2..]);
+/// Check and fill come before there is anything of a platform.
+mod namespaces {
+    crate::phases::moments! {
+        super::KILLED, "namespace",
+        deploy = "deploy", ramp = "ramp", warm_up = "warm-up", hold = "hold", drain = "drain", verify = "verify",
+        collect = "collect", remove = "remove",
+    }
 }
 
-#[test]
-fn killed_in_containers() {
-    try_on("container", KILLED, &["deploy", "hold", "remove"]);
-}
-
-#[test]
-fn killed_in_virtual_machines() {
-    try_on("vm", KILLED, &["deploy", "hold"]);
-}
-
-#[test]
-fn killed_in_containers_in_virtual_machines() {
-    try_on("container-in-vm", KILLED, &["deploy", "hold"]);
+mod containers {
+    crate::phases::moments! { super::KILLED, "container", deploy = "deploy", hold = "hold", remove = "remove" }
 }

@@ -19,7 +19,7 @@ use crate::going::{Going, until};
 use crate::place::Place;
 
 /// All phases, in their order.
-pub(crate) const PHASES: [&str; 10] =
+const PHASES: [&str; 10] =
     ["check", "fill", "deploy", "ramp", "warm-up", "hold", "drain", "verify", "collect", "remove"];
 
 /// The deployment before there is anything of it: quick also where machines have to boot.
@@ -65,9 +65,21 @@ fn phase_of(moment: &str) -> &str {
     moment.split(',').next().unwrap_or(moment)
 }
 
+/// Platforms whose hosts boot.
+const WITH_GUESTS: [&str; 2] = ["vm", "container-in-vm"];
+
+/// The deployment that is ended. Each host of the larger one boots, and what stays behind is the same, so that is left to the
+/// matrix.
+fn topology(platform: &str) -> &'static str {
+    match WITH_GUESTS.contains(&platform) && !is_matrix() {
+        true => "embedded",
+        false => "minimal",
+    }
+}
+
 /// Keys that make a phase long enough to be met.
 fn sets(phase: &str, platform: &str) -> Vec<String> {
-    let mut sets = like("minimal", platform);
+    let mut sets = like(topology(platform), platform);
     // The application stands still from the first half of the window on, so that operations and questions go unanswered. The
     // rest of the window is there for a machine that brings it about late.
     let stalled = "faults=[{at_s=4,unit=\"application-1\",act=\"pause\"}]";
@@ -138,7 +150,7 @@ pub(crate) fn unblock_collection(place: &Place) {
 }
 
 /// Waits until the run is in the phase.
-fn meet(moment: &str, place: &Place, going: &Going) {
+fn meet(moment: &str, platform: &str, place: &Place, going: &Going) {
     match moment {
         "check" => stop_in_check(place, going),
         "fill" => {
@@ -152,7 +164,11 @@ fn meet(moment: &str, place: &Place, going: &Going) {
         DEPLOY_AT_ONCE => going.enters("deploy"),
         "deploy" => {
             going.enters("deploy");
-            going.says("relational-1 is ready");
+            match topology(platform) {
+                // Its guest boots.
+                "embedded" => drop(until("an emulator", || place.process("qemu-system-x86_64"))),
+                _ => drop(going.says("relational-1 is ready")),
+            }
         }
         "collect" => {
             going.enters("hold");
@@ -194,7 +210,7 @@ fn ended(way: Way, moment: &str, platform: &str) -> bool {
     let place = if phase == "fill" { Place::without_data() } else { Place::new() };
     let before = engines::things();
     let going = Going::start(place.run(None, &sets(phase, platform)));
-    meet(moment, &place, &going);
+    meet(moment, platform, &place, &going);
     let met = (way.end)(going, &place, phase);
     nothing_left(&place);
     let mut expected: BTreeSet<PathBuf> = [place.runs()].into();
@@ -218,21 +234,40 @@ fn ended(way: Way, moment: &str, platform: &str) -> bool {
     met
 }
 
-/// Ends the program in these moments on a platform, or in every phase where the matrix wants that. One that goes wrong does
-/// not keep the others from being tried.
+/// A test for each moment in which the program is ended in a way on a platform: the way, the platform, and the moments with
+/// the names of their tests.
+macro_rules! moments {
+    ($way:expr, $platform:literal, $($name:ident = $moment:expr),+ $(,)?) => {
+        const MOMENTS: &[&str] = &[$($moment),+];
+
+        $(
+            #[test]
+            fn $name() {
+                crate::phases::try_on($platform, $way, MOMENTS, $moment);
+            }
+        )+
+    };
+}
+pub(crate) use moments;
+
+/// Ends the program in one of these moments on a platform. Where the matrix wants every phase, the first of them brings along
+/// those that are not among them; one that goes wrong does not keep the others from being tried.
 #[expect(clippy::print_stdout, reason = "the matrix is read by people")]
-pub(crate) fn try_on(platform: &str, way: Way, moments: &[&str]) {
+pub(crate) fn try_on(platform: &str, way: Way, moments: &[&str], moment: &str) {
     let place = Place::new();
-    if !possible(&place, &like("minimal", platform)) {
+    if !possible(&place, &like(topology(platform), platform)) {
         return;
     }
     println!(
         "compared  processes, namespaces, network devices, control groups, mounts and files; {}",
         engines::compared()
     );
-    let moments = if is_matrix() { &PHASES[..] } else { moments };
+    let mut wanted = vec![moment];
+    if is_matrix() && moments.first() == Some(&moment) {
+        wanted.extend(PHASES.iter().filter(|phase| !moments.contains(phase)));
+    }
     let mut wrong = Vec::new();
-    for moment in moments {
+    for moment in wanted {
         let begun = Instant::now();
         let tried = catch_unwind(|| {
             let tries = (1..=TRIES).find(|_| ended(way, moment, platform));
@@ -244,7 +279,7 @@ pub(crate) fn try_on(platform: &str, way: Way, moments: &[&str]) {
             Err(_) => "not as it should be".to_owned(),
         };
         println!("{:<11}  {platform:<15}  {moment:<7}  {seconds:>5.1} s  {became}", way.name);
-        wrong.extend(tried.is_err().then_some(*moment));
+        wrong.extend(tried.is_err().then_some(moment));
     }
     assert_eq!(wrong, Vec::<&str>::new(), "{} on {platform}", way.name);
 }

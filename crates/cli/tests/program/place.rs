@@ -1,17 +1,15 @@
-//! Folders of a test, the data all tests share, and what is left of a run when it has ended.
+//! Folders of a test, and what is left of a run when it has ended.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use barograph_auction::fill::{FillPlan, fill};
-use barograph_auction::sizes::{self, Factors};
 use barograph_record::Run;
 use tempfile::TempDir;
 
+use crate::data::shared_data;
 use crate::going::{Going, seen_within};
 
 /// The size all tests use.
@@ -26,28 +24,6 @@ pub(crate) fn fixed(users: u32, window_s: u32) -> Vec<String> {
     // A window needs some intervals to be judged.
     sets.push("driver.interval_ms=250".to_owned());
     sets
-}
-
-/// The folder of data sets that all tests share, with the data of [`SIZE`] in it, made by the first process that asks for
-/// them.
-pub(crate) fn shared_data() -> &'static Path {
-    static DIR: OnceLock<PathBuf> = OnceLock::new();
-    DIR.get_or_init(|| {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let lock = fs::File::create(root.join("data.lock")).unwrap();
-        lock.lock().unwrap();
-        let dir = root.join("data");
-        let plan = |dir| FillPlan {
-            dir,
-            size: sizes::find("nano").unwrap(),
-            factors: Factors::new(0.1, 0.02).unwrap(),
-            seed: 1,
-            threads: 2,
-        };
-        let stamp = plan(PathBuf::new()).stamp();
-        fill(&plan(dir.join(format!("nano-{stamp}"))), &mut |_| {}).unwrap();
-        dir
-    })
 }
 
 /// Folders of a place that records are in.

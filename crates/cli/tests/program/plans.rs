@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use barograph_record::{ExitCode, Run, Trial};
 use barograph_testkit::{Answer, Server, always};
@@ -10,60 +11,10 @@ use barograph_testkit::{Answer, Server, always};
 use crate::failed::excused;
 use crate::going::{Ended, Going};
 use crate::place::Place;
-
-/// Small numbers for every strategy; keys that a plan's strategy does not use change nothing.
-const SMOKE: [&str; 13] = [
-    "load.users=30",
-    "load.min_users=5",
-    "load.max_users=30",
-    "load.max_trials=3",
-    "load.resolution=0.5",
-    "load.windows=1",
-    "load.ramp_s=3",
-    "load.warm_up_s=1",
-    "load.window_s=4",
-    "load.step_s=1",
-    "load.settle_s=1",
-    "load.confirm_s=4",
-    "load.drain_s=1",
-];
-
-/// When what goes wrong in a plan does so, and a window that has room for it and for what works again: an address moves within
-/// two seconds, on a busy machine some more.
-const SMOKE_FAULT: (f64, &str) = (6.0, "load.window_s=20");
+use crate::smoke::Smoke;
 
 /// How long after a fault the application works again, on a busy machine.
 const RECOVERED_S: f64 = 4.0;
-
-/// Small numbers for plans on targets that are there already.
-const SMOKE_THERE: [&str; 6] = [
-    "load.warm_up_s=1",
-    "load.window_s=4",
-    "load.drain_s=1",
-    "load.settle_s=0",
-    "driver.interval_ms=250",
-    "driver.timeout_s=5",
-];
-
-/// … that search for a rate.
-const SMOKE_SEARCH: [&str; 6] = [
-    "load.max_rate=80",
-    "load.max_trials=3",
-    "load.resolution=0.5",
-    "load.ramp_s=2",
-    "load.step_s=1",
-    "load.confirm_s=4",
-];
-
-/// Every plan of the repository that makes its own application, or every other.
-fn plans(there: bool) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").canonicalize().unwrap();
-    let files = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path());
-    let mut plans: Vec<PathBuf> = files.filter(|p| p.extension().is_some_and(|x| x == "toml")).collect();
-    plans.retain(|p| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("scenario-")) == there);
-    plans.sort();
-    plans
-}
 
 /// Every file under `dir` with its bytes.
 fn contents(dir: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
@@ -89,12 +40,15 @@ fn escaped(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// The faults of a plan, all of them at one moment within the window.
-fn faults(plan: &Path) -> Option<String> {
+/// The faults of a plan, all of them at the moment that its smoke file gives.
+fn faults(plan: &Path, smoke: &Smoke) -> Option<String> {
     let mut plan: toml::Table = toml::from_str(&fs::read_to_string(plan).unwrap()).unwrap();
     let mut faults = plan.remove("faults")?;
+    let at = smoke.more.get("faults_at_s");
+    let at =
+        at.expect("the smoke file of a plan with faults has `faults_at_s` under [smoke], within its window");
     for fault in faults.as_array_mut().unwrap() {
-        fault.as_table_mut().unwrap().insert("at_s".to_owned(), SMOKE_FAULT.0.into());
+        fault.as_table_mut().unwrap().insert("at_s".to_owned(), at.clone());
     }
     Some(format!("faults={faults}"))
 }
@@ -126,18 +80,27 @@ fn whole(run: &Run, ended: &Ended) {
 /// So often a plan is tried at the most.
 const TRIES: usize = 3;
 
-/// Runs a plan with these keys on data that are filled once, until no operation fails but by its faults: from the first of
-/// them on some may be refused, late or broken. Those that fail else must be such as a busy machine explains: a node that is
-/// held still for longer than its lease refuses bids until others have its auctions.
+/// `barograph run` or `check` of a plan in the folders of this place, with these keys set.
+fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -> Command {
+    let mut command = place.program(&[what]);
+    command.arg(plan).arg("--set").arg(format!("runs={}", place.runs().display()));
+    for set in sets {
+        command.args(["--set", set]);
+    }
+    command
+}
+
+/// Runs a plan with these keys on data that are there, until no operation fails but by its faults: from the first of them on
+/// some may be refused, late or broken. Those that fail else must be such as a busy machine explains: a node that is held
+/// still for longer than its lease refuses bids until others have its auctions.
 fn ran(place: &Place, plan: &Path, sets: &[String]) -> Run {
     let mut excuses = Vec::new();
     while excuses.len() < TRIES {
-        let was_filled = place.data().exists();
-        let ended = Going::start(place.run(Some(plan), sets)).end();
+        let ended = Going::start(command(place, "run", plan, sets)).end();
         let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
         in_order(&run, &ended);
         let fill = run.fill().unwrap();
-        assert_eq!((fill.reused, fill.max_users), (was_filled, 60), "{}", plan.display());
+        assert!(fill.reused, "its smoke file has the data that all tests share: {fill:?}");
         match excused(&run) {
             None => return run,
             Some(excuse) => excuses.push(excuse),
@@ -171,8 +134,8 @@ fn disk(run: &Run) -> &serde_json::Value {
 }
 
 /// Says what this machine lacks for a plan, if anything.
-fn lacks(place: &Place, plan: &Path) -> bool {
-    let checked = Going::start(place.checks(plan)).end();
+fn lacks(place: &Place, plan: &Path, sets: &[String]) -> bool {
+    let checked = Going::start(command(place, "check", plan, sets)).end();
     let missing = checked.out.lines().find(|line| line.starts_with("missing "));
     if let Some(missing) = missing {
         barograph_test_services::skip(&format!("{}: {missing}", plan.display()));
@@ -180,67 +143,55 @@ fn lacks(place: &Place, plan: &Path) -> bool {
     missing.is_some()
 }
 
-#[test]
-fn every_plan_runs_in_small_on_data_that_do_not_wear() {
-    let place = Place::without_data();
-    let sets = SMOKE.map(str::to_owned);
-    let mut before: Option<BTreeMap<PathBuf, Vec<u8>>> = None;
-    for plan in plans(false) {
-        if lacks(&place, &plan) {
-            continue;
-        }
-        let faults = faults(&plan);
-        let mut sets = sets.to_vec();
-        sets.extend(faults.iter().flat_map(|faults| [faults.clone(), SMOKE_FAULT.1.to_owned()]));
-        let run = ran(&place, &plan, &sets);
-        if faults.is_some() {
-            went_wrong_and_on(&run);
-        }
-        let flushes = disk(&run)["8 KiB and fdatasync, times"].as_u64();
-        assert!(flushes.is_some_and(|times| times > 0), "{}: {}", plan.display(), disk(&run));
-        let mut after = BTreeMap::new();
-        contents(place.data(), &mut after);
-        assert!(after.keys().any(|p| p.ends_with("marker.json")));
-        if let Some(before) = before {
-            assert!(before == after, "the run changed the data");
-        }
-        before = Some(after);
+/// A test for each plan of the repository.
+mod smoke {
+    use super::runs_in_small as each;
+
+    include!(concat!(env!("OUT_DIR"), "/plans.rs"));
+}
+
+/// Runs a plan with what its smoke file sets.
+fn runs_in_small(plan: &Path) {
+    let smoke = Smoke::of(plan);
+    match smoke.more.get("target").map(|target| target.as_str().unwrap()) {
+        None => runs_on_data_that_do_not_wear(plan, smoke),
+        Some("echo") => runs_on_what_is_there(plan, smoke.sets),
+        Some(other) => panic!("no target `{other}`; the one there is: echo"),
     }
-    assert!(place.records().len() >= 2, "too few plans to see whether data are used again");
+}
+
+fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
+    let place = Place::new();
+    let faults = faults(plan, &smoke);
+    let mut sets = smoke.sets;
+    sets.push(format!("data.dir={}", place.data().display()));
+    sets.extend(faults.clone());
+    if lacks(&place, plan, &sets) {
+        return;
+    }
+    let mut before = BTreeMap::new();
+    contents(place.data(), &mut before);
+    assert!(before.keys().any(|p| p.ends_with("marker.json")));
+    let run = ran(&place, plan, &sets);
+    if faults.is_some() {
+        went_wrong_and_on(&run);
+    }
+    let flushes = disk(&run)["8 KiB and fdatasync, times"].as_u64();
+    assert!(flushes.is_some_and(|times| times > 0), "{}: {}", plan.display(), disk(&run));
+    let mut after = BTreeMap::new();
+    contents(place.data(), &mut after);
+    assert!(before == after, "the run changed the data");
     place.assert_nothing_left();
 }
 
-/// The plans of scenarios, on a server that answers everything. What takes its time in them is set shorter.
-#[test]
-fn every_plan_of_a_scenario_runs_in_small() {
-    let plans = plans(true);
-    assert!(plans.len() >= 2, "{plans:?}");
+/// Runs a plan on a server that answers everything.
+fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
     let place = Place::without_data();
     let server = Server::start(always(Answer::new(200, "{}").into())).unwrap();
-    for plan in plans {
-        let mut sets = SMOKE_THERE.map(str::to_owned).to_vec();
-        sets.push(format!("target.url=http://{}", server.addr()));
-        let text = fs::read_to_string(&plan).unwrap();
-        if text.contains("path = [") {
-            sets.push(
-                "load.path=[{ rate = 40, over_s = 1, hold_s = 2 }, { rate = 80, over_s = 0, hold_s = 2 }]"
-                    .to_owned(),
-            );
-            sets.retain(|set| !set.starts_with("load.w"));
-        }
-        if text.contains("max_rate = ") {
-            sets.extend(SMOKE_SEARCH.map(str::to_owned));
-        }
-        let mut command = place.program(&["run"]);
-        command.arg(&plan).arg("--set").arg(format!("runs={}", place.runs().display()));
-        for set in &sets {
-            command.args(["--set", set]);
-        }
-        let ended = Going::start(command).end();
-        let run = Run::open(place.records().last().unwrap()).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
-        whole(&run, &ended);
-        assert!(disk(&run).is_null(), "a target that is there has stores of its own: {}", disk(&run));
-        assert!(ended.out.contains("report  "), "{ended:?}");
-    }
+    sets.push(format!("target.url=http://{}", server.addr()));
+    let ended = Going::start(command(&place, "run", plan, &sets)).end();
+    whole(&place.record(), &ended);
+    assert!(disk(&place.record()).is_null(), "a target that is there has stores of its own");
+    assert!(ended.out.contains("report  "), "{ended:?}");
     place.assert_nothing_left();
 }

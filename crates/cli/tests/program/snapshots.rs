@@ -8,9 +8,10 @@ use barograph_record::{KeptSnapshot, Run};
 use barograph_testkit::one_of;
 use rustix::process::Signal;
 
+use crate::data::shared_data;
 use crate::deployments::{like, nothing_left, plan, possible, sound};
 use crate::going::{Going, until};
-use crate::place::{Place, shared_data};
+use crate::place::Place;
 
 /// A place whose data are those that all tests share, and whose snapshots are its own.
 fn place() -> Place {

@@ -1,5 +1,5 @@
-//! Studies through the program: every file in `studies/` in small, what a dry run says, an interrupt and a kill in the
-//! middle and the going on after, and what is refused.
+//! Studies through the program: what a dry run says, an interrupt and a kill in the middle and the going on after, and what
+//! is refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,6 @@ use serde_json::Value;
 
 use crate::going::{Ended, Going, until};
 use crate::place::{Place, SIZE, fixed};
-
-/// The folder of the shipped studies.
-fn shipped() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").canonicalize().unwrap()
-}
 
 /// `barograph study` on the data and in the records of this place, in small.
 fn study(place: &Place, file: &Path, args: &[&str]) -> Command {
@@ -60,7 +55,7 @@ pub(crate) fn folder(place: &Place) -> PathBuf {
 }
 
 /// A study that came to its end: seconds are too short for much to be valid, so 9 is as good as 0.
-fn whole(place: &Place, ended: &Ended) -> Conclusions {
+pub(crate) fn whole(place: &Place, ended: &Ended) -> Conclusions {
     assert!(matches!(ended.code, Some(0 | 9)), "{ended:?}");
     let folder = folder(place);
     let entries = read_study(&folder).unwrap().entries;
@@ -102,115 +97,6 @@ fn times_are_those_of_the_record(ended: &RunEnded, record: &Path) {
 fn ended_runs(folder: &Path) -> usize {
     let entries = read_study(folder).unwrap_or_default().entries;
     entries.iter().filter(|entry| matches!(entry, StudyEntry::RunEnded(run) if !run.interrupted)).count()
-}
-
-/// What takes its time in the shipped studies is set shorter. Platforms that emulate a machine take minutes a run, so of
-/// the four two are run here; tests of deployments run the same plan on the others.
-fn small(name: &str) -> Vec<&'static str> {
-    let mut args = vec!["--repeats", "1"];
-    let fixed = [
-        "load.users=20",
-        "load.ramp_s=2",
-        "load.warm_up_s=1",
-        "load.window_s=4",
-        "load.drain_s=1",
-        "driver.interval_ms=500",
-    ];
-    let search = ["load.max_trials=2", "load.step_s=1", "load.settle_s=1", "load.confirm_s=4"];
-    fixed.iter().for_each(|set| args.extend(["--set", *set]));
-    if name == "auction-nodes.toml" {
-        search.iter().for_each(|set| args.extend(["--set", *set]));
-        args.extend(["--only", "nodes=1,2"]);
-    }
-    if name == "scenarios.toml" {
-        args.extend(["--only", "platform=process,container"]);
-    }
-    args
-}
-
-/// The study as it is shipped, but for the fewest and the most users and the steps between them: its levels set them, and
-/// what a factor varies cannot be set beside it.
-fn with_few_users(place: &Place, file: &Path) -> PathBuf {
-    let mut study: toml::Table = fs::read_to_string(file).unwrap().parse().unwrap();
-    let plan = file.parent().unwrap().join(study["plan"].as_str().unwrap());
-    study["plan"] = plan.to_str().unwrap().into();
-    for level in study["factor"][0]["levels"].as_array_mut().unwrap() {
-        for (key, few) in [("load.min_users", 5), ("load.max_users", 20), ("load.stride_users", 5)] {
-            level["set"][key] = few.into();
-        }
-    }
-    let copy = place.root().join(file.file_name().unwrap());
-    fs::write(&copy, study.to_string()).unwrap();
-    copy
-}
-
-#[test]
-fn every_shipped_study_runs_in_small_or_says_what_is_missing() {
-    let mut files: Vec<PathBuf> = fs::read_dir(shipped()).unwrap().map(|f| f.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 5, "{files:?}");
-    for file in files {
-        let place = Place::new();
-        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
-        let file = if name == "auction-nodes.toml" { with_few_users(&place, &file) } else { file };
-        let mut args = small(&name);
-        args.push("--dry-run");
-        let dry = Going::start(study(&place, &file, &args)).end();
-        if dry.code == Some(2) && dry.out.contains("missing   ") {
-            barograph_test_services::skip(&format!("{name}: {}", dry.out));
-            continue;
-        }
-        assert_eq!(dry.code, Some(0), "{dry:?}");
-        assert!(
-            dry.out.contains("order     block 1: ") && dry.out.contains("duration  at most"),
-            "{}",
-            dry.out
-        );
-        assert!(!place.runs().exists(), "a dry run creates nothing");
-        let ended = Going::start(study(&place, &file, &small(&name))).end();
-        let conclusions = whole(&place, &ended);
-        assert_eq!(conclusions.blocks, 1, "{ended:?}");
-        assert!(ended.out.contains(&conclusions.question), "{}", ended.out);
-        if name == "durability.toml" {
-            says_what_survives(&folder(&place));
-        }
-        place.assert_nothing_left();
-    }
-}
-
-/// The server itself says in the record what a commit survives.
-fn says_what_survives(folder: &Path) {
-    let mut seen = std::collections::BTreeSet::new();
-    for entry in read_study(folder).unwrap().entries {
-        let StudyEntry::RunEnded(ended) = entry else { continue };
-        let run = Run::open(&folder.join("runs").join(&ended.started.run)).unwrap();
-        let tier = run.tiers().iter().find(|tier| tier.tier == "relational").unwrap();
-        let off = ended.started.configuration == "durability off";
-        let expected =
-            if off { "a commit may be lost" } else { "a commit survives the end of the server and of" };
-        assert!(
-            tier.durability.starts_with(expected),
-            "{}: {}",
-            ended.started.configuration,
-            tier.durability
-        );
-        assert_eq!(run.plan.unwrap().contains("sql_durability = \"off\""), off);
-        seen.insert(ended.started.configuration);
-    }
-    assert_eq!(seen.len(), 3, "{seen:?}");
-}
-
-/// All of a shipped study as it is, every platform included, can at least be read and checked here.
-#[test]
-fn every_shipped_study_is_possible_as_it_is_or_says_what_is_missing() {
-    for file in fs::read_dir(shipped()).unwrap().map(|f| f.unwrap().path()) {
-        let place = Place::without_data();
-        let mut command = place.program(&["study"]);
-        command.arg(&file).arg("--dry-run");
-        let dry = Going::start(command).end();
-        let told = dry.code == Some(0) || (dry.code == Some(2) && dry.out.contains("missing   "));
-        assert!(told && dry.out.contains("compared  "), "{}: {dry:?}", file.display());
-    }
 }
 
 #[test]

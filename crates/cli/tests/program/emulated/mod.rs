@@ -1,0 +1,5 @@
+//! What boots machines, which takes minutes where they are emulated.
+
+mod deployments;
+mod interrupted_in;
+mod killed_in;

@@ -1,0 +1,143 @@
+//! Every file in `studies/`: in small, and as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use barograph_record::{Run, StudyEntry, read_study};
+use toml::Table;
+
+use crate::going::Going;
+use crate::place::Place;
+use crate::smoke::{Smoke, at};
+use crate::studies::{folder, whole};
+
+/// A test for each study of the repository, in small.
+mod smoke {
+    use super::runs_in_small as each;
+
+    include!(concat!(env!("OUT_DIR"), "/studies.rs"));
+}
+
+/// A test for each study of the repository, as it is.
+mod as_it_is {
+    use super::is_possible as each;
+
+    include!(concat!(env!("OUT_DIR"), "/studies.rs"));
+}
+
+/// The study as it is shipped, but for keys that its levels set: what a factor varies cannot be set beside it.
+fn with_small_levels(place: &Place, file: &Path, small: Option<&Table>) -> PathBuf {
+    let mut study: Table = fs::read_to_string(file).unwrap().parse().unwrap();
+    let plan = file.parent().unwrap().join(study["plan"].as_str().unwrap());
+    study["plan"] = plan.to_str().unwrap().into();
+    let factors = study.get_mut("factor").into_iter().flat_map(|all| all.as_array_mut().unwrap());
+    for level in factors.flat_map(|factor| factor["levels"].as_array_mut().unwrap()) {
+        let set = level["set"].as_table_mut().unwrap();
+        for (key, value) in small.into_iter().flatten() {
+            assert!(set.contains_key(key), "no level sets {key}");
+            set.insert(key.clone(), value.clone());
+        }
+    }
+    let copy = place.root().join(file.file_name().unwrap());
+    fs::write(&copy, study.to_string()).unwrap();
+    copy
+}
+
+/// `barograph study` of a file, one block of it, with what its smoke file sets.
+fn command(place: &Place, file: &Path, smoke: &Smoke) -> Command {
+    let mut command = place.program(&["study"]);
+    command.arg(file).args(["--repeats", "1", "--set"]).arg(format!("data.dir={}", place.data().display()));
+    for set in &smoke.sets {
+        command.args(["--set", set]);
+    }
+    if let Some(only) = smoke.more.get("only") {
+        command.args(["--only", only.as_str().unwrap()]);
+    }
+    command
+}
+
+fn runs_in_small(file: &Path) {
+    let smoke = Smoke::of(file);
+    let place = Place::new();
+    let levels = smoke.more.get("levels").map(|levels| levels.as_table().unwrap());
+    let file = match levels {
+        Some(_) => with_small_levels(&place, file, levels),
+        None => file.to_owned(),
+    };
+    let mut command_dry = command(&place, &file, &smoke);
+    command_dry.arg("--dry-run");
+    let dry = Going::start(command_dry).end();
+    if dry.code == Some(2) && dry.out.contains("missing   ") {
+        return barograph_test_services::skip(&format!("{}: {}", file.display(), dry.out));
+    }
+    assert_eq!(dry.code, Some(0), "{dry:?}");
+    assert!(dry.out.contains("order     block 1: ") && dry.out.contains("duration  at most"), "{}", dry.out);
+    assert!(!place.runs().exists(), "a dry run creates nothing");
+    let ended = Going::start(command(&place, &file, &smoke)).end();
+    let conclusions = whole(&place, &ended);
+    assert_eq!(conclusions.blocks, 1, "{ended:?}");
+    assert!(ended.out.contains(&conclusions.question), "{}", ended.out);
+    let study: Table = fs::read_to_string(&file).unwrap().parse().unwrap();
+    let seen = runs_are_what_the_study_says(&folder(&place), &study, &smoke);
+    assert_eq!(seen, conclusions.configurations.len());
+    place.assert_nothing_left();
+}
+
+/// The plan of every run has what its level sets, and its record says what a commit survives where the smoke file has words
+/// for that. Gives how many configurations there were.
+fn runs_are_what_the_study_says(folder: &Path, study: &Table, smoke: &Smoke) -> usize {
+    let mut seen = std::collections::BTreeSet::new();
+    for entry in read_study(folder).unwrap().entries {
+        let StudyEntry::RunEnded(ended) = entry else { continue };
+        let run = Run::open(&folder.join("runs").join(&ended.started.run)).unwrap();
+        let configuration = &ended.started.configuration;
+        let plan: Table = run.plan.as_ref().unwrap().parse().unwrap();
+        for (key, value) in set_by_level(study, configuration) {
+            assert_eq!(at(&plan, &key).map(ToString::to_string), Some(value), "{configuration}: {key}");
+        }
+        if let Some(durability) = smoke.more.get("durability") {
+            let tier =
+                run.tiers().iter().find(|tier| durability["tier"].as_str() == Some(&*tier.tier)).unwrap();
+            let other = durability["except"].get(configuration).unwrap_or(&durability["words"]);
+            let said = &tier.durability;
+            assert!(said.starts_with(other.as_str().unwrap()), "{configuration}: {said}");
+        }
+        seen.insert(configuration.clone());
+    }
+    seen.len()
+}
+
+/// Keys and values of the level that a configuration is named after.
+fn set_by_level(study: &Table, configuration: &str) -> Vec<(String, String)> {
+    let mut sets = Vec::new();
+    for factor in study.get("factor").into_iter().flat_map(|all| all.as_array().unwrap()) {
+        let name = factor["name"].as_str().unwrap();
+        for level in factor["levels"].as_array().unwrap() {
+            if configuration == format!("{name} {}", level["name"].as_str().unwrap()) {
+                add("", level["set"].as_table().unwrap(), &mut sets);
+            }
+        }
+    }
+    sets
+}
+
+fn add(prefix: &str, table: &Table, sets: &mut Vec<(String, String)>) {
+    for (key, value) in table {
+        let key = format!("{prefix}{key}");
+        match value {
+            toml::Value::Table(below) => add(&format!("{key}."), below, sets),
+            value => sets.push((key, value.to_string())),
+        }
+    }
+}
+
+/// All of a study, every platform included, can at least be read and checked here.
+fn is_possible(file: &Path) {
+    let place = Place::without_data();
+    let mut command = place.program(&["study"]);
+    command.arg(file).arg("--dry-run");
+    let dry = Going::start(command).end();
+    let told = dry.code == Some(0) || (dry.code == Some(2) && dry.out.contains("missing   "));
+    assert!(told && dry.out.contains("compared  "), "{}: {dry:?}", file.display());
+}

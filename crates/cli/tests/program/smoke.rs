@@ -1,0 +1,89 @@
+//! How a plan or a study is made small: the file `NAME.smoke.toml` beside it has keys of plans, and in its table `smoke` what
+//! a test needs besides.
+
+use std::fs;
+use std::path::Path;
+
+use toml::{Table, Value};
+
+/// What makes one file small.
+pub(crate) struct Smoke {
+    /// Keys as `--set` takes them.
+    pub(crate) sets: Vec<String>,
+    /// The table `smoke`.
+    pub(crate) more: Table,
+}
+
+impl Smoke {
+    /// That of a plan or a study.
+    pub(crate) fn of(file: &Path) -> Self {
+        let path = file.with_extension("smoke.toml");
+        let text = fs::read_to_string(&path).unwrap_or_else(|why| {
+            panic!(
+                "read {}: {why}. Write it: the keys that make {} run in seconds, as in a plan, and under [smoke] what else a \
+                 test needs; the files beside it are examples",
+                path.display(),
+                file.display()
+            )
+        });
+        let mut keys: Table = text.parse().unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+        let more = match keys.remove("smoke") {
+            Some(Value::Table(more)) => more,
+            None => Table::new(),
+            other => panic!("{}: `smoke` is a table: {other:?}", path.display()),
+        };
+        let mut sets = Vec::new();
+        flatten("", &keys, &mut sets);
+        assert!(!sets.is_empty(), "{} sets nothing", path.display());
+        Smoke { sets, more }
+    }
+}
+
+fn flatten(prefix: &str, table: &Table, sets: &mut Vec<String>) {
+    for (key, value) in table {
+        let key = format!("{prefix}{key}");
+        match value {
+            Value::Table(below) => flatten(&format!("{key}."), below, sets),
+            value => sets.push(format!("{key}={value}")),
+        }
+    }
+}
+
+/// The value of a dotted key.
+pub(crate) fn at<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
+    match key.split_once('.') {
+        Some((first, rest)) => at(table.get(first)?.as_table()?, rest),
+        None => table.get(key),
+    }
+}
+
+#[test]
+fn keys_of_a_smoke_file_are_set_one_by_one() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let plan = folder.path().join("p.toml");
+    fs::write(
+        folder.path().join("p.smoke.toml"),
+        "seed = 2\n[load]\nstrategy = \"path\"\npath = [{ rate = 1 }]\n[smoke]\nfaults_at_s = 6\n",
+    )
+    .unwrap();
+    let smoke = Smoke::of(&plan);
+    assert_eq!(smoke.sets, ["load.path=[{ rate = 1 }]", "load.strategy=\"path\"", "seed=2"]);
+    assert_eq!(at(&smoke.more, "faults_at_s"), Some(&Value::Integer(6)));
+}
+
+/// A file that belongs to nothing would be taken for one that is used.
+#[test]
+fn every_smoke_file_has_what_it_makes_small() {
+    for folder in ["plans", "studies"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+        let names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let smoke: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix(".smoke.toml")).collect();
+        assert!(!smoke.is_empty());
+        for stem in smoke {
+            assert!(names.contains(&format!("{stem}.toml")), "{stem}.smoke.toml");
+        }
+    }
+}
