@@ -52,6 +52,12 @@ pub fn kill_folder(folder: &Path) -> Result<(), Error> {
     let at_once = folder.join("cgroup.kill");
     if at_once.exists() {
         return match files::write(&at_once, "1") {
+            // A group that is being removed has its folder for a moment longer.
+            Err(Error::Write { source, .. })
+                if source.raw_os_error() == Some(Errno::NODEV.raw_os_error()) =>
+            {
+                Ok(())
+            }
             Err(_) if !folder.exists() => Ok(()),
             other => other,
         };

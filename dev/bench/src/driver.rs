@@ -57,6 +57,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
     let folder = temporary.path().to_path_buf();
     let (found, missing) = look_for_tools(&folders);
     let ours = ours::find(root);
+    if let Some(other) = options.against.as_deref().filter(|other| !other.is_file()) {
+        bail!("--against is `{}`: no such program", other.display());
+    }
     let head = head(&nginx, &found, missing, ours.as_deref())?;
     let bench = Bench { options, nginx, folder, found, ours };
     let measured: Vec<Measured> =
@@ -111,6 +114,8 @@ impl Bench {
             Some(program) => ours::contenders(section, &job, program)?,
             None => Vec::new(),
         };
+        let other = self.options.against.as_deref();
+        contenders.extend(other.map(|program| ours::plain(ours::OTHER, &job, program)));
         contenders.extend(sections::others(section, &job, &self.found, self.options.k6_users));
         let began = machine::load();
         let mut runs = Vec::new();

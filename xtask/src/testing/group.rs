@@ -43,14 +43,18 @@ impl Group {
         named.filter_map(|segment| Group::read(segment).ok()).max().unwrap_or(Group::Quick)
     }
 
-    /// What a test keeps busy, in quarters of a core. Tests of services and of the program wait for six sevenths of their
-    /// time (`times.json` has their processor time); guests that wait for a processor take longer than units of them are given.
-    pub(crate) fn quarters(self) -> usize {
+    /// What a test keeps busy, in eighths of a core. Guests that wait for a processor take longer than units of them are given.
+    pub(crate) fn eighths(self) -> usize {
         match self {
-            Group::Quick => 4,
+            Group::Quick => 8,
             Group::Service | Group::Program => 1,
-            Group::Emulated => 8,
+            Group::Emulated => 10,
         }
+    }
+
+    /// Whether its tests wait most of their time: six sevenths of it, by the processor time in `times.json`.
+    pub(crate) fn waits(self) -> bool {
+        matches!(self, Group::Service | Group::Program)
     }
 
     /// The time of a test that was never run, in seconds: enough to put costly ones first.

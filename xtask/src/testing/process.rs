@@ -10,8 +10,8 @@ use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use super::Tally;
 use super::job::Job;
+use super::{Group, Tally};
 
 /// Far above the longest wait of any test; only a test that hangs comes to it.
 const LIMIT: Duration = Duration::from_secs(1_500);
@@ -64,7 +64,7 @@ pub(super) fn run(job: Job) -> TestResult {
 fn start(job: &Job) -> anyhow::Result<(Child, File)> {
     let output = tempfile::tempfile().context("make a file for the output of a test")?;
     let [out, err] = [output.try_clone(), output.try_clone()];
-    let child = Command::new(&job.binary.path)
+    let child = command(job)
         .args([&job.name, "--exact", "--nocapture"])
         .current_dir(&job.binary.folder)
         // As under `cargo test`; this process has that of its own package.
@@ -75,6 +75,16 @@ fn start(job: &Job) -> anyhow::Result<(Child, File)> {
         .spawn()
         .with_context(|| format!("start {}", job.binary.path.display()))?;
     Ok((child, output))
+}
+
+/// The start of a test. One that only computes leaves the processor to those that wait for moments beside it.
+fn command(job: &Job) -> Command {
+    if job.group != Group::Quick {
+        return Command::new(&job.binary.path);
+    }
+    let mut command = Command::new("nice");
+    command.arg(&job.binary.path);
+    command
 }
 
 /// Waits for the end: whether the test was run and passed, its output, and its processor time in seconds.

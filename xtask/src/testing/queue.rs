@@ -16,28 +16,45 @@ pub(super) struct Queue {
 
 struct State {
     waiting: Vec<Job>,
-    /// Quarters of all cores, and those that are free.
-    all: usize,
-    free: usize,
+    all: Room,
+    free: Room,
 }
 
-impl State {
-    /// What a test takes of them; one that wants more than there are takes all.
-    fn taken_by(&self, job: &Job) -> usize {
-        job.group.quarters().min(self.all)
+/// What tests take of the machine, and what it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Room {
+    /// Eighths of cores.
+    eighths: usize,
+    /// Places for tests that wait most of their time: too many at once make each other late.
+    waiters: usize,
+}
+
+impl Room {
+    /// Of a machine with so many cores.
+    fn of(cores: usize) -> Self {
+        Room { eighths: 8 * cores, waiters: 4 * cores }
+    }
+
+    fn holds(self, other: Room) -> bool {
+        other.eighths <= self.eighths && other.waiters <= self.waiters
     }
 }
 
-/// The least that a test takes, in quarters of a core; the largest number of tests at once follows from it.
-const LEAST_QUARTERS: usize = 1;
+impl State {
+    /// What a test takes; one that wants more than there is takes all.
+    fn taken_by(&self, job: &Job) -> Room {
+        Room { eighths: job.group.eighths().min(self.all.eighths), waiters: job.group.waits().into() }
+    }
+}
 
 impl Queue {
     /// Of tests whose times in seconds are known in part.
     pub(super) fn new(jobs: Vec<Job>, known: &HashMap<String, f64>) -> Self {
         let alone = jobs.iter().any(|job| job.alone);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let (free, threads) = if alone { (usize::MAX, 1) } else { (4 * cores, 4 * cores / LEAST_QUARTERS) };
-        let state = Mutex::new(State { waiting: in_order(jobs, known), all: free, free });
+        let all = Room::of(cores);
+        let threads = if alone { 1 } else { cores + all.waiters };
+        let state = Mutex::new(State { waiting: in_order(jobs, known), all, free: all });
         Queue { state, changed: Condvar::new(), threads }
     }
 
@@ -45,36 +62,40 @@ impl Queue {
         std::thread::scope(|scope| {
             for _ in 0..self.threads {
                 scope.spawn(|| {
-                    while let Some((job, quarters)) = self.next() {
+                    while let Some((job, taken)) = self.next() {
                         progress.starts(&job);
                         progress.ends(process::run(job));
-                        self.give_back(quarters);
+                        self.give_back(taken);
                     }
                 });
             }
         });
     }
 
-    /// The first test in order for which there is room, and the quarters that it takes; waits until there is room. `None` when no
-    /// test is left.
-    fn next(&self) -> Option<(Job, usize)> {
+    /// The first test in order for which there is room, and what it takes; waits until there is room. `None` when no test is
+    /// left.
+    fn next(&self) -> Option<(Job, Room)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if state.waiting.is_empty() {
                 return None;
             }
-            if let Some(at) = state.waiting.iter().position(|job| state.taken_by(job) <= state.free) {
+            if let Some(at) = state.waiting.iter().position(|job| state.free.holds(state.taken_by(job))) {
                 let job = state.waiting.remove(at);
-                let quarters = state.taken_by(&job);
-                state.free -= quarters;
-                return Some((job, quarters));
+                let taken = state.taken_by(&job);
+                state.free.eighths -= taken.eighths;
+                state.free.waiters -= taken.waiters;
+                return Some((job, taken));
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn give_back(&self, quarters: usize) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).free += quarters;
+    fn give_back(&self, taken: Room) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.free.eighths += taken.eighths;
+        state.free.waiters += taken.waiters;
+        drop(state);
         self.changed.notify_all();
     }
 }
@@ -105,25 +126,35 @@ mod tests {
         assert_eq!(names, ["tests::known", "guessed", "tests::short", "known_short"]);
     }
 
+    /// A queue on a machine with one core.
+    fn on_one_core(jobs: Vec<Job>) -> Queue {
+        let queue = Queue::new(jobs, &HashMap::new());
+        let mut state = queue.state.lock().unwrap();
+        (state.all, state.free) = (Room::of(1), Room::of(1));
+        drop(state);
+        queue
+    }
+
     #[test]
     fn a_test_for_which_there_is_no_room_lets_others_go_first() {
-        let jobs = vec![job("a", None, "tests::whole_core"), job("a", Some("service"), "quarter_of_a_core")];
-        let known = HashMap::from([("a unit tests::whole_core".to_owned(), 9.0)]);
-        let queue = Queue::new(jobs, &known);
-        queue.state.lock().unwrap().free = 3;
-        let next = || queue.next().map(|(job, quarters)| (job.name, quarters));
-        assert_eq!(next(), Some(("quarter_of_a_core".to_owned(), 1)));
-        queue.give_back(2);
-        assert_eq!(next(), Some(("tests::whole_core".to_owned(), 4)));
+        let service = |name| job("a", Some("service"), name);
+        let queue =
+            on_one_core(vec![job("a", None, "tests::computes"), service("a"), service("b"), service("c")]);
+        let next = || queue.next().map(|(job, taken)| (job.name, taken.eighths, taken.waiters));
+        queue.state.lock().unwrap().free = Room { eighths: 3, waiters: 1 };
+        assert_eq!(next(), Some(("a".to_owned(), 1, 1)));
+        queue.give_back(Room { eighths: 6, waiters: 2 });
+        assert_eq!(next(), Some(("b".to_owned(), 1, 1)));
+        queue.give_back(Room { eighths: 1, waiters: 0 });
+        assert_eq!(next(), Some(("c".to_owned(), 1, 1)), "computing takes a core");
+        queue.give_back(Room { eighths: 1, waiters: 0 });
+        assert_eq!(next(), Some(("tests::computes".to_owned(), 8, 0)), "and no place of those that wait");
         assert_eq!(next(), None);
     }
 
     #[test]
     fn a_test_takes_no_more_than_there_is() {
-        let queue = Queue::new(vec![job("a", Some("emulated"), "guests")], &HashMap::new());
-        let mut state = queue.state.lock().unwrap();
-        (state.all, state.free) = (4, 4);
-        drop(state);
-        assert_eq!(queue.next().unwrap().1, 4);
+        let queue = on_one_core(vec![job("a", Some("emulated"), "guests")]);
+        assert_eq!(queue.next().unwrap().1, Room { eighths: 8, waiters: 0 });
     }
 }

@@ -12,6 +12,7 @@ pub(super) const USAGE: &str = "usage: cargo xtask bench driver [OPTIONS]
   --seconds N      length of a run in seconds (default 5)
   --only SECTION   closed, rate, idle, many or scenario (may be given often; default all)
   --out FILE       page to write (default docs/reference/driver.md when all sections run)
+  --against FILE   another build of the program, which ratios are then taken against
   --k6-users       let k6 run the 10,000 users too: it needs more than 2 GiB
 
 Tools are looked for on PATH and in the folder BAROGRAPH_BENCH_TOOLS. Nothing is installed.";
@@ -29,12 +30,16 @@ pub(super) struct Options {
     pub(super) sections: Vec<Section>,
     /// None: only print.
     pub(super) out: Option<PathBuf>,
+    /// Another build of the program.
+    pub(super) against: Option<PathBuf>,
     pub(super) k6_users: bool,
 }
 
 impl Options {
     pub(super) fn read(arguments: &[&str]) -> anyhow::Result<Options> {
-        let mut options = Options { rounds: 5, seconds: 5, sections: Vec::new(), out: None, k6_users: false };
+        let sections = Vec::new();
+        let mut options =
+            Options { rounds: 5, seconds: 5, sections, out: None, against: None, k6_users: false };
         let mut words = arguments.iter().copied();
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} needs a value\n\n{USAGE}"));
@@ -43,6 +48,7 @@ impl Options {
                 "--seconds" => options.seconds = count(word, value()?)?,
                 "--only" => options.sections.push(section(value()?)?),
                 "--out" => options.out = Some(PathBuf::from(value()?)),
+                "--against" => options.against = Some(PathBuf::from(value()?)),
                 "--k6-users" => options.k6_users = true,
                 _ => bail!("`{word}` is not an option\n\n{USAGE}"),
             }
@@ -84,6 +90,8 @@ mod tests {
         let options = Options::read(&["--only", "many", "--only", "idle", "--rounds", "2"]).unwrap();
         assert_eq!(options.sections, [Section::Many, Section::Idle]);
         assert_eq!((options.rounds, options.out), (2, None));
+        let options = Options::read(&["--only", "rate", "--against", "old"]).unwrap();
+        assert_eq!(options.against, Some(PathBuf::from("old")));
         let options = Options::read(&["--only", "rate", "--out", "x.md", "--k6-users"]).unwrap();
         assert_eq!((options.out, options.k6_users), (Some(PathBuf::from("x.md")), true));
     }

@@ -20,6 +20,9 @@ const PROGRAM: &str = "target/release/barograph";
 /// second is what is expected.
 const FINE: &[i32] = &[0, 4, 9];
 
+/// The name of another build of our program.
+pub(super) const OTHER: &str = "barograph, other";
+
 /// Users that one worker has files for on machines that allow 20,000.
 const ONE_WORKER: u32 = 19_000;
 
@@ -30,14 +33,8 @@ pub(super) fn find(root: &Path) -> Option<PathBuf> {
 
 /// Our contenders of a section.
 pub(super) fn contenders(section: Section, job: &Job<'_>, program: &Path) -> anyhow::Result<Vec<Contender>> {
-    let plain = Contender {
-        name: if section == Section::Scenario { "barograph, plain" } else { "barograph" },
-        program: program.to_path_buf(),
-        arguments: http(job),
-        read: output::barograph,
-        fine: FINE,
-        record: None,
-    };
+    let name = if section == Section::Scenario { "barograph, plain" } else { "barograph" };
+    let plain = plain(name, job, program);
     if section != Section::Scenario {
         return Ok(vec![plain]);
     }
@@ -52,6 +49,18 @@ pub(super) fn contenders(section: Section, job: &Job<'_>, program: &Path) -> any
         record: Some(runs),
     };
     Ok(vec![plain, scenario])
+}
+
+/// `barograph http` of this or another build.
+pub(super) fn plain(name: &'static str, job: &Job<'_>, program: &Path) -> Contender {
+    Contender {
+        name,
+        program: program.to_path_buf(),
+        arguments: http(job),
+        read: output::barograph,
+        fine: FINE,
+        record: None,
+    }
 }
 
 /// Empties the folder of records, so that the next record is the only one.
