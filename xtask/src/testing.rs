@@ -7,6 +7,7 @@ mod binaries;
 mod changed;
 mod group;
 mod job;
+mod memory;
 mod process;
 mod progress;
 mod queue;
@@ -23,6 +24,7 @@ pub(crate) use times::Times;
 
 use crate::say::say;
 use job::Job;
+use memory::Temporary;
 use progress::Progress;
 use queue::Queue;
 
@@ -74,10 +76,12 @@ impl Suite {
         let known = times.known();
         let (alone, beside): (Vec<Job>, Vec<Job>) = self.jobs.iter().cloned().partition(|job| job.alone);
         let progress = Progress::new(self.jobs.len());
+        let temporary = Temporary::make();
+        let folder = temporary.as_ref().map(Temporary::path);
         for jobs in [beside, alone] {
             let began = Instant::now();
             let queue = Queue::new(jobs, &known);
-            queue.run_all(&progress);
+            queue.run_all(folder, &progress);
             times.ran_for(began.elapsed());
         }
         let results = progress.into_results();

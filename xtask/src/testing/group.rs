@@ -47,8 +47,8 @@ impl Group {
     pub(crate) fn eighths(self) -> usize {
         match self {
             Group::Quick => 8,
-            Group::Service | Group::Program => 1,
-            Group::Emulated => 10,
+            Group::Service | Group::Program => 2,
+            Group::Emulated => 12,
         }
     }
 

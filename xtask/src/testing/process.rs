@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -50,10 +51,11 @@ impl TestResult {
     }
 }
 
-/// Runs a test. One that cannot be started has failed, with the reason as its output.
-pub(super) fn run(job: Job) -> TestResult {
+/// Runs a test, with its temporary files in this folder, if any. One that cannot be started has failed, with the reason as its
+/// output.
+pub(super) fn run(job: Job, folder: Option<&Path>) -> TestResult {
     let began = Instant::now();
-    let ended = start(&job).and_then(|(child, output)| end(child, output));
+    let ended = start(&job, folder).and_then(|(child, output)| end(child, output));
     let seconds = began.elapsed().as_secs_f64();
     let (passed, output, cpu_s) = ended.unwrap_or_else(|error| (false, format!("{error:#}\n"), 0.0));
     let took = Took { seconds, cpu_s };
@@ -61,7 +63,7 @@ pub(super) fn run(job: Job) -> TestResult {
     TestResult { job, passed, took, output, skips }
 }
 
-fn start(job: &Job) -> anyhow::Result<(Child, File)> {
+fn start(job: &Job, folder: Option<&Path>) -> anyhow::Result<(Child, File)> {
     let output = tempfile::tempfile().context("make a file for the output of a test")?;
     let [out, err] = [output.try_clone(), output.try_clone()];
     let child = command(job)
@@ -69,6 +71,7 @@ fn start(job: &Job) -> anyhow::Result<(Child, File)> {
         .current_dir(&job.binary.folder)
         // As under `cargo test`; this process has that of its own package.
         .env("CARGO_MANIFEST_DIR", &job.binary.folder)
+        .envs(folder.map(|folder| ("TMPDIR", folder)))
         .stdin(Stdio::null())
         .stdout(out.context("share the file of a test's output")?)
         .stderr(err.context("share the file of a test's output")?)
@@ -180,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_program_that_runs_no_test_has_failed() {
-        let failed = run(job("p", None, "t"));
+        let failed = run(job("p", None, "t"), None);
         assert!(!failed.passed && failed.output.contains("exit status: 1"), "{failed:?}");
     }
 

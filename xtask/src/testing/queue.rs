@@ -1,6 +1,7 @@
 //! Which test runs when: long ones first, as many side by side as the machine has room for.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::job::Job;
@@ -58,13 +59,14 @@ impl Queue {
         Queue { state, changed: Condvar::new(), threads }
     }
 
-    pub(super) fn run_all(&self, progress: &Progress) {
+    /// Runs all tests, with their temporary files in this folder, if any.
+    pub(super) fn run_all(&self, folder: Option<&Path>, progress: &Progress) {
         std::thread::scope(|scope| {
             for _ in 0..self.threads {
                 scope.spawn(|| {
                     while let Some((job, taken)) = self.next() {
                         progress.starts(&job);
-                        progress.ends(process::run(job));
+                        progress.ends(process::run(job, folder));
                         self.give_back(taken);
                     }
                 });
@@ -141,13 +143,13 @@ mod tests {
         let queue =
             on_one_core(vec![job("a", None, "tests::computes"), service("a"), service("b"), service("c")]);
         let next = || queue.next().map(|(job, taken)| (job.name, taken.eighths, taken.waiters));
-        queue.state.lock().unwrap().free = Room { eighths: 3, waiters: 1 };
-        assert_eq!(next(), Some(("a".to_owned(), 1, 1)));
-        queue.give_back(Room { eighths: 6, waiters: 2 });
-        assert_eq!(next(), Some(("b".to_owned(), 1, 1)));
+        queue.state.lock().unwrap().free = Room { eighths: 4, waiters: 1 };
+        assert_eq!(next(), Some(("a".to_owned(), 2, 1)));
+        queue.give_back(Room { eighths: 5, waiters: 2 });
+        assert_eq!(next(), Some(("b".to_owned(), 2, 1)));
         queue.give_back(Room { eighths: 1, waiters: 0 });
-        assert_eq!(next(), Some(("c".to_owned(), 1, 1)), "computing takes a core");
-        queue.give_back(Room { eighths: 1, waiters: 0 });
+        assert_eq!(next(), Some(("c".to_owned(), 2, 1)), "computing takes a core");
+        queue.give_back(Room { eighths: 4, waiters: 0 });
         assert_eq!(next(), Some(("tests::computes".to_owned(), 8, 0)), "and no place of those that wait");
         assert_eq!(next(), None);
     }
