@@ -43,12 +43,11 @@ impl Group {
         named.filter_map(|segment| Group::read(segment).ok()).max().unwrap_or(Group::Quick)
     }
 
-    /// What a test keeps busy, in eighths of a core. Guests that wait for a processor take longer than units of them are given.
+    /// What a test keeps busy at the most, in eighths of a core.
     pub(crate) fn eighths(self) -> usize {
         match self {
-            Group::Quick => 8,
-            Group::Service | Group::Program => 2,
-            Group::Emulated => 12,
+            Group::Quick | Group::Emulated => 8,
+            Group::Service | Group::Program => 1,
         }
     }
 

@@ -71,13 +71,18 @@ fn start(job: &Job, folder: Option<&Path>) -> anyhow::Result<(Child, File)> {
         .current_dir(&job.binary.folder)
         // As under `cargo test`; this process has that of its own package.
         .env("CARGO_MANIFEST_DIR", &job.binary.folder)
-        .envs(folder.map(|folder| ("TMPDIR", folder)))
+        .envs(temporary(job, folder).map(|folder| ("TMPDIR", folder)))
         .stdin(Stdio::null())
         .stdout(out.context("share the file of a test's output")?)
         .stderr(err.context("share the file of a test's output")?)
         .spawn()
         .with_context(|| format!("start {}", job.binary.path.display()))?;
     Ok((child, output))
+}
+
+/// The folder for the temporary files of a test. A guest has a `/dev/shm` of its own, below which it sees nothing of this one.
+fn temporary<'f>(job: &Job, folder: Option<&'f Path>) -> Option<&'f Path> {
+    folder.filter(|_| job.group != Group::Emulated)
 }
 
 /// The start of a test. One that only computes leaves the processor to those that wait for moments beside it.

@@ -33,7 +33,7 @@ struct Room {
 impl Room {
     /// Of a machine with so many cores.
     fn of(cores: usize) -> Self {
-        Room { eighths: 8 * cores, waiters: 4 * cores }
+        Room { eighths: 8 * cores, waiters: 3 * cores }
     }
 
     fn holds(self, other: Room) -> bool {
@@ -144,12 +144,12 @@ mod tests {
             on_one_core(vec![job("a", None, "tests::computes"), service("a"), service("b"), service("c")]);
         let next = || queue.next().map(|(job, taken)| (job.name, taken.eighths, taken.waiters));
         queue.state.lock().unwrap().free = Room { eighths: 4, waiters: 1 };
-        assert_eq!(next(), Some(("a".to_owned(), 2, 1)));
-        queue.give_back(Room { eighths: 5, waiters: 2 });
-        assert_eq!(next(), Some(("b".to_owned(), 2, 1)));
+        assert_eq!(next(), Some(("a".to_owned(), 1, 1)));
+        queue.give_back(Room { eighths: 4, waiters: 2 });
+        assert_eq!(next(), Some(("b".to_owned(), 1, 1)));
         queue.give_back(Room { eighths: 1, waiters: 0 });
-        assert_eq!(next(), Some(("c".to_owned(), 2, 1)), "computing takes a core");
-        queue.give_back(Room { eighths: 4, waiters: 0 });
+        assert_eq!(next(), Some(("c".to_owned(), 1, 1)), "computing takes a core");
+        queue.give_back(Room { eighths: 2, waiters: 0 });
         assert_eq!(next(), Some(("tests::computes".to_owned(), 8, 0)), "and no place of those that wait");
         assert_eq!(next(), None);
     }
