@@ -31,6 +31,16 @@ document.addEventListener('load', look, true);
 look();
 ";
 
+/// What there is to know of a page that is not as it should be.
+const PAGE: &str = r"
+return {
+  text: document.body.innerText,
+  at: location.href,
+  state: document.readyState,
+  loaded: performance.getEntriesByType('resource').map((e) => `${e.name} ${e.responseStatus} ${e.duration}`),
+};
+";
+
 /// A browser and its user. Its processes end with the service that started them.
 pub(crate) struct Person {
     driver: WebDriver,
@@ -86,8 +96,11 @@ impl Person {
         match self.driver.execute_async(script, Vec::new()).await {
             Ok(found) => found.json().clone(),
             Err(why) => {
-                let page = self.run("return document.body.innerText").await;
-                panic!("`{condition}` did not come true ({why}) on this page:\n{page}");
+                let page = self.run(PAGE).await;
+                let log = self.driver.browser_log().await;
+                panic!(
+                    "`{condition}` did not come true ({why}) on this page: {page:#}\nthe browser said: {log:#?}"
+                );
             }
         }
     }
