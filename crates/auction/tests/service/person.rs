@@ -11,6 +11,9 @@ use thirtyfour::prelude::*;
 /// The longest wait for anything. A sale takes a minute, and machines may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(150);
 
+/// The first screen is there within this, also where a dozen other programs want the processors.
+const COMES_UP: Duration = Duration::from_secs(40);
+
 /// Waits in the page for `CONDITION` to be something, and gives it. Pictures arrive without a change of the page.
 const UNTIL: &str = r"
 const done = arguments[arguments.length - 1];
@@ -58,10 +61,24 @@ impl Person {
         }
         wishes.set("goog:loggingPrefs", json!({ "browser": "ALL" })).unwrap();
         let driver = WebDriver::new(browsers.url(), wishes).await.unwrap();
-        driver.set_script_timeout(PATIENCE).await.unwrap();
         let base = format!("http://{site}/auction/ui/");
         driver.goto(&base).await.unwrap();
-        Person { driver, base }
+        let person = Person { driver, base };
+        person.comes_up().await;
+        person
+    }
+
+    /// Waits until the first screen is there. On a machine that does much else the page stays empty now and then, and no reason
+    /// for that is known: what there is to know of it is told, and it is loaded again.
+    #[expect(clippy::print_stdout, reason = "a test tells what is not as it should be")]
+    async fn comes_up(&self) {
+        self.driver.set_script_timeout(COMES_UP).await.unwrap();
+        let script = UNTIL.replace("CONDITION", "at('h1')");
+        if let Err(why) = self.driver.execute_async(script, Vec::new()).await {
+            println!("the page stayed empty ({why}): {:#}", self.run(PAGE).await);
+            self.driver.refresh().await.unwrap();
+        }
+        self.driver.set_script_timeout(PATIENCE).await.unwrap();
     }
 
     /// Opens the application and signs in as a user of the fill.
