@@ -1,4 +1,4 @@
-//! A workload that answers at once or after a simulated millisecond, a platform that makes nothing, and a screen nobody sees.
+//! A workload that answers at once or after a simulated millisecond, a platform that makes nothing, and a screen without output.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -18,7 +18,7 @@ const NEEDED_BYTES: u64 = 6 << 30;
 /// A folder that is empty when it is made, and removed when it is dropped.
 pub(super) struct Temporary {
     path: PathBuf,
-    /// Held as long as it is used: what nobody holds was left by a run that was killed.
+    /// Held while the folder is used; a folder without a lock was left by a run that was killed.
     _lock: File,
 }
 

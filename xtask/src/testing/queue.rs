@@ -31,7 +31,7 @@ struct Room {
 }
 
 impl Room {
-    /// Of a machine with so many cores.
+    /// Of a machine with this number of cores.
     fn of(cores: usize) -> Self {
         Room { eighths: 8 * cores, waiters: 3 * cores }
     }

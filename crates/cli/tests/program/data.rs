@@ -78,7 +78,7 @@ fn add(path: &Path, hasher: &mut DefaultHasher) {
 }
 
 #[test]
-fn data_are_filled_once_and_old_ones_go_when_nobody_holds_them() {
+fn data_are_filled_once_and_old_ones_go_when_no_process_holds_them() {
     let root = tempfile::TempDir::new().unwrap();
     let old = root.path().join("old");
     fs::create_dir(&old).unwrap();

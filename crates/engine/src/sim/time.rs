@@ -1,4 +1,4 @@
-//! Simulated time outside the load: shared with the one who drives it, and stopped while something real is waited for.
+//! Simulated time outside the load: shared with the driver of the test, and stopped while something real is waited for.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
