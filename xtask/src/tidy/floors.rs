@@ -17,7 +17,7 @@ struct Crate {
 }
 
 /// May be used by the tests of any crate, whatever its floor, and otherwise only as the table says.
-const FOR_TESTS: &[&str] = &["testkit", "test-services", "features", "simulated-auction"];
+const FOR_TESTS: &[&str] = &["testkit", "test-services", "test-browser", "features", "simulated-auction"];
 
 const CRATES: &[Crate] = &[
     Crate { name: "features", floor: 0, may_use: &[] },
@@ -43,6 +43,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "auction-store", floor: 3, may_use: &["auction-api", "auction-live"] },
     Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup"] },
     Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-statistics"] },
+    Crate { name: "test-browser", floor: 5, may_use: &["test-services"] },
     Crate { name: "test-services", floor: 4, may_use: &["platform", "services", "platform-process"] },
     Crate { name: "switch", floor: 2, may_use: &["model", "platform"] },
     Crate {

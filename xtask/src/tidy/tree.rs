@@ -21,6 +21,7 @@ impl Source {
             || self.path.contains("/examples/")
             || self.path.starts_with("crates/testkit/")
             || self.path.starts_with("dev/simulated-auction/")
+            || self.path.starts_with("dev/test-browser/")
             || self.path.starts_with("dev/test-services/")
             || matches!(name, "tests.rs" | "testing.rs" | "simulation.rs")
     }

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use barograph_auction::fill::{FillPlan, fill};
 use barograph_auction::sizes::{self, Factors};
@@ -13,7 +14,10 @@ use barograph_test_services::{self as services, Service};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use crate::person::{PATIENCE, Person};
+use crate::person::Person;
+
+/// Longest wait for the server, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Room for some pictures.
 const CACHE_BYTES: u64 = 16 << 20;

@@ -1,34 +1,14 @@
 //! The page in Chromium: numbers change as the run goes on, a lost connection heals, the end is said.
 
 use std::path::Path;
-use std::time::Duration;
 
 use barograph_live::Turn;
 use barograph_model::{LoadUnit, Nanos, Phase};
 use barograph_stats::search::{EdgeSoFar, SoFar};
-use barograph_test_services::{self as services, BROWSER_FLAGS, Service};
-use serde_json::{Value, json};
-use thirtyfour::prelude::*;
+use barograph_test_browser::Browser;
+use barograph_test_services as services;
 
 use crate::run::{begun, second, trial};
-
-/// The longest wait for anything; browsers try again after some seconds.
-const PATIENCE: Duration = Duration::from_secs(100);
-
-/// Waits in the page for `CONDITION` to be something, and gives it.
-const UNTIL: &str = r"
-const done = arguments[arguments.length - 1];
-const at = (css) => document.querySelector(css);
-const look = () => {
-  const found = CONDITION;
-  if (!found) return;
-  watcher.disconnect();
-  done(found);
-};
-const watcher = new MutationObserver(look);
-watcher.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-look();
-";
 
 const PROXY: &str = "
 defaults
@@ -43,64 +23,12 @@ backend page
   server only SERVER
 ";
 
-struct Viewer(WebDriver);
-
-impl Viewer {
-    async fn open(browsers: &Service, url: &str) -> Viewer {
-        // The client of the driver wants one named; another test may have named it.
-        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-        let mut wishes = DesiredCapabilities::chrome();
-        for flag in BROWSER_FLAGS.iter().chain(&["--window-size=1280,1250"]) {
-            wishes.add_arg(flag).unwrap();
-        }
-        wishes.set("goog:loggingPrefs", json!({ "browser": "ALL" })).unwrap();
-        let driver = WebDriver::new(browsers.url(), wishes).await.unwrap();
-        driver.set_script_timeout(PATIENCE).await.unwrap();
-        driver.goto(url).await.unwrap();
-        Viewer(driver)
-    }
-
-    async fn run(&self, script: &str) -> Value {
-        self.0.execute(script, Vec::new()).await.unwrap().json().clone()
-    }
-
-    async fn until(&self, condition: &str) -> Value {
-        match self.0.execute_async(UNTIL.replace("CONDITION", condition), Vec::new()).await {
-            Ok(found) => found.json().clone(),
-            Err(why) => {
-                let page = self.run("return document.body.innerText").await;
-                panic!("`{condition}` did not come true ({why}) on this page:\n{page}");
-            }
-        }
-    }
-
-    /// Waits until an element has this text.
-    async fn shows(&self, css: &str, text: &str) {
-        self.until(&format!("at({}) && at({0}).textContent.trim() === {}", json!(css), json!(text))).await;
-    }
-
-    /// The browser must have had nothing to complain about but `provoked`.
-    async fn leave(self, provoked: &str) {
-        let log = self.0.browser_log().await.unwrap();
-        let surprises: Vec<String> =
-            log.iter().map(|entry| format!("{entry:?}")).filter(|entry| !entry.contains(provoked)).collect();
-        assert!(surprises.is_empty(), "{surprises:#?}");
-    }
-}
-
-impl Drop for Viewer {
-    fn drop(&mut self) {
-        // The service ends the browser. The driver would ask it to, and block until it answers.
-        let _ = self.0.clone().leak();
-    }
-}
-
 #[tokio::test]
 async fn figures_change_and_the_end_is_said() {
     let Some(browsers) = services::or_skip(services::browsers()) else { return };
     let page = begun();
     second(&page, 0, 200, 20);
-    let viewer = Viewer::open(&browsers, &page.url()).await;
+    let viewer = Browser::open(&browsers, &page.url()).await;
     // Text stays text.
     viewer.shows("h1", "plans/<b>bold</b> & more").await;
     viewer.shows("#phase", "hold").await;
@@ -131,12 +59,12 @@ async fn figures_change_and_the_end_is_said() {
     // A curve of sixty points, and a limit that does not hold any more.
     viewer.until("at('#rate path').getAttribute('d').split('L').length === 60").await;
     viewer.until("at('#ops .over .bad')").await;
-    viewer.0.screenshot(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("live.png")).await.unwrap();
+    viewer.screenshot(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("live.png")).await;
     page.end(&["report  /there/report.html".to_owned()]);
     viewer.shows("#ended", "report  /there/report.html").await;
     viewer.shows("#phase", "ended").await;
     assert_eq!(viewer.run("return document.querySelector('#link').hidden").await, true);
-    viewer.leave("nothing").await;
+    viewer.assert_no_complaints(&[]).await;
 }
 
 #[tokio::test]
@@ -145,7 +73,7 @@ async fn one_run_after_the_other_is_shown_without_loading_again() {
     let page = begun();
     second(&page, 0, 200, 20);
     page.say("the first one ended well");
-    let viewer = Viewer::open(&browsers, &page.url()).await;
+    let viewer = Browser::open(&browsers, &page.url()).await;
     viewer.shows("#run", "· run 20300317-174640-04f2").await;
     viewer.shows("#ops tbody td:nth-child(2)", "200").await;
     page.next("block 1, two", Turn { words: "run 2 of 3".to_owned(), after: Nanos::from_secs(60) });
@@ -165,7 +93,7 @@ async fn one_run_after_the_other_is_shown_without_loading_again() {
     assert_eq!(viewer.run("return document.querySelector('#link').hidden").await, true);
     page.end(&["report  /there/study.html".to_owned()]);
     viewer.shows("#ended", "report  /there/study.html").await;
-    viewer.leave("nothing").await;
+    viewer.assert_no_complaints(&[]).await;
 }
 
 #[tokio::test]
@@ -176,7 +104,7 @@ async fn a_lost_connection_is_shown_and_heals() {
     let server = page.url().trim_start_matches("http://").trim_end_matches('/').to_owned();
     let proxy = services::haproxy(&PROXY.replace("SERVER", &server), &[]);
     let Some(mut proxy) = services::or_skip(proxy) else { return };
-    let viewer = Viewer::open(&browsers, &format!("http://127.0.0.1:{}/", proxy.port())).await;
+    let viewer = Browser::open(&browsers, &format!("http://127.0.0.1:{}/", proxy.port())).await;
     viewer.shows("#ops tbody td:nth-child(2)", "200").await;
     proxy.kill();
     viewer.until("!at('#link').hidden").await;
@@ -184,5 +112,5 @@ async fn a_lost_connection_is_shown_and_heals() {
     proxy.restart();
     viewer.until("at('#link').hidden").await;
     viewer.shows("#ops tbody td:nth-child(2)", "400").await;
-    viewer.leave("net::ERR_").await;
+    viewer.assert_no_complaints(&["net::ERR_"]).await;
 }
