@@ -114,7 +114,9 @@ impl Browser {
             Err(why) => {
                 let page = self.run(PAGE).await;
                 let log = self.0.browser_log().await;
-                panic!("`{condition}` did not come true ({why}) on this page: {page:#}\nlog of the browser: {log:#?}");
+                panic!(
+                    "`{condition}` did not come true ({why}) on this page: {page:#}\nlog of the browser: {log:#?}"
+                );
             }
         }
     }
@@ -150,7 +152,8 @@ impl Browser {
     /// When it did.
     pub async fn assert_no_complaints(&self, provoked: &[&str]) {
         let log = self.0.browser_log().await.unwrap();
-        let known = |message: &str| message.contains(NETWORK_CHANGED) || provoked.iter().any(|p| message.contains(p));
+        let known =
+            |message: &str| message.contains(NETWORK_CHANGED) || provoked.iter().any(|p| message.contains(p));
         let complaints: Vec<&String> = log.iter().map(|entry| &entry.message).filter(|m| !known(m)).collect();
         assert!(complaints.is_empty(), "{complaints:#?}");
     }
