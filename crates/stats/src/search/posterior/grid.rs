@@ -23,6 +23,9 @@ const LEAST: f64 = 1e-6;
 /// Steps in which pass probabilities are told apart in the curve.
 const CURVE_STEPS: usize = 500;
 
+/// Far above what adding up probabilities loses, far below any probability that matters.
+const ROUNDING: f64 = 1e-9;
+
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     /// Logarithm of the lowest capacity.
@@ -189,7 +192,8 @@ impl Grid {
             let mut below = 0.0;
             let at = likely.iter().position(|here| {
                 below += here;
-                below >= part
+                // What rounding leaves of a part that is reached exactly must not move the quantile by a whole step.
+                below + ROUNDING >= part
             });
             at.unwrap_or(CURVE_STEPS) as f64 / CURVE_STEPS as f64
         })
