@@ -1,5 +1,6 @@
 //! The contract of all seams, and what is special about the files.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,29 +36,51 @@ async fn filled() -> (TempDir, Arc<Sqlite>, WriterThreads) {
     (dir, store, threads)
 }
 
-fn opened(dir: &Path) -> Result<Arc<Sqlite>, StoreError> {
-    open(dir, 2).map(|(store, _)| store)
+/// A folder whose files the contract makes anew for each case.
+///
+/// The last connection that closes removes its log by name, which may by then be the log of the next case's file, so the
+/// writers of earlier cases are waited for.
+struct Renewed {
+    dir: TempDir,
+    writers: RefCell<Vec<WriterThreads>>,
+}
+
+impl Renewed {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fill(dir.path()).await;
+        Renewed { dir, writers: RefCell::default() }
+    }
+
+    /// The folder, once no writer has its files open.
+    fn idle(&self) -> &Path {
+        self.writers.take().into_iter().for_each(WriterThreads::join);
+        self.dir.path()
+    }
+
+    fn open(&self) -> Result<Arc<Sqlite>, StoreError> {
+        let (store, writers) = open(self.dir.path(), 2)?;
+        self.writers.borrow_mut().push(writers);
+        Ok(store)
+    }
 }
 
 #[tokio::test]
 async fn keeps_the_relational_contract() {
-    let dir = tempfile::tempdir().unwrap();
-    fill(dir.path()).await;
-    contract::relational(async || fill_relational(dir.path()), async || opened(dir.path())).await;
+    let files = Renewed::new().await;
+    contract::relational(async || fill_relational(files.idle()), async || files.open()).await;
 }
 
 #[tokio::test]
 async fn keeps_the_contract_of_events() {
-    let dir = tempfile::tempdir().unwrap();
-    fill(dir.path()).await;
-    contract::events(async || fill_events(dir.path()), async || opened(dir.path())).await;
+    let files = Renewed::new().await;
+    contract::events(async || fill_events(files.idle()), async || files.open()).await;
 }
 
 #[tokio::test]
 async fn keeps_the_contract_of_the_register() {
-    let dir = tempfile::tempdir().unwrap();
-    fill(dir.path()).await;
-    contract::registry(async || fill_relational(dir.path()), async || opened(dir.path())).await;
+    let files = Renewed::new().await;
+    contract::registry(async || fill_relational(files.idle()), async || files.open()).await;
 }
 
 #[tokio::test]
@@ -175,7 +198,7 @@ async fn twice_the_same_attendance_is_found() {
     let open_visit = data[1].attendance.iter().find(|a| a.id == 50).unwrap().clone();
     data[1].attendance.push(barograph_auction_store::AttendanceRow { id: 51, ..open_visit });
     contract::load(fill_events(dir.path()).unwrap(), data).await.unwrap();
-    let store = opened(dir.path()).unwrap();
+    let (store, _threads) = open(dir.path(), 2).unwrap();
     assert_eq!(store.double_attendance().await.unwrap(), [(UserId(4), AuctionId(1))]);
 }
 
