@@ -8,7 +8,6 @@ mod live;
 mod machine;
 mod shipped;
 mod terminal;
-mod told;
 mod watch;
 mod words;
 

@@ -1,21 +1,6 @@
 //! Figures as the screen and the summary show them. Whatever is not a number becomes a dash.
 
-pub(crate) use barograph_model::words::count;
-
-/// What stands where there is no number.
-pub(crate) const NONE: &str = "–";
-
-/// A figure with three significant digits below a thousand, thousands apart above.
-pub(crate) fn figure(x: f64) -> String {
-    match x {
-        _ if !x.is_finite() || x < 0.0 => NONE.to_owned(),
-        _ if x == 0.0 => "0".to_owned(),
-        _ if x >= 99.95 => count(x.round() as u64),
-        _ if x >= 9.995 => format!("{x:.1}"),
-        _ if x >= 0.9995 => format!("{x:.2}"),
-        _ => format!("{x:.3}"),
-    }
-}
+pub(crate) use barograph_model::words::{NONE, count, figure, percent};
 
 /// Milliseconds with the unit that reads best.
 pub(crate) fn time(ms: f64) -> String {
@@ -25,11 +10,6 @@ pub(crate) fn time(ms: f64) -> String {
         _ if ms >= 0.9995 => format!("{} ms", figure(ms)),
         _ => format!("{:.0} µs", ms * 1e3),
     }
-}
-
-/// A share as a percentage: `2.35 %`.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", figure(share * 100.0))
 }
 
 /// Bytes with the unit that reads best.

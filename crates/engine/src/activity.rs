@@ -11,7 +11,7 @@ use crate::draw::draw;
 use crate::recorder::Ended;
 use crate::turn::Wishes;
 use crate::worker::Worker;
-use crate::{Turn, User, Workload};
+use crate::{Turn, User, UserFactory};
 
 /// After a failed operation of a behaviour without a pace of its own, the next is due this much later. Without it,
 /// a target that refuses at once would be hammered as fast as the driver can.
@@ -64,7 +64,7 @@ impl<U> Seat<U> {
     }
 
     /// Ends every activity but the main one and the one that asks.
-    pub(crate) fn stop_others<W: Workload<User = U>>(&self, worker: &Worker<W>, asking: Option<SlotKey>) {
+    pub(crate) fn stop_others<W: UserFactory<User = U>>(&self, worker: &Worker<W>, asking: Option<SlotKey>) {
         // They are off the list at once, so that what is started next finds room on it.
         self.others.borrow_mut().retain(|key| {
             let stays = Some(*key) == asking;
@@ -84,7 +84,7 @@ pub(crate) struct Beginning {
 }
 
 /// Starts an activity beside the main one.
-fn start_other<W: Workload>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, begin: Beginning) {
+fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, begin: Beginning) {
     if seat.stopping.get() || seat.others.borrow().len() >= MAX_ACTIVITIES {
         return;
     }
@@ -99,7 +99,7 @@ fn start_other<W: Workload>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, be
 }
 
 /// Runs an activity until it ends or is told to.
-pub(crate) async fn run<W: Workload>(
+pub(crate) async fn run<W: UserFactory>(
     worker: &Rc<Worker<W>>,
     seat: &Rc<Seat<W::User>>,
     slot: Slot,
@@ -197,7 +197,7 @@ struct Due {
 }
 
 /// Does one operation and records it.
-async fn operate<W: Workload>(
+async fn operate<W: UserFactory>(
     worker: &Worker<W>,
     seat: &Seat<W::User>,
     slot: &Slot,
@@ -230,7 +230,7 @@ struct Asking {
 }
 
 /// Does what an operation asked for beside itself.
-fn grant<W: Workload>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishes: &Wishes, asking: Asking) {
+fn grant<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishes: &Wishes, asking: Asking) {
     if wishes.reset {
         seat.stop_others(worker, Some(asking.key));
         seat.user.end_session();

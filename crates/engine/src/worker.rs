@@ -14,7 +14,7 @@ use crate::core::{Core, Signal, SlotKey, breathe};
 use crate::gate::{Gate, Met};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
-use crate::{Place, Settings, Workload};
+use crate::{Place, Settings, UserFactory};
 
 /// Arrivals that are due together and handed out before others may go on.
 const ARRIVALS_IN_A_ROW: u32 = 32;
@@ -60,7 +60,7 @@ impl Ramp {
 }
 
 /// One worker and everything it owns.
-pub(crate) struct Worker<W: Workload> {
+pub(crate) struct Worker<W: UserFactory> {
     pub(crate) core: Rc<Core>,
     pub(crate) settings: Settings,
     pub(crate) recorder: RefCell<Recorder>,
@@ -94,7 +94,7 @@ impl Number {
     }
 }
 
-impl<W: Workload> Worker<W> {
+impl<W: UserFactory> Worker<W> {
     pub(crate) fn new(
         settings: &Settings,
         number: Number,

@@ -9,7 +9,7 @@ use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, Use
 use crate::Turn;
 
 /// How to do the operations of one protocol or application. One value per worker; nothing in it is shared.
-pub trait Workload: 'static {
+pub trait UserFactory: 'static {
     /// One simulated user of this workload.
     type User: User;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use barograph_engine::{Settings, Turn, User, Workload, runnable};
+use barograph_engine::{Settings, Turn, User, UserFactory, runnable};
 use barograph_model::{
     Arrivals, Behaviour, Behaviours, ChooserId, Nanos, Next, OpId, OpenLoop, Outcome, Pace, StartOf, UserId,
 };
@@ -10,7 +10,7 @@ use barograph_testkit::one_of;
 
 struct Nothing;
 
-impl Workload for Nothing {
+impl UserFactory for Nothing {
     type User = Nothing;
     fn user(&self, _: UserId) -> Nothing {
         Nothing

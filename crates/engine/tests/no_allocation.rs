@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-use barograph_engine::{Settings, Turn, User, Workload, runnable};
+use barograph_engine::{Settings, Turn, User, UserFactory, runnable};
 use barograph_model::{
     Arrivals, Behaviour, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, OpenLoop, Outcome, Pace,
     Share, StartOf, UserId, Vector,
@@ -32,7 +32,7 @@ thread_local! {
     static AT_START: Cell<u64> = const { Cell::new(0) };
 }
 
-impl Workload for Nothing {
+impl UserFactory for Nothing {
     type User = Idle;
     fn user(&self, _: UserId) -> Idle {
         Idle { done: &DONE, at_start: &AT_START, tell: self.tell.clone() }

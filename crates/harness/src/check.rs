@@ -11,10 +11,9 @@ use barograph_model::{Nanos, OpenLoop, Strategy};
 use barograph_spec::{FaultAct, LINKED, Plan, Refusal, Refused};
 
 use crate::deploy;
-use crate::topology::Work;
+use barograph_workload::topology::Work;
+use barograph_workload::{Application, DataSet, Workload};
 pub(crate) use effect::disk_mib;
-
-use crate::{DataSet, Deployment, WorkloadKind};
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
@@ -93,29 +92,29 @@ pub struct Machine {
 }
 
 /// Checks a plan against the workload and this machine.
-pub fn check(plan: &Plan, kind: &dyn WorkloadKind, machine: Machine) -> Result<Checked, Refused> {
+pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<Checked, Refused> {
     let mut plan = plan.clone();
     let mut refusals = Vec::new();
     if plan.profile.is_empty() {
-        plan.profile = kind.profiles().first().map_or_else(String::new, |name| (*name).to_owned());
+        plan.profile = workload.profiles().first().map_or_else(String::new, |name| (*name).to_owned());
     }
-    if kind.profile(&plan.profile).is_none() {
+    if workload.profile(&plan.profile).is_none() {
         let wrong = Wrong {
             key: "profile",
             value: format!("{:?}", plan.profile),
-            allowed: format!("one of {}", kind.profiles().join(", ")),
+            allowed: format!("one of {}", workload.profiles().join(", ")),
             remedy: "name one of them".to_owned(),
         };
         refusals.push(wrong.at(&plan));
     }
-    let target = match target(&plan, kind) {
+    let target = match target(&plan, workload) {
         Ok(target) => target,
         Err(wrong) => {
             refusals.push(wrong);
             return Err(Refused(refusals));
         }
     };
-    let data = match kind.deployment().map(|made| made.data(&plan.data, plan.seed)).transpose() {
+    let data = match workload.application().map(|made| made.data(&plan.data, plan.seed)).transpose() {
         Ok(data) => data,
         Err(mut wrong) => {
             plan.place(&wrong.key).clone_into(&mut wrong.place);
@@ -124,19 +123,19 @@ pub fn check(plan: &Plan, kind: &dyn WorkloadKind, machine: Machine) -> Result<C
         }
     };
     let (notes, most, open) = (Vec::new(), Most::Plan, None);
-    let checking = Checking { plan, kind, target, data, open, machine, refusals, notes, most };
+    let checking = Checking { plan, workload, target, data, open, machine, refusals, notes, most };
     checking.all()
 }
 
-fn target(plan: &Plan, kind: &dyn WorkloadKind) -> Result<Target, Refusal> {
-    match (&plan.target.url, kind.target(), kind.deployment()) {
+fn target(plan: &Plan, workload: &dyn Workload) -> Result<Target, Refusal> {
+    match (&plan.target.url, workload.target(), workload.application()) {
         (Some(url), _, _) => Ok(Target::There { url: url.clone() }),
         (None, Some(url), _) => Ok(Target::There { url: url.to_owned() }),
         (None, None, Some(_)) => Ok(Target::Deployed),
         (None, None, None) => Err(Wrong {
             key: "target.url",
             value: "nothing".to_owned(),
-            allowed: format!("a URL: workload {} makes no application of its own", kind.name()),
+            allowed: format!("a URL: workload {} makes no application of its own", workload.name()),
             remedy: "say where the target answers, as in --set target.url=http://127.0.0.1:8080".to_owned(),
         }
         .at(plan)),
@@ -166,7 +165,7 @@ impl Wrong {
 /// A check in progress: the plan as far as it is resolved, and what was found.
 struct Checking<'a> {
     plan: Plan,
-    kind: &'a dyn WorkloadKind,
+    workload: &'a dyn Workload,
     target: Target,
     data: Option<DataSet>,
     open: Option<OpenLoop>,
@@ -183,7 +182,7 @@ impl<'a> Checking<'a> {
         self.connections(users);
         self.workers();
         self.least_load();
-        if let (Target::Deployed, Some(deployment)) = (&self.target, self.kind.deployment()) {
+        if let (Target::Deployed, Some(deployment)) = (&self.target, self.workload.application()) {
             self.port();
             self.room(deployment);
         }
@@ -194,6 +193,7 @@ impl<'a> Checking<'a> {
         self.faults();
         self.disks();
         self.timeout();
+        self.refusals.extend(self.workload.refusals(&self.plan, self.open.as_ref()));
         self.end()
     }
 
@@ -217,7 +217,7 @@ impl<'a> Checking<'a> {
     }
 
     /// Is there a place for the data, if they are not there already?
-    fn room(&mut self, deployment: &dyn Deployment) {
+    fn room(&mut self, deployment: &dyn Application) {
         let Some(data) = &self.data else { return };
         let (dir, needed) = (data.dir_in(&self.plan.data.dir), data.bytes);
         if deployment.is_filled(&dir) {
@@ -263,7 +263,7 @@ impl<'a> Checking<'a> {
             remedy: "name a part that is deployed, as `barograph check` shows it".to_owned(),
         };
         let (Target::Deployed, Some(deployment), Some(data)) =
-            (&self.target, self.kind.deployment(), &self.data)
+            (&self.target, self.workload.application(), &self.data)
         else {
             let allowed = "no faults for a target that is there already".to_owned();
             return self.refuse(refuse(&first.unit, allowed));
@@ -290,7 +290,7 @@ impl<'a> Checking<'a> {
     /// Operations that wait on purpose must be given the time. A short time-out may be meant, so it is only told.
     fn timeout(&mut self) {
         let timeout = self.plan.driver.timeout;
-        let longest = self.kind.longest_wait().filter(|wait| timeout < *wait + AFTER_WAIT);
+        let longest = self.workload.longest_wait().filter(|wait| timeout < *wait + AFTER_WAIT);
         if let Some(wait) = longest {
             self.notes.push(format!(
                 "operations are timed out after {} s (driver.timeout_s), but the application may hold an answer for {} s: \

@@ -26,10 +26,11 @@ use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
 use barograph_services::Service;
 use barograph_spec::Plan;
 
+use crate::HarnessError;
 use crate::fleet::Token;
 use crate::run::Run;
-use crate::topology::{Topology, Work};
-use crate::{Deployment, HarnessError};
+use barograph_workload::Application;
+use barograph_workload::topology::{Topology, Work};
 
 /// The folder of everything that hosts keep, in that of the run.
 pub(crate) const SITE: &str = "site";
@@ -126,7 +127,7 @@ fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
 /// `made` also when this fails.
 pub(crate) async fn deploy(
     run: &mut Run<'_>,
-    deployment: Option<&dyn Deployment>,
+    deployment: Option<&dyn Application>,
     made: &mut Option<Deployed>,
 ) -> Result<(), HarnessError> {
     let topology = match deployment {
@@ -290,7 +291,7 @@ mod tests {
     use barograph_platform::{Facts, Fault, Later, Ledger, LedgerError, Site, Swept};
 
     use super::*;
-    use crate::testing::Kind;
+    use crate::testing::TestWorkload;
 
     /// A platform that is only looked at, and keeps the limits of the hosts it was asked for.
     #[derive(Default)]
@@ -326,8 +327,8 @@ mod tests {
     #[tokio::test]
     async fn hosts_are_looked_at_with_limits_only_where_those_mean_something() {
         let plan = barograph_spec::read("p", "", &[]).unwrap();
-        let kind = Kind::default();
-        let mut topology = kind.topology(&plan, &kind.data(&plan.data, 1).unwrap());
+        let workload = TestWorkload::default();
+        let mut topology = workload.topology(&plan, &workload.data(&plan.data, 1).unwrap());
         let limits = Limits { cpus: Some(0.5), ..Limits::default() };
         topology.parts[0].limits = limits.clone();
         let machines = Looking { sizes_hosts: true, ..Looking::default() };

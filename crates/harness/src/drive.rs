@@ -15,7 +15,8 @@ use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
 use crate::run::Run;
 use crate::statistics::Statistics;
-use crate::{HarnessError, Live, LoadJob, Progress, hold, outside};
+use crate::{HarnessError, Live, Progress, hold, outside};
+use barograph_workload::LoadJob;
 
 mod commands;
 
@@ -109,8 +110,8 @@ impl<'r, 'w> Drive<'r, 'w> {
         url: &str,
         drivers: &[DriverAt],
     ) -> Result<Self, HarnessError> {
-        let kind = Arc::clone(&run.world.kind);
-        let profile = kind.profile(&run.plan.profile).expect("the profile was checked");
+        let workload = Arc::clone(&run.world.workload);
+        let profile = workload.profile(&run.plan.profile).expect("the profile was checked");
         let folder = run.folder(control::FOLDER);
         let control =
             Listening::start(&folder).map_err(|why| HarnessError::Listen { folder: folder.clone(), why })?;
@@ -128,7 +129,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         }
         let ends_at_most = barograph_spec::estimate(&run.plan);
         // Where some response time is limited, users do things that are answered soon, beside all waiting on purpose.
-        let waits = kind.longest_wait().filter(|_| profile.rules.iter().all(|rule| rule.limit.is_none()));
+        let waits = workload.longest_wait().filter(|_| profile.rules.iter().all(|rule| rule.limit.is_none()));
         let silence = waits.map_or(SILENCE, |wait| SILENCE.max(wait + AFTER_WAIT));
         let faults = Faults::new(&run.plan, app);
         let guests = Guests::new(app.map(Deployed::site));
@@ -142,7 +143,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             profile,
             trials: Vec::new(),
             app,
-            names: kind.ops().iter().map(|op| op.name).collect(),
+            names: workload.ops().iter().map(|op| op.name).collect(),
             silent_for: Nanos::ZERO,
             silence,
             reached: Nanos::ZERO,
@@ -361,19 +362,20 @@ impl<'r, 'w> Drive<'r, 'w> {
 
 /// Begins the load, in this process or in several others.
 async fn begin(run: &Run<'_>, url: &str, drivers: &[DriverAt]) -> Result<Load, HarnessError> {
-    let kind = run.world.kind.as_ref();
+    let workload = run.world.workload.as_ref();
     if drivers.is_empty() {
-        let settings = fleet::settings(kind, &run.plan, run.open.clone()).expect("the profile was checked");
-        let load = kind.load(&LoadJob { url, plan: &run.plan, data: run.data.as_ref() })?;
+        let settings =
+            fleet::settings(workload, &run.plan, run.open.clone()).expect("the profile was checked");
+        let load = workload.load(&LoadJob { url, plan: &run.plan, data: run.data.as_ref() })?;
         return Ok(Load::Own(load.start(&settings)?));
     }
     let job = FleetJob {
-        kind,
+        workload,
         plan: &run.plan,
         url,
         data: run.data.as_ref(),
         open: run.open.as_ref(),
-        files: kind.files()?,
+        files: workload.files()?,
         tool: &run.world.tool,
     };
     Ok(Load::Fleet(Box::new(Fleet::connect(drivers, &job).await?)))

@@ -6,6 +6,7 @@ use barograph_engine::EngineError;
 use barograph_platform::{Ended, Fault, LedgerError, LogTail, Missing, Side};
 use barograph_record::{ExitCode, RecordError};
 use barograph_spec::Refused;
+use barograph_workload::LoadError;
 
 /// A run did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +68,15 @@ pub enum HarnessError {
         /// Why not.
         #[source]
         why: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A file that the workload is made of cannot be read.
+    #[error("read `{}`", path.display())]
+    ReadFile {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        why: std::io::Error,
     },
     /// The workload makes no data, but something asked for them.
     #[error("find the data of a workload that has none")]
@@ -144,9 +154,10 @@ impl HarnessError {
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            HarnessError::Refused(_) | HarnessError::Missing(_) | HarnessError::NoPlatform { .. } => {
-                ExitCode::Refused
-            }
+            HarnessError::Refused(_)
+            | HarnessError::Missing(_)
+            | HarnessError::NoPlatform { .. }
+            | HarnessError::ReadFile { .. } => ExitCode::Refused,
             HarnessError::Platform(fault) if fault.side() == Side::Target => ExitCode::TargetNotReady,
             HarnessError::Platform(fault) if fault.side() == Side::Tool => ExitCode::CannotWrite,
             HarnessError::Platform(_) | HarnessError::LeftBehind { .. } => ExitCode::PlatformFault,
@@ -167,6 +178,17 @@ impl HarnessError {
             | HarnessError::NeedsCircle { .. } => ExitCode::Bug,
             HarnessError::Fleet(why) => why.exit_code(),
             HarnessError::Interrupted => ExitCode::Interrupted,
+        }
+    }
+}
+
+impl From<LoadError> for HarnessError {
+    fn from(why: LoadError) -> Self {
+        match why {
+            LoadError::Refused(why) => HarnessError::Refused(why),
+            LoadError::Unreachable { url, why } => HarnessError::Unreachable { url, why },
+            LoadError::ReadFile { path, why } => HarnessError::ReadFile { path, why },
+            LoadError::NoData => HarnessError::NoData,
         }
     }
 }

@@ -8,9 +8,9 @@ use barograph_model::words::count;
 use barograph_platform::{OnLine, Thing};
 use barograph_record::{Entry, Fill};
 
-use crate::kind::FillLine;
 use crate::run::Run;
-use crate::{DataSet, Deployment, FillProgress, HarnessError, Progress, WorkloadKind};
+use crate::{HarnessError, Progress};
+use barograph_workload::{Application, DataSet, FillLine, FillProgress, Workload};
 
 /// How often the screen hears of progress.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
@@ -22,7 +22,7 @@ struct Said {
     filled: Option<Box<Fill>>,
 }
 
-pub(crate) async fn fill(run: &mut Run<'_>, deployment: &dyn Deployment) -> Result<(), HarnessError> {
+pub(crate) async fn fill(run: &mut Run<'_>, deployment: &dyn Application) -> Result<(), HarnessError> {
     let data = run.data_set()?.clone();
     let factors: Vec<String> = data.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let about = format!("data of size {} for {} users ({})", data.size, data.max_users, factors.join(", "));
@@ -42,7 +42,7 @@ pub(crate) async fn fill(run: &mut Run<'_>, deployment: &dyn Deployment) -> Resu
 /// somebody else's, and two runs may fill at the same moment.
 async fn fill_afresh(
     run: &mut Run<'_>,
-    deployment: &dyn Deployment,
+    deployment: &dyn Application,
     dir: &Path,
 ) -> Result<Fill, HarnessError> {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
@@ -60,12 +60,12 @@ async fn fill_afresh(
     Ok(filled)
 }
 
-async fn run_job(run: &mut Run<'_>, deployment: &dyn Deployment, dir: &Path) -> Result<Fill, HarnessError> {
+async fn run_job(run: &mut Run<'_>, deployment: &dyn Application, dir: &Path) -> Result<Fill, HarnessError> {
     let mut job = run.job("fill.log")?;
     job.data_dir = dir.to_owned();
     let unit = deployment.fill_unit(&job);
     let said: Arc<Mutex<Said>> = Arc::default();
-    let on_line = listener(Arc::clone(&run.world.kind), Arc::clone(&said));
+    let on_line = listener(Arc::clone(&run.world.workload), Arc::clone(&said));
     let stop = run.world.stop.clone();
     let home = stop.or(run.home()).await??;
     stop.or(home.preflight(&unit)).await?.map_err(HarnessError::Missing)?;
@@ -91,9 +91,9 @@ async fn run_job(run: &mut Run<'_>, deployment: &dyn Deployment, dir: &Path) -> 
 }
 
 /// Keeps the newest of each kind of line, however fast they come: the closing one is never lost.
-fn listener(kind: Arc<dyn WorkloadKind>, said: Arc<Mutex<Said>>) -> OnLine {
+fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
     Arc::new(move |line: &str| {
-        let heard = kind.deployment().and_then(|deployment| deployment.fill_line(line));
+        let heard = workload.application().and_then(|deployment| deployment.fill_line(line));
         let mut said = said.lock().expect("nobody panics while holding it");
         match heard {
             Some(FillLine::Progress(progress)) => said.progress = Some(progress),
@@ -128,12 +128,12 @@ fn words(fill: &Fill, dir: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Kind;
+    use crate::testing::TestWorkload;
 
     #[test]
     fn the_closing_line_is_kept_however_many_lines_come() {
         let said: Arc<Mutex<Said>> = Arc::default();
-        let on_line = listener(Arc::new(Kind::default()), Arc::clone(&said));
+        let on_line = listener(Arc::new(TestWorkload::default()), Arc::clone(&said));
         for n in 0..10_000 {
             on_line(&n.to_string());
         }

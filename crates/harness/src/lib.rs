@@ -16,7 +16,6 @@ mod faults;
 mod fill;
 pub mod fleet;
 mod hold;
-mod kind;
 mod outside;
 mod parts;
 mod probes;
@@ -27,13 +26,11 @@ mod statistics;
 mod stop;
 #[cfg(test)]
 mod testing;
-pub mod topology;
 mod verdict;
 
 pub use check::{Checked, Machine, Most, Target, check};
 pub use deploy::{missing, outlook, whole};
 pub use error::HarnessError;
-pub use kind::{DataSet, Deployment, FillLine, FillProgress, Job, LoadJob, SizeInfo, Verified, WorkloadKind};
 pub use run::{Finished, World, run, sweep};
 pub use screen::{Live, Progress, Screen};
 pub use snapshots::{RemovedSnapshots, remove_snapshots};

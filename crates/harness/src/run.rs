@@ -14,15 +14,13 @@ use barograph_spec::Plan;
 use crate::check::{Checked, Most, Target};
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
-use crate::kind::Job;
-use crate::{
-    DataSet, HarnessError, Screen, Stop, Verified, WorkloadKind, control, deploy, disk, drive, fill, verdict,
-};
+use crate::{HarnessError, Screen, Stop, control, deploy, disk, drive, fill, verdict};
+use barograph_workload::{DataSet, Job, Verified, Workload};
 
 /// Everything a run is given from outside.
 pub struct World<'w> {
     /// The workload.
-    pub kind: Arc<dyn WorkloadKind>,
+    pub workload: Arc<dyn Workload>,
     /// Where units can be created. The first is this machine itself.
     pub platforms: &'w [&'w dyn Platform],
     /// The wish to stop.
@@ -206,8 +204,8 @@ impl Run<'_> {
         app: &mut Option<Deployed>,
     ) -> Result<Verdict, HarnessError> {
         self.check(notes).await?;
-        let kind = Arc::clone(&self.world.kind);
-        let url = match (self.target.clone(), kind.deployment()) {
+        let workload = Arc::clone(&self.world.workload);
+        let url = match (self.target.clone(), workload.application()) {
             (Target::There { url }, _) => {
                 if deploy::drivers_apart(&self.plan) > 0 {
                     deploy::deploy(self, None, app).await?;
@@ -233,8 +231,8 @@ impl Run<'_> {
 
     /// What the application stands on, into the record.
     async fn tiers(&mut self, url: &str) -> Result<(), HarnessError> {
-        let kind = Arc::clone(&self.world.kind);
-        let Some(deployment) = kind.deployment() else { return Ok(()) };
+        let workload = Arc::clone(&self.world.workload);
+        let Some(deployment) = workload.application() else { return Ok(()) };
         match self.world.stop.clone().or(deployment.tiers(url)).await? {
             Ok(tiers) if tiers.is_empty() => Ok(()),
             Ok(tiers) => {
@@ -254,8 +252,8 @@ impl Run<'_> {
         app: Option<&Deployed>,
         url: &str,
     ) -> Result<Option<Result<Verified, String>>, HarnessError> {
-        let kind = Arc::clone(&self.world.kind);
-        let Some(deployment) = kind.deployment() else { return Ok(None) };
+        let workload = Arc::clone(&self.world.workload);
+        let Some(deployment) = workload.application() else { return Ok(None) };
         self.phase(Phase::Verify, "is the data still right?")?;
         let ended = async {
             let Some(app) = app else { return std::future::pending().await };
@@ -300,9 +298,9 @@ impl Run<'_> {
 
     /// The profile's rules and figures, for the report.
     fn expected(&mut self) -> Result<(), HarnessError> {
-        let kind = &self.world.kind;
-        let profile = kind.profile(&self.plan.profile).expect("the profile was checked");
-        let mut expected = Expected::keep(kind.name(), &profile, kind.ops(), kind.session_op());
+        let workload = &self.world.workload;
+        let profile = workload.profile(&self.plan.profile).expect("the profile was checked");
+        let mut expected = Expected::keep(workload.name(), &profile, workload.ops(), workload.session_op());
         expected.unit = self.plan.unit.into();
         if let Target::There { url } = &self.target {
             expected.target = Some(url.clone());
@@ -313,9 +311,9 @@ impl Run<'_> {
     /// Copies what says what the data were. Logs need no collecting: units write them into the record as they go.
     fn collect(&mut self) -> Result<(), HarnessError> {
         self.phase(Phase::Collect, "what the data were, into the record")?;
-        let kind = Arc::clone(&self.world.kind);
+        let workload = Arc::clone(&self.world.workload);
         let dir = self.data_set()?.dir_in(&self.plan.data.dir);
-        for file in kind.deployment().map_or_else(Vec::new, |d| d.describing_files(&dir)) {
+        for file in workload.application().map_or_else(Vec::new, |d| d.describing_files(&dir)) {
             let name = file.file_name().map_or_else(|| "data".into(), std::ffi::OsStr::to_os_string);
             let to = self.record.services_dir().join(name);
             if let Err(why) = std::fs::copy(&file, &to) {

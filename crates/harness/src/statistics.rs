@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
-use crate::topology::Work;
+use barograph_workload::topology::Work;
 
 /// An answer, and when it was given: between the question and its coming.
 type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);

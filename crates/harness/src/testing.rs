@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use barograph_engine::sim::{self, Still, Time};
-use barograph_engine::{Runnable, Timer, Turn, User, Workload, runnable};
+use barograph_engine::{Runnable, Timer, Turn, User, UserFactory, runnable};
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, Derived, Distribution, Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase,
     Profile, QosRule, Share, UserId,
@@ -21,10 +21,11 @@ use barograph_record::Fill;
 use barograph_services::Flavour;
 use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 
-use crate::topology::{Part, Topology, Value, Work};
-use crate::{
-    DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, Live, LoadJob, Progress, Screen,
-    SizeInfo, Verified, WorkloadKind,
+use crate::{Live, Progress, Screen};
+use barograph_workload::topology::{Part, Topology, Value, Work};
+use barograph_workload::{
+    Application, DataSet, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, SizeInfo, Verified,
+    Workload,
 };
 
 mod simulated;
@@ -51,7 +52,7 @@ impl Default for Mix {
 /// Its data admit 60 users, each with four connections, and it holds answers for 45 s. Lines of its fill: a number is
 /// progress, "filled" is the end.
 #[derive(Default)]
-pub(crate) struct Kind {
+pub(crate) struct TestWorkload {
     /// What the data checks find wrong.
     pub(crate) findings: &'static [&'static str],
     /// It makes no application: it loads what is there.
@@ -65,6 +66,8 @@ pub(crate) struct Kind {
     /// How long its target works on each answer, one after the other, where time is simulated; it takes them all at once
     /// without.
     pub(crate) one_by_one: Option<Nanos>,
+    /// Why its operations failed.
+    pub(crate) failures: Vec<FailureReason>,
     /// Where its load is simulated; it is real without.
     pub(crate) ground: Option<Simulated>,
 }
@@ -129,7 +132,7 @@ struct Asker {
     target: Rc<Target>,
 }
 
-impl Workload for Asking {
+impl UserFactory for Asking {
     type User = Asker;
     fn user(&self, id: UserId) -> Asker {
         Asker { id: id.0, target: Rc::clone(&self.0) }
@@ -148,7 +151,7 @@ impl User for Asker {
     fn end_session(&self) {}
 }
 
-impl WorkloadKind for Kind {
+impl Workload for TestWorkload {
     fn name(&self) -> &'static str {
         "asking"
     }
@@ -179,7 +182,7 @@ impl WorkloadKind for Kind {
         let pace = Pace::Cycle(Distribution::Constant(Nanos::from_millis(20)));
         Behaviours::new(vec![Behaviour { name: "main", first: OpId(0), next, pace }]).ok()
     }
-    fn deployment(&self) -> Option<&dyn Deployment> {
+    fn application(&self) -> Option<&dyn Application> {
         (!self.deploys_nothing).then_some(self)
     }
     fn connections(&self, users: u32, _: Connections) -> u64 {
@@ -188,12 +191,15 @@ impl WorkloadKind for Kind {
     fn longest_wait(&self) -> Option<Nanos> {
         Some(Nanos::from_secs(45))
     }
-    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+    fn failure_reasons(&self) -> Vec<FailureReason> {
+        self.failures.clone()
+    }
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         if job.url.contains("nowhere") {
             let why = "no address is known for it".into();
-            return Err(HarnessError::Unreachable { url: job.url.to_owned(), why });
+            return Err(LoadError::Unreachable { url: job.url.to_owned(), why });
         }
-        let &Kind { jams, silent, one_by_one, .. } = self;
+        let &TestWorkload { jams, silent, one_by_one, .. } = self;
         let asking = move |timer| {
             let (works_until, jammed) = (Cell::default(), Cell::default());
             Asking(Rc::new(Target { jams, silent, one_by_one, works_until, jammed, timer }))
@@ -205,7 +211,7 @@ impl WorkloadKind for Kind {
     }
 }
 
-impl Deployment for Kind {
+impl Application for TestWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "small", max_users: 60 }]
     }

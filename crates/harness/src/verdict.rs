@@ -10,10 +10,10 @@ use barograph_model::Strategy;
 use barograph_record::{Entry, KeptResult, Note, Resources, SearchSummary, Trial, Verdict};
 use barograph_stats::search::{Answer, BoundedBy};
 
-use crate::Verified;
 use crate::check::Target;
 use crate::drive::Held;
 use crate::run::Run;
+use barograph_workload::Verified;
 use reasons::{doubts_of, reasons_of};
 use sentence::{Case, DataAfter};
 
@@ -37,9 +37,10 @@ pub(crate) fn conclude(
         Some(Err(_)) => DataAfter::Unknown,
     };
     let (holder, object) = match &run.target {
-        Target::Deployed => {
-            ("this machine", format!("of the {} application ({})", run.world.kind.name(), run.plan.profile))
-        }
+        Target::Deployed => (
+            "this machine",
+            format!("of the {} application ({})", run.world.workload.name(), run.plan.profile),
+        ),
         Target::There { .. } => ("the target", format!("at {url}")),
     };
     let trials: Vec<&Trial> = held.trials.iter().collect();

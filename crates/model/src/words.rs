@@ -18,6 +18,28 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// The text for a figure that does not exist.
+pub const NONE: &str = "–";
+
+/// A figure with three significant digits below a thousand, thousands apart above.
+#[must_use]
+pub fn figure(x: f64) -> String {
+    match x {
+        _ if !x.is_finite() || x < 0.0 => NONE.to_owned(),
+        _ if x == 0.0 => "0".to_owned(),
+        _ if x >= 99.95 => count(x.round() as u64),
+        _ if x >= 9.995 => format!("{x:.1}"),
+        _ if x >= 0.9995 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+/// A share as a percentage: `2.35 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{} %", figure(share * 100.0))
+}
+
 /// So many users.
 #[must_use]
 pub fn users(n: u32) -> String {

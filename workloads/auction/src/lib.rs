@@ -9,17 +9,22 @@
 mod act;
 mod bidding;
 mod choose;
+pub mod fill;
 mod follow;
 pub mod ops;
 pub mod profile;
+mod questions;
+mod seam;
 mod state;
+mod topology;
 mod transport;
 mod view;
 
-use barograph_engine::Workload;
+use barograph_engine::UserFactory;
 use barograph_model::UserId;
 
 pub use follow::News;
+pub use seam::{AuctionWorkload, Auctions};
 pub use state::AuctionUser;
 pub use transport::{Feed, Http, HttpLine, Keeping, Line, Transport};
 
@@ -54,7 +59,7 @@ impl<T: Transport> Auction<T> {
     }
 }
 
-impl<T: Transport> Workload for Auction<T> {
+impl<T: Transport> UserFactory for Auction<T> {
     type User = AuctionUser<T::Line>;
 
     fn user(&self, id: UserId) -> Self::User {

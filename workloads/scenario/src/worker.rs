@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use barograph_engine::Workload;
+use barograph_engine::UserFactory;
 use barograph_http::Client;
 use barograph_model::{OpId, UserId};
 use barograph_script::Scripts;
@@ -78,7 +78,7 @@ impl ScenarioWorkload {
     }
 }
 
-impl Workload for ScenarioWorkload {
+impl UserFactory for ScenarioWorkload {
     type User = ScenarioUser;
 
     fn user(&self, id: UserId) -> ScenarioUser {

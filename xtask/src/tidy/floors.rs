@@ -62,9 +62,15 @@ const CRATES: &[Crate] = &[
         may_use: &["model", "platform", "cgroup", "probe", "platform-process", "switch"],
     },
     Crate {
-        name: "harness",
+        name: "workload",
         floor: 4,
+        may_use: &["model", "spec", "record", "engine", "platform", "services"],
+    },
+    Crate {
+        name: "harness",
+        floor: 5,
         may_use: &[
+            "workload",
             "model",
             "stats",
             "spec",
@@ -83,13 +89,28 @@ const CRATES: &[Crate] = &[
     Crate { name: "live", floor: 3, may_use: &["model", "stats", "record"] },
     Crate {
         name: "workload-auction",
-        floor: 3,
-        may_use: &["model", "engine", "http", "data", "auction-api"],
+        floor: 6,
+        may_use: &[
+            "model",
+            "spec",
+            "record",
+            "engine",
+            "http",
+            "data",
+            "platform",
+            // To ask the application outside of the load whether it is ready and its data are right.
+            "reactor",
+            "services",
+            "workload",
+            "auction-api",
+            // Sizes, rows and stamps of its data sets.
+            "auction",
+        ],
     },
     Crate {
         name: "workload-scenario",
-        floor: 3,
-        may_use: &["model", "engine", "http", "scenario", "script"],
+        floor: 5,
+        may_use: &["model", "spec", "engine", "http", "scenario", "script", "workload"],
     },
     Crate { name: "store-sqlite", floor: 4, may_use: &["auction-api", "auction-live", "auction-store"] },
     Crate { name: "store-sql", floor: 4, may_use: &["auction-api", "auction-live", "auction-store"] },
@@ -112,14 +133,13 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "cli",
-        floor: 6,
+        floor: 7,
         may_use: &[
             "model",
             "stats",
             "spec",
             "record",
             "engine",
-            // To ask the application whether its data is right.
             "http",
             "platform",
             "probe",
@@ -128,12 +148,12 @@ const CRATES: &[Crate] = &[
             "report",
             "export",
             "live",
-            // For exchanges outside of a run: is the data right, does the target answer?
             "reactor",
             "scenario",
             "import",
             "auction-api",
             "auction",
+            "workload",
             "workload-auction",
             "workload-scenario",
             "services",
@@ -152,17 +172,17 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "simulated-auction",
-        floor: 4,
+        floor: 7,
         may_use: &["model", "engine", "http", "auction-api", "auction-live", "workload-auction"],
     },
     Crate {
         name: "simulations",
-        floor: 7,
+        floor: 8,
         may_use: &["model", "stats", "record", "engine", "simulated-auction", "workload-auction"],
     },
     Crate {
         name: "bench",
-        floor: 7,
+        floor: 8,
         may_use: &[
             "model",
             "stats",
@@ -191,7 +211,7 @@ const CRATES: &[Crate] = &[
         ],
     },
     // The door to everything builds in seconds: it starts the others as programs.
-    Crate { name: "xtask", floor: 7, may_use: &[] },
+    Crate { name: "xtask", floor: 8, may_use: &[] },
 ];
 
 /// A dependency between two of our crates, names without the prefix.

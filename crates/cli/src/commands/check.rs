@@ -1,17 +1,18 @@
 //! `barograph check`: the plan in words before anything happens.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use barograph_harness::{Checked, HarnessError, Target};
 use barograph_platform::Missing;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
+use barograph_workload::Workload;
 
 use super::{Done, Failed, rootless, run};
 use crate::args::RunArgs;
-use crate::catalog::{self, Found};
-use crate::{machine, terminal, told};
+use crate::{catalog, machine, terminal};
 
 /// The plan of the main job, so that the program works without its source tree.
 const DEFAULT_PLAN: &str = include_str!("../../../../plans/auction.toml");
@@ -20,7 +21,7 @@ const DEFAULT_PLAN: &str = include_str!("../../../../plans/auction.toml");
 const DEFAULT_NAME: &str = "plans/auction.toml";
 
 /// Reads the plan that was asked for and checks it against its workload and this machine.
-pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Found), Failed> {
+pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Arc<dyn Workload>), Failed> {
     let (name, text) = match &args.plan {
         Some(path) => (path.display().to_string(), read(path)?),
         None => (DEFAULT_NAME.to_owned(), DEFAULT_PLAN.to_owned()),
@@ -29,15 +30,12 @@ pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Found), Failed> {
 }
 
 /// Checks a plan against its workload and this machine.
-pub(crate) fn of_plan(plan: &Plan) -> Result<(Checked, Found), Failed> {
-    let found = catalog::workload(plan).map_err(HarnessError::Refused)?;
+pub(crate) fn of_plan(plan: &Plan) -> Result<(Checked, Arc<dyn Workload>), Failed> {
+    let workload = catalog::workload(plan).map_err(HarnessError::Refused)?;
     let machine = machine::facts(&plan.data.dir);
     let checked =
-        barograph_harness::check(plan, found.kind.as_ref(), machine).map_err(HarnessError::Refused)?;
-    if let Some(scenario) = &found.scenario {
-        catalog::allows(scenario.scenario(), &checked).map_err(HarnessError::Refused)?;
-    }
-    Ok((checked, found))
+        barograph_harness::check(plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;
+    Ok((checked, workload))
 }
 
 pub(super) fn read(path: &Path) -> Result<String, Failed> {
@@ -49,13 +47,13 @@ pub(super) fn read(path: &Path) -> Result<String, Failed> {
 }
 
 /// Says what will happen.
-pub(crate) fn describe(checked: &Checked, found: &Found) -> String {
+pub(crate) fn describe(checked: &Checked, workload: &dyn Workload) -> String {
     let mut text = barograph_spec::explain(&checked.plan);
-    if let (Target::Deployed, Some(data), Some(deployment)) =
-        (&checked.target, &checked.data, found.kind.deployment())
+    if let (Target::Deployed, Some(data), Some(application)) =
+        (&checked.target, &checked.data, workload.application())
     {
         let dir = data.dir_in(&checked.plan.data.dir);
-        let how = if deployment.is_filled(&dir) { "there already" } else { "to be filled first" };
+        let how = if application.is_filled(&dir) { "there already" } else { "to be filled first" };
         text.push_str(&format!(
             "fill      for {} users, about {:.1} GB, {how}: {}\n",
             data.max_users,
@@ -63,10 +61,10 @@ pub(crate) fn describe(checked: &Checked, found: &Found) -> String {
             dir.display()
         ));
     }
-    if let (Target::Deployed, Some(data), Some(deployment)) =
-        (&checked.target, &checked.data, found.kind.deployment())
+    if let (Target::Deployed, Some(data), Some(application)) =
+        (&checked.target, &checked.data, workload.application())
     {
-        let topology = barograph_harness::whole(deployment.topology(&checked.plan, data), &checked.plan);
+        let topology = barograph_harness::whole(application.topology(&checked.plan, data), &checked.plan);
         let stores = catalog::platform(&checked.plan)
             .ok()
             .and_then(|platform| barograph_harness::outlook(&topology, platform, &checked.plan, data));
@@ -87,15 +85,15 @@ pub(crate) fn describe(checked: &Checked, found: &Found) -> String {
 
 /// Checks and explains.
 pub(crate) fn check(args: &RunArgs) -> Done {
-    let (mut checked, found) = load(args)?;
+    let (mut checked, workload) = load(args)?;
     rootless::enter(&checked)?;
     rootless::note(&mut checked);
-    let mut text = describe(&checked, &found);
-    if let Some(scenario) = &found.scenario {
+    let mut text = describe(&checked, workload.as_ref());
+    if let Some(explained) = workload.explain() {
         text.push('\n');
-        text.push_str(&told::scenario(scenario.scenario()));
+        text.push_str(&explained);
     }
-    let missing = missing(&checked, &found)?;
+    let missing = missing(&checked, workload.as_ref())?;
     for Missing { what, hint } in &missing {
         text.push_str(&format!("\nmissing   {what}\n  to do:   {hint}"));
     }
@@ -104,14 +102,14 @@ pub(crate) fn check(args: &RunArgs) -> Done {
 }
 
 /// What this machine lacks for the deployment of a plan; nothing is missing where nothing is deployed.
-pub(crate) fn missing(checked: &Checked, found: &Found) -> Result<Vec<Missing>, Failed> {
-    let (Target::Deployed, Some(data), Some(deployment)) =
-        (&checked.target, &checked.data, found.kind.deployment())
+pub(crate) fn missing(checked: &Checked, workload: &dyn Workload) -> Result<Vec<Missing>, Failed> {
+    let (Target::Deployed, Some(data), Some(application)) =
+        (&checked.target, &checked.data, workload.application())
     else {
         return Ok(Vec::new());
     };
     let platform = catalog::platform(&checked.plan).map_err(HarnessError::Refused)?;
     let runtime = run::runtime()?;
-    let topology = barograph_harness::whole(deployment.topology(&checked.plan, data), &checked.plan);
+    let topology = barograph_harness::whole(application.topology(&checked.plan, data), &checked.plan);
     Ok(runtime.block_on(barograph_harness::missing(&topology, platform, &checked.plan)))
 }

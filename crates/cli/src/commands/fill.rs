@@ -4,36 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
-use barograph_auction::fill::{FillPlan, Filled, Marker, Progress, Stage, fill_unless};
+use barograph_auction::fill::{FillPlan, Filled, Progress, Stage, fill_unless};
 use barograph_auction::sizes::{self, Factors};
 use barograph_record::ExitCode;
-use serde::{Deserialize, Serialize};
+use barograph_workload_auction::fill::Line;
 
 use super::{Done, Failed};
 use crate::args::FillArgs;
 use crate::{machine, terminal};
-
-/// What a supervised fill prints, a line of JSON each.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Line {
-    /// How far it is.
-    Progress {
-        /// What it is doing.
-        stage: String,
-        /// How much of it is done.
-        done: u64,
-        /// How much of it there is.
-        total: u64,
-    },
-    /// The end.
-    Filled {
-        /// What the data are.
-        marker: Box<Marker>,
-        /// They were there already.
-        reused: bool,
-    },
-}
 
 /// Fills.
 pub(crate) fn fill(args: &FillArgs) -> Done {

@@ -15,12 +15,13 @@ use barograph_harness::control::{Command, ask};
 use barograph_harness::{Checked, HarnessError, Progress, Screen};
 use barograph_model::Phase;
 use barograph_record::{ExitCode, Run};
+use barograph_workload::Workload;
+use barograph_workload_scenario::ScenarioFile;
 use tempfile::TempDir;
 
-use super::run::{Start, warn_of_debug_builds};
+use super::run::{Start, time_of_day, warn_of_debug_builds};
 use super::{Done, Failed};
 use crate::args::HttpArgs;
-use crate::catalog::{Found, ScenarioKind};
 use crate::live::{self, Display, Levers};
 use crate::terminal::{self, Terminal};
 use crate::watch::Watch;
@@ -35,10 +36,10 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
     let (runs, _removed_at_the_end) = records(args)?;
     let text = plan::text(args, &asked.base, &runs.display().to_string());
     let plan = barograph_spec::read("barograph http", &text, &[]).map_err(HarnessError::Refused)?;
-    let found = Found::from(ScenarioKind::new(asked.scenario));
+    let workload: Arc<dyn Workload> = Arc::new(ScenarioFile::new(asked.scenario, time_of_day));
     let machine = machine::facts(&runs);
     let checked =
-        barograph_harness::check(&plan, found.kind.as_ref(), machine).map_err(HarnessError::Refused)?;
+        barograph_harness::check(&plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;
     if !args.quiet {
         announce(args, &title, &checked);
     }
@@ -46,7 +47,7 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
     let start = Start::now().watched_by(&watch);
     let dir = runs.join(start.id.as_str());
     let mut screen = screen(args, title.clone(), &checked, (&dir, &start));
-    let finished = start.carry_out(checked, &found, &mut watch.beside(screen.as_mut()));
+    let finished = start.carry_out(checked, &workload, &mut watch.beside(screen.as_mut()));
     // Gives the terminal back before anything else is said.
     drop(screen);
     let finished = finished?;
@@ -54,7 +55,7 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
         watch.end(None, args.keep_record.as_ref().map(|_| finished.dir.as_path()));
         return Err(Failed::new(finished.exit, why));
     }
-    conclude(args, &finished.dir, (&title, &found))?;
+    conclude(args, &finished.dir, (&title, workload.as_ref()))?;
     watch.end(args.report.as_deref(), args.keep_record.as_ref().map(|_| finished.dir.as_path()));
     Ok(finished.exit)
 }
@@ -138,11 +139,10 @@ fn screen(
 }
 
 /// Prints the result and writes the report.
-fn conclude(args: &HttpArgs, dir: &Path, (title, found): (&str, &Found)) -> Result<(), Failed> {
+fn conclude(args: &HttpArgs, dir: &Path, (title, workload): (&str, &dyn Workload)) -> Result<(), Failed> {
     let cannot = |why: anyhow::Error| Failed::new(ExitCode::CannotWrite, why);
     let run = Run::open(dir)?;
-    let failures = found.scenario.iter().flat_map(|kind| kind.failures()).collect();
-    let summary = Summary::of(&run, title, failures).ok_or_else(|| {
+    let summary = Summary::of(&run, title, workload.failure_reasons()).ok_or_else(|| {
         Failed::new(ExitCode::Bug, anyhow!("find a measured window in the record `{}`", dir.display()))
     })?;
     if args.json {

@@ -25,19 +25,15 @@ pub(crate) fn list(args: &ListArgs) -> Done {
 }
 
 fn workloads() {
-    for kind in catalog::BUILT_IN {
-        terminal::result(&format!(
-            "{}  version {}, profiles {}",
-            kind.name(),
-            kind.version(),
-            kind.profiles().join(", ")
-        ));
-        for op in kind.ops() {
+    for factory in catalog::WORKLOADS {
+        terminal::result(&format!("{}  {}", factory.name(), factory.about()));
+        let Some(workload) = factory.built_in() else { continue };
+        let profiles = workload.profiles().join(", ");
+        terminal::result(&format!("  version {}, profiles {profiles}", workload.version()));
+        for op in workload.ops() {
             terminal::result(&format!("  {:<22} {}", op.name, op.about));
         }
     }
-    terminal::result("scenario  users as small programs in a file, on any HTTP service");
-    terminal::result("  `barograph list scenarios` shows files, `barograph new scenario` writes one");
 }
 
 fn services() {
@@ -51,9 +47,10 @@ fn services() {
 }
 
 fn sizes() {
-    let deployments = catalog::BUILT_IN.iter().filter_map(|kind| Some((kind.name(), kind.deployment()?)));
-    for (name, deployment) in deployments {
-        for size in deployment.sizes() {
+    let applications =
+        catalog::built_in().filter_map(|workload| Some((workload.name(), workload.application()?)));
+    for (name, application) in applications {
+        for size in application.sizes() {
             terminal::result(&format!("{name:<10} {:<10} {:>7} users", size.name, size.max_users));
         }
     }

@@ -8,7 +8,7 @@ use barograph_record::ExitCode;
 
 use super::{Done, Failed};
 use crate::args::{New, NewArgs};
-use crate::{catalog, terminal};
+use crate::terminal;
 
 /// Writes a first scenario.
 pub(crate) fn new(args: &NewArgs) -> Done {
@@ -16,7 +16,7 @@ pub(crate) fn new(args: &NewArgs) -> Done {
     let refused = |why: anyhow::Error| Failed::new(ExitCode::Refused, why);
     let text = made(args).map_err(refused)?;
     // What is written has passed the check of every other scenario.
-    let checked = catalog::read_scenario("the imported scenario", &text);
+    let checked = barograph_workload_scenario::read("the imported scenario", &text);
     let scenario = checked.context("make a scenario of it").map_err(|why| Failed::new(ExitCode::Bug, why))?;
     let Some(path) = &args.output else {
         terminal::result(text.trim_end());

@@ -7,10 +7,11 @@ use anyhow::Context;
 use barograph_harness::{Checked, Finished, HarnessError, Screen, Stop, StopHandle, World};
 use barograph_model::Nanos;
 use barograph_record::{ExitCode, Follower, Run, RunId};
+use barograph_workload::Workload;
 
 use super::{Done, Failed, check, rootless};
 use crate::args::WatchedRunArgs;
-use crate::catalog::{self, Found};
+use crate::catalog;
 use crate::disclosure;
 use crate::terminal::{self, Terminal};
 use crate::watch::Watch;
@@ -18,12 +19,12 @@ use crate::watch::Watch;
 /// Runs a plan.
 pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     let WatchedRunArgs { run: args, watch } = args;
-    let (mut checked, found) = check::load(args)?;
+    let (mut checked, workload) = check::load(args)?;
     rootless::refuse_watching(&checked, watch)?;
     rootless::enter(&checked)?;
     rootless::note(&mut checked);
-    terminal::say(check::describe(&checked, &found).trim_end());
-    if let Some(missing) = check::missing(&checked, &found)?.into_iter().next() {
+    terminal::say(check::describe(&checked, workload.as_ref()).trim_end());
+    if let Some(missing) = check::missing(&checked, workload.as_ref())?.into_iter().next() {
         return Err(HarnessError::Missing(missing).into());
     }
     warn_of_debug_builds();
@@ -31,13 +32,13 @@ pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     let watch = Watch::start(watch, &title)?;
     let start = Start::now().watched_by(&watch);
     let mut screen = Terminal::new();
-    let finished = start.carry_out(checked, &found, &mut watch.beside(&mut screen));
+    let finished = start.carry_out(checked, &workload, &mut watch.beside(&mut screen));
     screen.finish();
     let finished = finished?;
     let report = conclude(&finished.dir, finished.error.is_some())?;
     watch.end(report.as_deref(), Some(&finished.dir));
-    for failures in found.scenario.iter().flat_map(|kind| kind.failures()) {
-        terminal::result(&format!("failed  {}", failures.line()));
+    for reason in workload.failure_reasons() {
+        terminal::result(&format!("failed  {reason}"));
     }
     if let Some(why) = finished.error {
         return Err(Failed::new(finished.exit, why));
@@ -52,7 +53,7 @@ pub(crate) fn warn_of_debug_builds() {
     }
 }
 
-/// The time of day, for what a target is told; nothing is measured with it.
+/// The time since 1970, for values that a target is sent; nothing is measured with it.
 pub(crate) fn time_of_day() -> Nanos {
     let since = jiff::Timestamp::now().as_nanosecond();
     Nanos(u64::try_from(since).unwrap_or(0))
@@ -92,12 +93,12 @@ impl Start {
     pub(crate) fn carry_out(
         self,
         checked: Checked,
-        found: &Found,
+        workload: &Arc<dyn Workload>,
         screen: &mut dyn Screen,
     ) -> Result<Finished, Failed> {
         let runtime = runtime()?;
         let stop = self.stop.clone();
-        let world = self.world(&checked, found);
+        let world = self.world(&checked, workload);
         let finished = runtime.block_on(async {
             tokio::spawn(listen_for_signals(stop));
             barograph_harness::run(checked, &world, screen).await
@@ -106,14 +107,14 @@ impl Start {
     }
 
     /// What the run is given from outside.
-    pub(crate) fn world(self, checked: &Checked, found: &Found) -> World<'static> {
+    pub(crate) fn world(self, checked: &Checked, workload: &Arc<dyn Workload>) -> World<'static> {
         let command = command();
-        let mut disclosure = disclosure::disclosure(checked, found, &command);
+        let mut disclosure = disclosure::disclosure(checked, workload.as_ref(), &command);
         if let Some(watch) = self.watch {
             disclosure["watched_by"] = watch;
         }
         World {
-            kind: Arc::clone(&found.kind),
+            workload: Arc::clone(workload),
             platforms: catalog::platforms(),
             stop: self.heard,
             id: self.id,

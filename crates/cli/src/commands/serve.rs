@@ -1,16 +1,12 @@
-//! `barograph serve`: a node of the benchmark application; and what the harness asks it.
+//! `barograph serve`: a node of the benchmark application.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use barograph_auction::fill::Marker;
 use barograph_auction::{Limits, Peers, Place, Role, Secret, ServeConfig, Stores};
-use barograph_auction_api::{CheckReport, Health, routes};
-use barograph_http::{Client, Method, Request, Resolved};
 use barograph_record::ExitCode;
-use serde::de::DeserializeOwned;
 
 use super::{Done, Failed};
 use crate::args::{LogArg, RoleArg, ServeArgs, ServerArgs};
@@ -18,9 +14,6 @@ use crate::{machine, terminal};
 
 /// Files the application holds beside its connections.
 const OTHER_FILES: u64 = 200;
-
-/// The data checks read every row a run has made.
-const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Serves until told to stop.
 pub(crate) fn serve(args: &ServeArgs) -> Done {
@@ -182,44 +175,4 @@ pub(crate) fn when_input_ends(then: impl FnOnce() + Send + 'static) {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         then();
     });
-}
-
-/// Asks the application at `target` whether its data is right. Blocks.
-pub(crate) fn ask_check(target: &Resolved) -> Result<CheckReport, String> {
-    ask_within(target, routes::check)
-}
-
-/// Asks the application at `target` how it is. Blocks.
-pub(crate) fn ask_health(target: &Resolved) -> Result<Health, String> {
-    ask_within(target, routes::health)
-}
-
-fn ask_within<T: DeserializeOwned + Send + 'static>(
-    target: &Resolved,
-    path: fn() -> String,
-) -> Result<T, String> {
-    let target = target.clone();
-    // The client knows no clock: its thread is left behind when it takes too long.
-    let (answer, asked) = std::sync::mpsc::sync_channel(1);
-    std::thread::spawn(move || {
-        let said = barograph_reactor::block_on(ask(&target, path())).map_err(anyhow::Error::new).flatten();
-        // Nobody waits any more when the time is over.
-        let _ = answer.send(said);
-    });
-    match asked.recv_timeout(CHECK_TIMEOUT) {
-        Ok(said) => said.map_err(|why| format!("{why:#}")),
-        Err(_) => Err(format!("no answer within {} s", CHECK_TIMEOUT.as_secs())),
-    }
-}
-
-async fn ask<T: DeserializeOwned>(target: &Resolved, path: String) -> anyhow::Result<T> {
-    let connections = Client::new(target).user(0);
-    let request = Request { method: Method::GET, path: format_args!("{path}"), headers: &[], body: None };
-    let answer = connections.send(&request).await?;
-    // A node that is not ready says why, in the same form.
-    if !matches!(answer.status, 200 | 503) {
-        return Err(anyhow!("{path} answered {}", answer.status));
-    }
-    serde_json::from_slice(answer.body())
-        .with_context(|| format!("read what {path} answered ({})", answer.status))
 }

@@ -110,7 +110,15 @@ fn the_lists_name_what_there_is() {
     // How a test makes it small is no plan.
     fs::write(plans.join("mine.smoke.toml"), "seed = 3\n").unwrap();
     let words = [
-        ("workloads", &["auction  version ", "  GetNextBid ", "official2"][..]),
+        (
+            "workloads",
+            &[
+                "auction  users of ",
+                "  version 1, profiles official2",
+                "  GetNextBid ",
+                "scenario  users as ",
+            ][..],
+        ),
         ("platforms", &["process\n"]),
         ("sizes", &["nano            60 users", "run30k       30000 users"]),
         ("plans", &["plans/mine.toml                What mine is for.\n"]),

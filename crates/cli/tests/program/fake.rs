@@ -7,11 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_engine::{Runnable, runnable};
-use barograph_harness::topology::{Part, Topology, Value, Work};
-use barograph_harness::{
-    DataSet, Deployment, FillLine, Finished, HarnessError, Job, LoadJob, Machine, Progress, Screen, SizeInfo,
-    Stop, Verified, WorkloadKind, World,
-};
+use barograph_harness::{Finished, Machine, Progress, Screen, Stop, World};
 use barograph_http::{Target, Tls};
 use barograph_model::{Behaviours, OpSpec, Phase, Profile};
 use barograph_platform::{
@@ -22,6 +18,10 @@ use barograph_record::{Fill, RunId};
 use barograph_services::Flavour;
 use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 use barograph_testkit::{Script, Server};
+use barograph_workload::topology::{Part, Topology, Value, Work};
+use barograph_workload::{
+    Application, DataSet, FillLine, Job, LoadError, LoadJob, SizeInfo, Verified, Workload,
+};
 use barograph_workload_auction::{Auction, Http, Keeping, ops, profile};
 use tokio::sync::watch;
 
@@ -35,7 +35,7 @@ fn unit(name: &str, job: &Job<'_>) -> Unit {
     Unit { log: job.log.clone(), ..Unit::new(name, PathBuf::from("/nonexistent"), ready) }
 }
 
-impl WorkloadKind for Kind {
+impl Workload for Kind {
     fn name(&self) -> &'static str {
         "auction"
     }
@@ -57,20 +57,20 @@ impl WorkloadKind for Kind {
     fn behaviours(&self, name: &str) -> Option<Behaviours> {
         profile::profile(name).map(|_| profile::behaviours())
     }
-    fn deployment(&self) -> Option<&dyn Deployment> {
+    fn application(&self) -> Option<&dyn Application> {
         Some(self)
     }
     fn connections(&self, users: u32, _: Connections) -> u64 {
         4 * u64::from(users)
     }
-    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let max_users = job.data.unwrap().max_users;
         let target = Target::parse(job.url, &Http::options(Tls::default())).unwrap().resolve().unwrap();
         Ok(runnable(move || Auction::new(Http::new(&target, Keeping::BetweenOperations), max_users)))
     }
 }
 
-impl Deployment for Kind {
+impl Application for Kind {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "none", max_users: 60 }]
     }
@@ -248,7 +248,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     let now = jiff::Timestamp::now();
     let platforms: [&dyn Platform; 1] = [&platform];
     let world = World {
-        kind: Arc::new(Kind),
+        workload: Arc::new(Kind),
         platforms: &platforms,
         stop,
         id: RunId::new(now, 1),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use barograph_engine::sim::Simulation;
-use barograph_engine::{Settings, Timer, Turn, User, Workload};
+use barograph_engine::{Settings, Timer, Turn, User, UserFactory};
 use barograph_model::{
     Behaviour, BehaviourId, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, Outcome, Pace, UserId,
 };
@@ -34,7 +34,7 @@ pub(crate) struct TestUser {
     sessions: Cell<u32>,
 }
 
-impl Workload for Target {
+impl UserFactory for Target {
     type User = TestUser;
     fn user(&self, _: UserId) -> TestUser {
         let (timer, script, log) = (self.timer.clone(), Rc::clone(&self.script), Rc::clone(&self.log));

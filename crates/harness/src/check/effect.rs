@@ -5,7 +5,7 @@ use barograph_spec::{FaultAct, GUESTS, Plan};
 
 use super::{Checking, Target};
 use crate::deploy;
-use crate::topology::{Part, Work};
+use barograph_workload::topology::{Part, Work};
 
 /// Platforms whose hosts share the ports of this machine.
 const SHARED_PORTS: [&str; 1] = ["process"];
@@ -57,7 +57,7 @@ impl Checking<'_> {
     /// Parts with file systems of their own.
     pub(super) fn disks(&mut self) {
         let (Target::Deployed, Some(deployment), Some(data)) =
-            (&self.target, self.kind.deployment(), &self.data)
+            (&self.target, self.workload.application(), &self.data)
         else {
             return;
         };

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use super::super::{Machine, check};
-use crate::testing::Kind;
+use crate::testing::TestWorkload;
 
 const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
 
@@ -11,7 +11,9 @@ const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 
 fn told(sets: &[&str]) -> Result<Vec<String>, String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
-    check(&plan, &Kind::default(), ROOMY).map(|checked| checked.notes).map_err(|refused| refused.to_string())
+    check(&plan, &TestWorkload::default(), ROOMY)
+        .map(|checked| checked.notes)
+        .map_err(|refused| refused.to_string())
 }
 
 fn noted(sets: &[&str], words: &str) -> bool {

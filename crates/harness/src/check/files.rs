@@ -57,7 +57,7 @@ impl Checking<'_> {
     }
 
     fn fitting_into(&self, capacity: u64, most: u32, kept: Connections) -> u32 {
-        let fits = |users: u32| self.kind.connections(users, kept) <= capacity;
+        let fits = |users: u32| self.workload.connections(users, kept) <= capacity;
         if fits(most) {
             return most;
         }
@@ -108,7 +108,7 @@ impl Checking<'_> {
     fn fit(&mut self, most: u32, fits: u32) {
         let (open_files, holder) = (self.machine.open_files, self.holder());
         let per_table = self.capacity() / self.table();
-        let connections = self.kind.connections(most, self.plan.driver.connections);
+        let connections = self.workload.connections(most, self.plan.driver.connections);
         let needed = connections.div_ceil(per_table.max(1)) + OTHER_FILES;
         let remedy =
             format!("raise the limit to {needed} (ulimit -n; it needs root), or lower the number of users");
@@ -149,7 +149,7 @@ impl Checking<'_> {
             (None, Strategy::Search(bounds)) => bounds.max,
             (None, Strategy::Path(path)) => path.steps.iter().map(|s| s.level).max().unwrap_or(0),
         };
-        let connections = self.kind.connections(most, self.plan.driver.connections);
+        let connections = self.workload.connections(most, self.plan.driver.connections);
         let needed = usize::try_from(connections.div_ceil(self.table())).unwrap_or(MOST_WORKERS);
         let half = self.half_the_cores();
         let useful = self.open.as_ref().map_or(MOST_WORKERS, |open| open.most_users.max(1) as usize);

@@ -3,14 +3,14 @@
 use barograph_model::Strategy;
 
 use super::*;
-use crate::testing::Kind;
+use crate::testing::TestWorkload;
 
 const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
 
 fn checked(machine: Machine, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
-    check(&plan, &Kind::default(), machine)
+    check(&plan, &TestWorkload::default(), machine)
 }
 
 /// Fewest and most users of the search, and why not more.
@@ -64,8 +64,8 @@ fn a_window_needs_as_many_intervals_as_the_test_for_steadiness() {
 fn driven(cores: usize, open_files: u64, sets: &[&str]) -> (usize, Vec<String>) {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read("p.toml", "[target]\nurl = \"http://127.0.0.1:9/\"\n", &sets).unwrap();
-    let kind = Kind { deploys_nothing: true, ..Kind::default() };
-    let checked = check(&plan, &kind, Machine { open_files, free_bytes: None, cores }).unwrap();
+    let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
+    let checked = check(&plan, &workload, Machine { open_files, free_bytes: None, cores }).unwrap();
     (checked.plan.driver.workers, checked.notes)
 }
 
@@ -87,11 +87,11 @@ fn workers_are_half_the_cores_or_as_many_as_the_connections_need() {
 
 #[test]
 fn too_few_workers_for_the_connections_are_refused() {
-    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let few = Machine { open_files: 700, free_bytes: None, cores: 2 };
     let refused = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-        check(&barograph_spec::read("p.toml", "", &sets).unwrap(), &kind, few).unwrap_err().to_string()
+        check(&barograph_spec::read("p.toml", "", &sets).unwrap(), &workload, few).unwrap_err().to_string()
     };
     let there = "target.url=http://127.0.0.1:9/";
     assert_eq!(
@@ -123,8 +123,8 @@ fn an_application_of_ours_has_one_table_of_open_files() {
 fn a_search_without_a_bound_has_one_of_its_own() {
     let sets = ["target.url=http://127.0.0.1:9/".to_owned(), "load.unit=rate".to_owned()];
     let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
-    let kind = Kind { deploys_nothing: true, ..Kind::default() };
-    let checked = check(&plan, &kind, ROOMY).unwrap();
+    let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
+    let checked = check(&plan, &workload, ROOMY).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
     assert_eq!((bounds.min, bounds.max, checked.most), (10, 1_000_000, Most::LeftOpen));
     assert!(checked.plan.resolved.contains("# load.max_rate = 1000000\n# load.most_users = 2375\n"));
@@ -147,8 +147,8 @@ fn users_of_an_open_loop_follow_rate_limits_and_room() {
         sets.push("load.unit=rate".to_owned());
         sets.extend(there.then(|| "target.url=http://127.0.0.1:9/".to_owned()));
         let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
-        let kind = Kind { deploys_nothing: there, ..Kind::default() };
-        let checked = check(&plan, &kind, Machine { open_files, ..ROOMY }).unwrap();
+        let workload = TestWorkload { deploys_nothing: there, ..TestWorkload::default() };
+        let checked = check(&plan, &workload, Machine { open_files, ..ROOMY }).unwrap();
         assert_eq!(checked.plan.open.unwrap().most_users, checked.open.as_ref().unwrap().most_users);
         checked.open.unwrap().most_users
     };

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use crate::fleet::Token;
-use crate::topology::{Endpoint, Topology, Work};
+use barograph_workload::topology::{Endpoint, Topology, Work};
 
 /// What is done with a part that can be held.
 #[derive(Clone, Copy, Debug)]
@@ -244,7 +244,7 @@ mod tests {
     use super::super::place::Placed;
     use super::*;
     use crate::testing::There;
-    use crate::topology::Part;
+    use barograph_workload::topology::Part;
 
     /// Only what hangs takes so long.
     const LONG: Duration = Duration::from_secs(180);

@@ -3,7 +3,7 @@
 use barograph_spec::Plan;
 
 use crate::fleet::{DriverAt, Token};
-use crate::topology::{Part, Topology, Value, Work, host_of, limits_of};
+use barograph_workload::topology::{Part, Topology, Value, Work, host_of, limits_of};
 
 use super::Deployed;
 

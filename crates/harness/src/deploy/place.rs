@@ -10,9 +10,10 @@ use barograph_record::RunId;
 use barograph_services::Place;
 use barograph_spec::Link;
 
+use crate::HarnessError;
 use crate::run::Run;
-use crate::topology::{self, Endpoint, Part, Topology, Work};
-use crate::{Deployment, HarnessError};
+use barograph_workload::Application;
+use barograph_workload::topology::{self, Endpoint, Part, Topology, Work};
 
 /// A part that can be started.
 pub(super) struct Placed {
@@ -39,7 +40,7 @@ pub(crate) fn link(link: &Link) -> LinkSpec {
 /// Addresses and ports for all, and with them the units; and where the load goes.
 pub(super) fn place(
     run: &Run<'_>,
-    deployment: Option<&dyn Deployment>,
+    deployment: Option<&dyn Application>,
     topology: &Topology,
     site: &dyn Site,
     (folder, common): (&Path, &Path),

@@ -7,9 +7,9 @@ use std::path::Path;
 use barograph_services::{Place, Service, ServiceError};
 
 use super::place::machine;
-use crate::DataSet;
 use crate::snapshots::digest;
-use crate::topology::{self, Endpoint, Part, Stored, Topology, Work};
+use barograph_workload::DataSet;
+use barograph_workload::topology::{self, Endpoint, Part, Stored, Topology, Work};
 
 /// It rises when snapshots are made or used in another way.
 const FORMAT: u32 = 1;

@@ -9,8 +9,9 @@ use futures::stream::{FuturesUnordered, StreamExt};
 
 use super::deployed::{Deployed, Started};
 use super::place::Placed;
+use crate::HarnessError;
 use crate::clock::RunClock;
-use crate::{Deployment, HarnessError};
+use barograph_workload::Application;
 
 /// How often the front is asked whether the application is behind it.
 const ASK_EVERY: Duration = Duration::from_millis(50);
@@ -66,7 +67,7 @@ async fn one(site: &dyn Site, placed: Placed, clock: RunClock) -> Result<Started
 
 /// A balancer takes a moment to find the nodes behind it. Asked from here as users would ask.
 pub(super) async fn until_front_answers(
-    deployment: &dyn Deployment,
+    deployment: &dyn Application,
     url: &str,
     (clock, start_timeout): (RunClock, Nanos),
 ) -> Result<(), HarnessError> {

@@ -16,10 +16,11 @@ use barograph_spec::Plan;
 use super::deployed::{Deployed, Started};
 use super::place::Placed;
 use super::{recipe, start};
+use crate::HarnessError;
 use crate::run::Run;
 use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, key};
-use crate::topology::{Part, Stored, Topology, Work};
-use crate::{DataSet, HarnessError};
+use barograph_workload::DataSet;
+use barograph_workload::topology::{Part, Stored, Topology, Work};
 
 /// What becomes of the load of stores, in a sentence, before anything happens. `None` where nothing is loaded.
 #[must_use]

@@ -15,7 +15,7 @@ use super::clock::Clock;
 use super::error::out_of_place;
 use super::frame::{self, Kind};
 use super::message::{self, Command, PROTOCOL, Said};
-pub use super::order::Kinds;
+pub use super::order::MakeWorkload;
 use super::wire::{Trouble, Wire};
 use super::{FleetError, Token};
 use barograph_record::ExitCode;
@@ -47,7 +47,7 @@ pub struct Driver {
     /// The clock that the harness aligns with its own.
     pub clock: Clock,
     /// How it makes workloads.
-    pub kinds: Kinds,
+    pub workloads: MakeWorkload,
 }
 
 impl Driver {
@@ -56,7 +56,7 @@ impl Driver {
     /// # Errors
     /// When the harness is gone before the end, says something that makes no sense, or the engine breaks.
     pub async fn serve(self) -> Result<(), FleetError> {
-        let Driver { listener, token, tool, cores, open_files, clock, kinds } = self;
+        let Driver { listener, token, tool, cores, open_files, clock, workloads } = self;
         listener.set_nonblocking(true).map_err(FleetError::Listen)?;
         let listener = TcpListener::from_std(listener).map_err(FleetError::Listen)?;
         let mut greetings = JoinSet::new();
@@ -81,10 +81,10 @@ impl Driver {
                         continue;
                     }
                     let welcome = Said::Welcome { protocol: PROTOCOL, tool: tool.clone(), cores, open_files };
-                    let kinds = Kinds::clone(&kinds);
+                    let workloads = MakeWorkload::clone(&workloads);
                     session = Some(Box::pin(async move {
                         wire.say(&welcome).await.map_err(FleetError::Harness)?;
-                        session::Session::new(wire, clock, kinds)?.run().await
+                        session::Session::new(wire, clock, workloads)?.run().await
                     }));
                 }
             }

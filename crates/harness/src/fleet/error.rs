@@ -1,7 +1,6 @@
 //! What goes wrong with drivers that are processes of their own.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use barograph_record::ExitCode;
 
@@ -77,15 +76,6 @@ pub enum FleetError {
         /// Length of an interval, in milliseconds.
         interval_ms: u64,
     },
-    /// A file that every driver needs.
-    #[error("read `{}` for the drivers", path.display())]
-    ReadFile {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        why: std::io::Error,
-    },
     /// More than any load is made of.
     #[error("send the files of the plan to the drivers: they have {bytes} bytes, at most {most} are allowed")]
     TooMuch {
@@ -114,7 +104,7 @@ impl FleetError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             FleetError::Refused { exit, .. } => *exit,
-            FleetError::ReadFile { .. } | FleetError::TooMuch { .. } => ExitCode::Refused,
+            FleetError::TooMuch { .. } => ExitCode::Refused,
             FleetError::Failed { .. } | FleetError::EndedEarly { .. } | FleetError::NoDriver => ExitCode::Bug,
             FleetError::Connect { .. }
             | FleetError::Gone { .. }

@@ -94,7 +94,7 @@ impl Gather {
 #[cfg(test)]
 mod tests {
     use barograph_engine::sim::Simulation;
-    use barograph_engine::{Place, Timer, Turn, User, Workload};
+    use barograph_engine::{Place, Timer, Turn, User, UserFactory};
     use barograph_model::{ChooserId, OpId, Outcome, UserId};
     use barograph_spec::Plan;
     use rand::Rng;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::fleet;
     use crate::fleet::message::{self, Facts};
-    use crate::testing::Kind;
+    use crate::testing::TestWorkload;
 
     fn part(place: u64, users: u32, busiest: f64, times: &[u64]) -> Interval {
         // A clock that is a little late, as they are.
@@ -190,7 +190,7 @@ mod tests {
     /// A user in simulated time, whose answers take what its random stream says.
     struct Simulated(Timer);
 
-    impl Workload for Simulated {
+    impl UserFactory for Simulated {
         type User = Simulated;
         fn user(&self, _: UserId) -> Simulated {
             Simulated(self.0.clone())
@@ -212,7 +212,7 @@ mod tests {
 
     /// A driver in simulated time: four seconds of a load, second by second.
     fn simulated(workers: usize, place: Option<Place>) -> Vec<Interval> {
-        let settings = fleet::settings(&Kind::default(), &plan(workers), None).unwrap();
+        let settings = fleet::settings(&TestWorkload::default(), &plan(workers), None).unwrap();
         let mut simulation = Simulation::of_driver(&settings, place, Simulated);
         simulation.ramp(40, Nanos::from_secs(2));
         (0..4).map(|_| simulation.run(Nanos::from_secs(1))).collect()

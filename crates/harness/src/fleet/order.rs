@@ -11,7 +11,8 @@ use barograph_spec::{Connections, Plan, Refusal, Refused};
 use serde::{Deserialize, Serialize};
 
 use super::FleetError;
-use crate::{DataSet, HarnessError, LoadJob, WorkloadKind};
+use crate::HarnessError;
+use barograph_workload::{DataSet, LoadJob, SentFile, Workload};
 
 /// Most bytes of all files together: as many as a scenario may name, and a long trace.
 pub(super) const MOST_BYTES: u64 = (1 << 30) + (256 << 20);
@@ -19,13 +20,10 @@ pub(super) const MOST_BYTES: u64 = (1 << 30) + (256 << 20);
 /// Most files.
 const MOST_FILES: usize = 1_024;
 
-/// A file with the path it has where the harness runs, which says what it is and no more.
-pub type SentFile = (PathBuf, Arc<[u8]>);
-
 /// A load for several drivers.
 pub struct FleetJob<'j> {
     /// The workload.
-    pub kind: &'j dyn WorkloadKind,
+    pub workload: &'j dyn Workload,
     /// The plan with nothing left open. Its `driver.workers` are those of each driver.
     pub plan: &'j Plan,
     /// Where the target answers, as drivers reach it.
@@ -40,24 +38,10 @@ pub struct FleetJob<'j> {
     pub tool: &'j str,
 }
 
-/// What a driver's program is given to make a workload of.
-pub struct Sent<'s> {
-    /// The plan. Its target is there already, at the URL of the harness; files that it names may not exist here.
-    pub plan: &'s mut Plan,
-    /// Files with the paths they had where the harness runs, in the order of [`FleetJob::files`].
-    pub files: Vec<(PathBuf, Vec<u8>)>,
-}
-
-/// A workload as a driver's program made it.
-pub struct Made {
-    /// The workload.
-    pub kind: Arc<dyn WorkloadKind>,
-    /// What failed operations saw, in lines for people; asked once, after the load.
-    pub told: Box<dyn Fn() -> Vec<String> + Send>,
-}
-
-/// Makes the workload of a plan that was sent.
-pub type Kinds = Arc<dyn Fn(Sent<'_>) -> Result<Made, HarnessError> + Send + Sync>;
+/// Makes the workload of a plan that was sent, from the files that came with it, in the order of [`FleetJob::files`]. The
+/// plan's target is there already, at the URL of the harness.
+pub type MakeWorkload =
+    Arc<dyn Fn(&Plan, &[SentFile]) -> Result<Arc<dyn Workload>, HarnessError> + Send + Sync>;
 
 /// One driver's part of a load, without the bytes of its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,7 +191,7 @@ impl Receipt {
     }
 
     /// Makes the load ready. Takes as long as names take to resolve and targets to answer.
-    pub(super) fn ready(self, kinds: &Kinds) -> Result<Ready, HarnessError> {
+    pub(super) fn ready(self, make: &MakeWorkload) -> Result<Ready, HarnessError> {
         let Receipt { order, mut got } = self;
         got.resize_with(order.files.len() + 1, Vec::new);
         let trace = got.pop().unwrap_or_default();
@@ -216,14 +200,16 @@ impl Receipt {
         plan.driver.connections = if order.keep_connections { Connections::Keep } else { Connections::Close };
         plan.driver.workers = order.workers;
         plan.target.url = Some(order.url.clone());
-        let files = order.files.iter().map(|file| file.path.clone()).zip(got).collect();
-        let made = kinds(Sent { plan: &mut plan, files })?;
-        let data = order.stamp.as_ref().map(|stamp| data_called(stamp, &made, &plan)).transpose()?;
-        let load = made.kind.load(&LoadJob { url: &order.url, plan: &plan, data: data.as_ref() })?;
+        let files: Vec<SentFile> =
+            order.files.iter().map(|file| file.path.clone()).zip(got.into_iter().map(Arc::from)).collect();
+        let workload = make(&plan, &files)?;
+        let data =
+            order.stamp.as_ref().map(|stamp| data_called(stamp, workload.as_ref(), &plan)).transpose()?;
+        let load = workload.load(&LoadJob { url: &order.url, plan: &plan, data: data.as_ref() })?;
         let open = order.open.map(|open| open.with(&trace));
-        let settings = settings(made.kind.as_ref(), &plan, open).ok_or_else(|| unknown_profile(&plan))?;
+        let settings = settings(workload.as_ref(), &plan, open).ok_or_else(|| unknown_profile(&plan))?;
         let place = Place { first: order.first_worker, total: order.total_workers };
-        Ok(Ready { load, settings, place, told: made.told })
+        Ok(Ready { workload, load, settings, place })
     }
 }
 
@@ -245,16 +231,16 @@ impl Opened {
 
 /// A load that can begin.
 pub(super) struct Ready {
+    pub(super) workload: Arc<dyn Workload>,
     pub(super) load: Box<dyn Runnable>,
     pub(super) settings: Settings,
     pub(super) place: Place,
-    pub(super) told: Box<dyn Fn() -> Vec<String> + Send>,
 }
 
 /// The data set of the plan, which must be the one the harness means.
-fn data_called(stamp: &str, made: &Made, plan: &Plan) -> Result<DataSet, HarnessError> {
+fn data_called(stamp: &str, workload: &dyn Workload, plan: &Plan) -> Result<DataSet, HarnessError> {
     let refused = |wrong: Refusal| HarnessError::Refused(Refused(vec![wrong]));
-    let deployment = made.kind.deployment().ok_or(HarnessError::NoData)?;
+    let deployment = workload.application().ok_or(HarnessError::NoData)?;
     let data = deployment.data(&plan.data, plan.seed).map_err(refused)?;
     if data.stamp == stamp {
         return Ok(data);
@@ -279,12 +265,12 @@ fn unknown_profile(plan: &Plan) -> HarnessError {
 }
 
 /// What the engine is told of a plan; `None` when the workload has no such profile.
-pub(crate) fn settings(kind: &dyn WorkloadKind, plan: &Plan, open: Option<OpenLoop>) -> Option<Settings> {
-    let profile = kind.profile(&plan.profile)?;
+pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLoop>) -> Option<Settings> {
+    let profile = workload.profile(&plan.profile)?;
     Some(Settings {
         workers: plan.driver.workers,
         seed: plan.seed,
-        behaviours: Arc::new(kind.behaviours(&plan.profile)?),
+        behaviours: Arc::new(workload.behaviours(&plan.profile)?),
         limits: profile.rules.iter().map(|rule| rule.limit).collect(),
         interval: plan.driver.interval,
         timeout: plan.driver.timeout,

@@ -127,7 +127,7 @@ impl Fleet {
         let mut notes = vec![about(&opened)];
         notes.extend(crowded(&opened, job.plan.driver.workers));
         let (tell, events) = mpsc::channel(EVENTS);
-        let (interval, ops) = (job.plan.driver.interval, job.kind.ops().len());
+        let (interval, ops) = (job.plan.driver.interval, job.workload.ops().len());
         let (mut links, mut clocks) = (Vec::new(), Vec::new());
         for (driver, opened) in opened.into_iter().enumerate() {
             clocks.push(Watched { first: opened.offset, latest: opened.offset, told: 0 });

@@ -13,15 +13,16 @@ use barograph_record::ExitCode;
 use barograph_spec::Plan;
 use barograph_stats::Interval;
 use barograph_testkit::Closed;
+use barograph_workload::FailureReason;
 
 use super::clock::Offset;
-use super::driver::{Driver, Kinds};
+use super::driver::{Driver, MakeWorkload};
 use super::frame::{Frames, Kind as Of, framed};
 use super::message::{self, Command, PROTOCOL, Said};
 use super::order::Orders;
-use super::{Clock, DriverAt, Fleet, FleetError, FleetJob, Made, Token, link};
+use super::{Clock, DriverAt, Fleet, FleetError, FleetJob, Token, link};
 use crate::HarnessError;
-use crate::testing::Kind;
+use crate::testing::TestWorkload;
 
 const TOOL: &str = "barograph under test";
 
@@ -31,24 +32,26 @@ struct Running {
     thread: JoinHandle<Result<(), FleetError>>,
 }
 
-fn kinds() -> Kinds {
-    Arc::new(|_| {
-        let told = Box::new(|| vec!["Ask refused: no (3 times)".to_owned()]);
-        Ok(Made { kind: Arc::new(Kind::default()), told })
+fn workloads() -> MakeWorkload {
+    Arc::new(|_, _| {
+        let (operation, outcome, why, answer) = ("Ask", "refused", "no".to_owned(), String::new());
+        let failures = vec![FailureReason { operation, outcome, why, count: 3, answer }];
+        Ok(Arc::new(TestWorkload { failures, ..TestWorkload::default() }))
     })
 }
 
-fn driver_with(name: &str, clock: Clock, kinds: Kinds) -> Running {
+fn driver_with(name: &str, clock: Clock, workloads: MakeWorkload) -> Running {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, token) = (listener.local_addr().unwrap(), Token::fresh().unwrap());
     let at = DriverAt { name: name.to_owned(), address, token: token.clone() };
-    let driver = Driver { listener, token, tool: TOOL.to_owned(), cores: 2, open_files: 1_000, clock, kinds };
+    let driver =
+        Driver { listener, token, tool: TOOL.to_owned(), cores: 2, open_files: 1_000, clock, workloads };
     let thread = std::thread::spawn(move || runtime().block_on(driver.serve()));
     Running { at, thread }
 }
 
 fn driver(name: &str) -> Running {
-    driver_with(name, Clock::start(), kinds())
+    driver_with(name, Clock::start(), workloads())
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -63,8 +66,16 @@ fn plan() -> Plan {
     plan
 }
 
-fn job<'j>(kind: &'j Kind, plan: &'j Plan) -> FleetJob<'j> {
-    FleetJob { kind, plan, url: "http://127.0.0.1:9", data: None, open: None, files: Vec::new(), tool: TOOL }
+fn job<'j>(workload: &'j TestWorkload, plan: &'j Plan) -> FleetJob<'j> {
+    FleetJob {
+        workload,
+        plan,
+        url: "http://127.0.0.1:9",
+        data: None,
+        open: None,
+        files: Vec::new(),
+        tool: TOOL,
+    }
 }
 
 fn refusal(why: Result<Fleet, HarnessError>) -> (String, ExitCode) {
@@ -89,10 +100,10 @@ async fn of_both(fleet: &mut Fleet) -> Interval {
 
 #[test]
 fn drivers_make_one_load_and_end_with_it() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let (one, other) = (driver("driver-1"), driver("driver-2"));
     runtime().block_on(async {
-        let mut fleet = Fleet::connect(&[one.at, other.at], &job(&kind, &plan)).await.unwrap();
+        let mut fleet = Fleet::connect(&[one.at, other.at], &job(&workload, &plan)).await.unwrap();
         let began = fleet.take_notes();
         assert!(
             began[0].starts_with("the load is made by 2 drivers on one clock: driver-1 within "),
@@ -127,12 +138,12 @@ fn drivers_make_one_load_and_end_with_it() {
 
 #[test]
 fn a_shifted_clock_is_found_within_its_stated_uncertainty() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let ours = Instant::now();
     for (shift, sign) in [(Duration::from_secs(1_000), 1), (Duration::from_nanos(123_456_789), -1)] {
         let theirs = if sign > 0 { ours.checked_sub(shift).unwrap() } else { ours + shift };
-        let running = driver_with("shifted", Clock::since(theirs), kinds());
-        let orders = Orders::new(&job(&kind, &plan), 1).unwrap();
+        let running = driver_with("shifted", Clock::since(theirs), workloads());
+        let orders = Orders::new(&job(&workload, &plan), 1).unwrap();
         let order = (orders.each[0].clone(), Arc::new(orders.bytes));
         // A clock that does not run yet shows zero.
         while ours.elapsed() < Duration::from_millis(200) {
@@ -153,10 +164,10 @@ fn a_shifted_clock_is_found_within_its_stated_uncertainty() {
 
 #[test]
 fn a_drift_is_told_and_ends_the_run_before_it_harms() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let running = driver("driver-7");
     runtime().block_on(async {
-        let mut fleet = Fleet::connect(&[running.at], &job(&kind, &plan)).await.unwrap();
+        let mut fleet = Fleet::connect(&[running.at], &job(&workload, &plan)).await.unwrap();
         fleet.take_notes();
         let first = fleet.first_offset(0);
         let moved = |by: i64| Offset { ahead: first.ahead + by, ..first };
@@ -181,12 +192,12 @@ fn a_drift_is_told_and_ends_the_run_before_it_harms() {
 
 #[test]
 fn a_second_control_connection_is_refused_and_the_first_goes_on() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let Running { at, thread } = driver("driver-1");
     runtime().block_on(async {
         let drivers = [at];
-        let mut fleet = Fleet::connect(&drivers, &job(&kind, &plan)).await.unwrap();
-        let (why, exit) = refusal(Fleet::connect(&drivers, &job(&kind, &plan)).await);
+        let mut fleet = Fleet::connect(&drivers, &job(&workload, &plan)).await.unwrap();
+        let (why, exit) = refusal(Fleet::connect(&drivers, &job(&workload, &plan)).await);
         assert_eq!(why, "driver-1 refused: this driver has a control connection already");
         assert_eq!(exit, ExitCode::Refused);
         fleet.ramp(1, Nanos::ZERO).await.unwrap();
@@ -199,13 +210,13 @@ fn a_second_control_connection_is_refused_and_the_first_goes_on() {
 
 #[test]
 fn whoever_has_not_the_token_or_another_program_is_refused_and_keeps_nobody_out() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let Running { at, thread } = driver("driver-1");
     runtime().block_on(async {
         let stranger = DriverAt { token: Token::fresh().unwrap(), ..at.clone() };
-        let (why, _) = refusal(Fleet::connect(&[stranger], &job(&kind, &plan)).await);
+        let (why, _) = refusal(Fleet::connect(&[stranger], &job(&workload, &plan)).await);
         assert_eq!(why, "driver-1 refused: the token is wrong");
-        let older = FleetJob { tool: "barograph 0.0.9", ..job(&kind, &plan) };
+        let older = FleetJob { tool: "barograph 0.0.9", ..job(&workload, &plan) };
         let (why, exit) = refusal(Fleet::connect(std::slice::from_ref(&at), &older).await);
         assert!(
             why.contains("this driver is barograph under test, and the harness is barograph 0.0.9"),
@@ -214,16 +225,16 @@ fn whoever_has_not_the_token_or_another_program_is_refused_and_keeps_nobody_out(
         assert_eq!(exit, ExitCode::Refused);
         // Somebody who says nothing takes nobody's place.
         let _silent = TcpStream::connect(at.address).unwrap();
-        drop(Fleet::connect(&[at], &job(&kind, &plan)).await.unwrap());
+        drop(Fleet::connect(&[at], &job(&workload, &plan)).await.unwrap());
     });
     assert!(matches!(thread.join().unwrap(), Err(FleetError::Harness(_))));
 }
 
 #[test]
 fn what_keeps_a_driver_from_the_load_is_its_refusal_with_the_same_exit_code() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let running = driver("driver-2");
-    let nowhere = FleetJob { url: "http://nowhere", ..job(&kind, &plan) };
+    let nowhere = FleetJob { url: "http://nowhere", ..job(&workload, &plan) };
     let (why, exit) = refusal(runtime().block_on(Fleet::connect(&[running.at], &nowhere)));
     assert_eq!(why, "driver-2 refused: reach the target `http://nowhere`: no address is known for it");
     assert_eq!(exit, ExitCode::TargetNotReady);
@@ -232,10 +243,10 @@ fn what_keeps_a_driver_from_the_load_is_its_refusal_with_the_same_exit_code() {
 
 #[test]
 fn a_driver_that_is_not_there_is_named() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let closed = Closed::new().unwrap();
     let at = DriverAt { name: "driver-3".to_owned(), address: closed.addr(), token: Token::fresh().unwrap() };
-    let Err(why) = runtime().block_on(Fleet::connect(&[at], &job(&kind, &plan))) else {
+    let Err(why) = runtime().block_on(Fleet::connect(&[at], &job(&workload, &plan))) else {
         panic!("who was that?")
     };
     assert!(
@@ -251,15 +262,17 @@ fn files_reach_the_driver_byte_by_byte() {
     let expected: Vec<_> = contents.into_iter().enumerate().map(named).collect();
     let files = expected.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice().into())).collect();
     let (tell, told) = std::sync::mpsc::sync_channel(1);
-    let kinds: Kinds = Arc::new(move |sent| {
-        tell.send(sent.files).unwrap();
-        Ok(Made { kind: Arc::new(Kind::default()), told: Box::new(Vec::new) })
+    let workloads: MakeWorkload = Arc::new(move |_, files| {
+        tell.send(files.to_vec()).unwrap();
+        Ok(Arc::new(TestWorkload::default()))
     });
-    let (kind, plan) = (Kind::default(), plan());
-    let running = driver_with("driver-1", Clock::start(), kinds);
-    let job = FleetJob { files, ..job(&kind, &plan) };
+    let (workload, plan) = (TestWorkload::default(), plan());
+    let running = driver_with("driver-1", Clock::start(), workloads);
+    let job = FleetJob { files, ..job(&workload, &plan) };
     drop(runtime().block_on(Fleet::connect(&[running.at], &job)).unwrap());
-    assert_eq!(told.recv_timeout(Duration::from_secs(20)).unwrap(), expected);
+    let came = told.recv_timeout(Duration::from_secs(20)).unwrap();
+    let came: Vec<_> = came.into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect();
+    assert_eq!(came, expected);
     assert!(running.thread.join().unwrap().is_err());
 }
 
@@ -279,7 +292,7 @@ fn say(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn nonsense_before_the_greeting_is_hung_up_on() {
-    let (kind, plan) = (Kind::default(), plan());
+    let (workload, plan) = (TestWorkload::default(), plan());
     let Running { at, thread } = driver("driver-1");
     let message = |command: &Command| framed(Of::Message, &message::body(command));
     for nonsense in [
@@ -300,7 +313,7 @@ fn nonsense_before_the_greeting_is_hung_up_on() {
     let refused: Said = message::read(&frames.next().unwrap().unwrap().body).unwrap();
     assert!(matches!(refused, Said::Refused { exit: 2, .. }), "{refused:?}");
     // It still serves its harness.
-    runtime().block_on(async { drop(Fleet::connect(&[at], &job(&kind, &plan)).await.unwrap()) });
+    runtime().block_on(async { drop(Fleet::connect(&[at], &job(&workload, &plan)).await.unwrap()) });
     assert!(thread.join().unwrap().is_err());
 }
 

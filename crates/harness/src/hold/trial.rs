@@ -26,14 +26,14 @@ pub(super) async fn trial(
     let going_on = u32::from(changing_until > drive.reached);
     let searching = matches!(purpose, Purpose::Ramp | Purpose::Search | Purpose::Confirm | Purpose::Repeat);
     let spread_for = searching.then(|| drive.reached - drive.crowd_at);
-    let behaviours = drive.run.world.kind.behaviours(&drive.run.plan.profile);
+    let behaviours = drive.run.world.workload.behaviours(&drive.run.plan.profile);
     let judge = |drive: &Drive<'_, '_>, joined: &Interval, parts: &[Part]| {
         let host = drive.probes.host_use(&before);
         judge_window(&WindowInput {
             joined,
             parts,
             profile: &drive.profile,
-            ops: drive.run.world.kind.ops(),
+            ops: drive.run.world.workload.ops(),
             offered: load,
             open: drive.run.open.as_ref(),
             behaviours: behaviours.as_ref(),

@@ -12,7 +12,7 @@ mod loads;
 mod verdicts;
 
 use crate::check::{Machine, check};
-use crate::testing::{Dark, Here, Kind, Moment, Simulated};
+use crate::testing::{Dark, Here, Moment, Simulated, TestWorkload};
 
 /// A target that is there already.
 const URL: &str = "target.url=http://127.0.0.1:9/";
@@ -33,28 +33,28 @@ fn id() -> RunId {
     "20301120-184500-0001".parse().unwrap()
 }
 
-fn run_here(root: &Path, platform: &Here, kind: Kind) -> Result<Finished, HarnessError> {
-    run_with(root, platform, kind, (&[], &mut Dark::default()))
+fn run_here(root: &Path, platform: &Here, workload: TestWorkload) -> Result<Finished, HarnessError> {
+    run_with(root, platform, workload, (&[], &mut Dark::default()))
 }
 
 /// With further keys, and a screen, in simulated time.
 fn run_with(
     root: &Path,
     platform: &Here,
-    mut kind: Kind,
+    mut workload: TestWorkload,
     (more, screen): (&[&str], &mut Dark),
 ) -> Result<Finished, HarnessError> {
     let (_keep, stop) = Stop::new();
-    kind.ground.get_or_insert_default();
-    run_until(stop, root, platform, kind, (more, screen))
+    workload.ground.get_or_insert_default();
+    run_until(stop, root, platform, workload, (more, screen))
 }
 
-/// On any platform, in the time of its kind, unless it is stopped.
+/// On any platform, in the time of its load, unless it is stopped.
 fn run_until(
     stop: Stop,
     root: &Path,
     platform: &dyn Platform,
-    kind: Kind,
+    workload: TestWorkload,
     (more, screen): (&[&str], &mut Dark),
 ) -> Result<Finished, HarnessError> {
     let mut sets: Vec<String> = SHORT.iter().chain(more).map(|s| (*s).to_owned()).collect();
@@ -64,11 +64,11 @@ fn run_until(
     }
     let plan = barograph_spec::read("test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
-    let checked = check(&plan, &kind, machine).unwrap();
-    let clock = kind.ground.clone().map_or_else(RunClock::start, RunClock::of);
+    let checked = check(&plan, &workload, machine).unwrap();
+    let clock = workload.ground.clone().map_or_else(RunClock::start, RunClock::of);
     let platforms: [&dyn Platform; 1] = [platform];
     let world = World {
-        kind: Arc::new(kind),
+        workload: Arc::new(workload),
         platforms: &platforms,
         stop,
         id: id(),
@@ -95,9 +95,10 @@ fn watched<T: Send>(
     let mut screen = Dark { reached: Some((send, ground.time.clone())) };
     std::thread::scope(|s| {
         let watches = s.spawn(move || watching(&live));
-        let kind = Kind { deploys_nothing: true, ground: Some(ground), ..Kind::default() };
+        let workload =
+            TestWorkload { deploys_nothing: true, ground: Some(ground), ..TestWorkload::default() };
         let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
-        let finished = run_until(stop, root, &here(), kind, (&more, &mut screen)).unwrap();
+        let finished = run_until(stop, root, &here(), workload, (&more, &mut screen)).unwrap();
         (finished, watches.join().unwrap())
     })
 }
@@ -118,7 +119,7 @@ fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
     let root = tempfile::tempdir().unwrap();
     let (_keep, stop) = Stop::new();
     let finished =
-        run_until(stop, root.path(), &here(), Kind::default(), (&[], &mut Dark::default())).unwrap();
+        run_until(stop, root.path(), &here(), TestWorkload::default(), (&[], &mut Dark::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     assert_eq!(kept.verdict().unwrap().exit_code, finished.exit.code());
@@ -134,7 +135,7 @@ fn a_run_ends_with_the_code_in_its_verdict_and_leaves_nothing() {
 fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
     let root = tempfile::tempdir().unwrap();
     let platform = Here { stuck: Some("somebody sits in it"), ..here() };
-    let finished = run_here(root.path(), &platform, Kind::default()).unwrap();
+    let finished = run_here(root.path(), &platform, TestWorkload::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::PlatformFault);
     let common = finished.dir.join("common");
     let named = format!("folder {}: somebody sits in it", common.display());
@@ -155,7 +156,7 @@ fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
 fn an_earlier_failure_stays_the_error_of_the_run() {
     let root = tempfile::tempdir().unwrap();
     let platform = Here { address: None, stuck: Some("somebody sits in it") };
-    let finished = run_here(root.path(), &platform, Kind::default()).unwrap();
+    let finished = run_here(root.path(), &platform, TestWorkload::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     assert_eq!(
         finished.error.unwrap().to_string(),
@@ -225,7 +226,8 @@ fn a_stopped_run_waits_for_what_is_still_being_made_and_its_ledger_goes_last() {
         let kept = Arc::default();
         let platform = Slow { here: here(), at_home, stop: handle, kept: Arc::clone(&kept) };
         let finished =
-            run_until(stop, root.path(), &platform, Kind::default(), (&[], &mut Dark::default())).unwrap();
+            run_until(stop, root.path(), &platform, TestWorkload::default(), (&[], &mut Dark::default()))
+                .unwrap();
         assert!(matches!(finished.error, Some(HarnessError::Interrupted)), "{:?}", finished.error);
         assert_eq!(
             *kept.lock().unwrap(),
@@ -238,7 +240,7 @@ fn a_stopped_run_waits_for_what_is_still_being_made_and_its_ledger_goes_last() {
 
 #[test]
 fn a_run_on_data_that_are_not_right_is_not_valid_and_does_not_say_it_held() {
-    let wrong = Kind { findings: &["two auctions sold one item"], ..Kind::default() };
+    let wrong = TestWorkload { findings: &["two auctions sold one item"], ..TestWorkload::default() };
     let root = tempfile::tempdir().unwrap();
     let finished = run_here(root.path(), &here(), wrong).unwrap();
     assert_eq!(finished.exit, ExitCode::NotValid);
@@ -269,7 +271,7 @@ fn a_failure_before_the_first_phase_is_in_the_record() {
 fn without_a_record_there_is_only_an_error() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir(root.path().join(id().as_str())).unwrap();
-    let error = run_here(root.path(), &here(), Kind::default()).unwrap_err();
+    let error = run_here(root.path(), &here(), TestWorkload::default()).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::CannotWrite);
     assert_eq!(std::fs::read_dir(root.path().join(id().as_str())).unwrap().count(), 0);
 }

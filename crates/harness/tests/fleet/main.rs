@@ -41,11 +41,11 @@ fn behind(all: &[Interval], began: Nanos) -> f64 {
 /// machine that stands still delays some, which a constant rate makes up for. Everything it recorded.
 fn load(drivers: usize, workers: usize) -> (Interval, TimedServer) {
     let server = server();
-    let (kind, plan) = (Web::new(), plan(workers));
+    let (workload, plan) = (Web::new(), plan(workers));
     let processes: Vec<Process> = (1..=drivers).map(|n| Process::start(&format!("driver-{n}"))).collect();
     let at: Vec<_> = processes.iter().map(|process| process.at.clone()).collect();
     let all = runtime().block_on(async {
-        let mut fleet = Fleet::connect(&at, &job(&kind, &plan, &server.url(""))).await.unwrap();
+        let mut fleet = Fleet::connect(&at, &job(&workload, &plan, &server.url(""))).await.unwrap();
         let began = fleet.ramp(RATE, Nanos::ZERO).await.unwrap();
         let mut all: Vec<Interval> = Vec::new();
         while all.last().is_none_or(|last| last.to < Nanos::from_secs(8)) || behind(&all, began).abs() >= 15.0
@@ -89,11 +89,11 @@ fn two_drivers_give_the_quantiles_of_one_within_the_histograms_error() {
 /// A load by two drivers, until something that happens to the second ends it; how long that took, and the error.
 fn broken_by(happens: impl FnOnce(&mut Process)) -> (Duration, FleetError) {
     let server = server();
-    let (kind, plan) = (Web::new(), plan(1));
+    let (workload, plan) = (Web::new(), plan(1));
     let (one, mut other) = (Process::start("driver-1"), Process::start("driver-2"));
     let ended = runtime().block_on(async {
         let at = [one.at.clone(), other.at.clone()];
-        let mut fleet = Fleet::connect(&at, &job(&kind, &plan, &server.url(""))).await.unwrap();
+        let mut fleet = Fleet::connect(&at, &job(&workload, &plan, &server.url(""))).await.unwrap();
         fleet.ramp(20, Nanos::ZERO).await.unwrap();
         assert!(fleet.next().await.unwrap().is_some());
         happens(&mut other);

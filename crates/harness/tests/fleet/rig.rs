@@ -8,16 +8,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use barograph_engine::{Runnable, Turn, User, Workload, runnable};
+use barograph_engine::{Runnable, Turn, User, UserFactory, runnable};
 use barograph_harness::fleet::driver::Driver;
-use barograph_harness::fleet::{Clock, DriverAt, FleetJob, Made, Token};
-use barograph_harness::{HarnessError, LoadJob, WorkloadKind};
+use barograph_harness::fleet::{Clock, DriverAt, FleetJob, Token};
 use barograph_http::{Client, Connections, Method, Options, Request, Target};
 use barograph_model::{
     Arrivals, Behaviour, Behaviours, ChooserId, Next, OpId, OpSpec, OpenLoop, Outcome, Pace, Profile,
     QosRule, Share, StartOf, UserId,
 };
 use barograph_spec::Plan;
+use barograph_workload::{LoadError, LoadJob, Workload};
 
 const TOOL: &str = "barograph under test";
 const OPS: [OpSpec; 1] = [OpSpec { name: "Get", about: "Gets a page." }];
@@ -34,7 +34,7 @@ impl Web {
     }
 }
 
-impl WorkloadKind for Web {
+impl Workload for Web {
     fn name(&self) -> &'static str {
         "web"
     }
@@ -66,9 +66,9 @@ impl WorkloadKind for Web {
     fn connections(&self, users: u32, _: barograph_spec::Connections) -> u64 {
         users.into()
     }
-    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let unreachable =
-            |why: Box<dyn Error + Send + Sync>| HarnessError::Unreachable { url: job.url.to_owned(), why };
+            |why: Box<dyn Error + Send + Sync>| LoadError::Unreachable { url: job.url.to_owned(), why };
         let target = Target::parse(job.url, &Options::default()).map_err(|why| unreachable(why.into()))?;
         let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
         Ok(runnable(move || Asking { client: Client::new(&resolved) }))
@@ -81,7 +81,7 @@ struct Asking {
 
 struct Asker(Connections);
 
-impl Workload for Asking {
+impl UserFactory for Asking {
     type User = Asker;
     fn user(&self, id: UserId) -> Asker {
         Asker(self.client.user(id.0))
@@ -112,8 +112,8 @@ pub(crate) fn plan(workers: usize) -> Plan {
     plan
 }
 
-pub(crate) fn job<'j>(kind: &'j Web, plan: &'j Plan, url: &'j str) -> FleetJob<'j> {
-    FleetJob { kind, plan, url, data: None, open: Some(&kind.open), files: Vec::new(), tool: TOOL }
+pub(crate) fn job<'j>(workload: &'j Web, plan: &'j Plan, url: &'j str) -> FleetJob<'j> {
+    FleetJob { workload, plan, url, data: None, open: Some(&workload.open), files: Vec::new(), tool: TOOL }
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
@@ -132,7 +132,7 @@ pub(crate) fn drive(token: &Path) {
         cores: 2,
         open_files: 1_000,
         clock: Clock::start(),
-        kinds: Arc::new(|_| Ok(Made { kind: Arc::new(Web::new()), told: Box::new(Vec::new) })),
+        workloads: Arc::new(|_, _| Ok(Arc::new(Web::new()))),
     };
     let (told, tell) = tokio::sync::oneshot::channel::<()>();
     std::thread::spawn(move || {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use barograph_engine::{Settings, Stream, Timer, Turn, User, Workload, stream};
+use barograph_engine::{Settings, Stream, Timer, Turn, User, UserFactory, stream};
 use barograph_model::{
     Behaviour, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, OpSpec, OpenLoop, Outcome, Pace,
     Profile, QosRule, Share, UserId, Vector,
@@ -87,7 +87,7 @@ impl Shop {
     }
 }
 
-impl Workload for Shop {
+impl UserFactory for Shop {
     type User = Customer;
     fn user(&self, _: UserId) -> Customer {
         Customer { timer: self.timer.clone(), service: Rc::clone(&self.service), plant: self.plant }

@@ -1,7 +1,7 @@
 //! Windows of simulated runs, second by second, as the harness would hand them to the judge.
 
 use barograph_engine::sim::Simulation;
-use barograph_engine::{Settings, Workload};
+use barograph_engine::{Settings, UserFactory};
 use barograph_model::{
     Arrivals, Behaviours, LoadUnit, Nanos, Offered, OpSpec, OpenLoop, Profile, Share, StartOf, WindowVerdict,
 };
@@ -69,7 +69,7 @@ fn own_host() -> HostUse {
     }
 }
 
-fn seconds<W: Workload>(sim: &mut Simulation<W>, span: u32) -> Vec<Interval> {
+fn seconds<W: UserFactory>(sim: &mut Simulation<W>, span: u32) -> Vec<Interval> {
     (0..span).map(|_| sim.run(Nanos::from_secs(1))).collect()
 }
 

@@ -1,12 +1,12 @@
 //! What a `barograph http` asks for: its arguments as a scenario of one operation.
 
 use anyhow::{Context, anyhow};
+use barograph_http::certificates;
 use barograph_model::{Behaviour, BehaviourId, Behaviours, Nanos, Pace, Share};
 use barograph_scenario::{Connections, Minimal, Protocol, Scenario, Url};
 
 use crate::args::http::HttpArgs;
 use crate::args::{ConnectionsArg, Limit};
-use crate::catalog::certificates;
 
 /// A search needs a limit; this one holds where nobody names another.
 pub(crate) const SEARCH_LIMIT: Limit =

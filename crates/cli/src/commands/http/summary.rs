@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
+use barograph_workload::FailureReason;
 use serde::Serialize;
 
-use crate::catalog::Failures;
 use crate::words::{NONE, bytes, count, figure, percent, time, wrapped};
 
 /// Sentences are wrapped here: no terminal in use is narrower than most people like to read.
@@ -50,7 +50,7 @@ pub(crate) struct Summary {
     /// How many ended how.
     pub(crate) outcomes: BTreeMap<String, u64>,
     /// Why, with the first few reasons; of the whole load, warm-up included.
-    pub(crate) failures: Vec<Failures>,
+    pub(crate) failures: Vec<FailureReason>,
     /// Arrivals that waited for a free user.
     pub(crate) late: u64,
     /// Arrivals that never started.
@@ -138,7 +138,7 @@ impl Times {
 
 impl Summary {
     /// Of a record; `None` when its run came to no verdict or measured nothing. `request` is what was loaded.
-    pub(crate) fn of(run: &Run, request: &str, failures: Vec<Failures>) -> Option<Self> {
+    pub(crate) fn of(run: &Run, request: &str, failures: Vec<FailureReason>) -> Option<Self> {
         // A search whose every trial failed rests on none; the last one says most.
         let trial = run.deciding_trial().or_else(|| run.trials().last())?;
         let window = &trial.window;
@@ -229,7 +229,7 @@ impl Summary {
             text.push_str(&format!("{name:<16}{}\n", figures.join("   ")));
         }
         for failures in &self.failures {
-            let line = wrapped(&failures.line(), WIDTH - BEGIN.len(), BEGIN);
+            let line = wrapped(&failures.to_string(), WIDTH - BEGIN.len(), BEGIN);
             text.push_str(&format!("{BEGIN}{line}\n"));
         }
         let passed = if self.passed { "passed" } else { "not passed" };

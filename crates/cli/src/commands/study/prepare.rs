@@ -1,6 +1,7 @@
 //! A study against this machine: every configuration's plan read and checked before anything is run.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use barograph_harness::{Checked, HarnessError};
@@ -10,10 +11,10 @@ use barograph_platform::Missing;
 use barograph_record::{ExitCode, StudyHeader};
 use barograph_spec::Plan;
 use barograph_spec::study::{Divisor, Factor, MetricPlan, Study};
+use barograph_workload::Workload;
 
 use super::refused;
 use crate::args::StudyArgs;
-use crate::catalog::Found;
 use crate::commands::{Failed, check};
 
 /// What was typed.
@@ -52,7 +53,7 @@ pub(super) struct Prepared {
     pub(super) text: String,
     pub(super) sets: Vec<String>,
     /// By place of the configuration.
-    pub(super) checked: Vec<(Checked, Found)>,
+    pub(super) checked: Vec<(Checked, Arc<dyn Workload>)>,
 }
 
 /// Reads a study and checks the plans of all its configurations.
@@ -79,9 +80,9 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
     let text = check::read(&study.plan)?;
     let mut prepared = Prepared { study, text, sets: asked.sets.clone(), checked: Vec::new() };
     for at in 0..prepared.study.configurations.len() {
-        let (checked, found) = prepared.check(at, &[])?;
-        measurable(&prepared.study, &checked, &found)?;
-        prepared.checked.push((checked, found));
+        let (checked, workload) = prepared.check(at, &[])?;
+        measurable(&prepared.study, &checked, workload.as_ref())?;
+        prepared.checked.push((checked, workload));
     }
     divisible(&prepared)?;
     alike(&prepared)?;
@@ -152,7 +153,7 @@ fn holds(table: &str, key: &str) -> bool {
 }
 
 /// Refuses metrics that a run of this plan does not have.
-fn measurable(study: &Study, checked: &Checked, found: &Found) -> Result<(), Failed> {
+fn measurable(study: &Study, checked: &Checked, workload: &dyn Workload) -> Result<(), Failed> {
     let refusal = |at: usize, key: &str, value: &str, allowed: String| {
         of_study(&Refused(vec![Refusal {
             place: study.name.clone(),
@@ -162,7 +163,7 @@ fn measurable(study: &Study, checked: &Checked, found: &Found) -> Result<(), Fai
             remedy: "compare something that such a run measures".to_owned(),
         }]))
     };
-    let ops: Vec<&str> = found.kind.ops().iter().map(|op| op.name).collect();
+    let ops: Vec<&str> = workload.ops().iter().map(|op| op.name).collect();
     for (at, metric) in study.metrics.iter().enumerate() {
         if let Some(operation) = metric.operation.as_deref().filter(|op| !ops.contains(op)) {
             return Err(refusal(at, "operation", operation, format!("one of {}", ops.join(", "))));
@@ -253,7 +254,7 @@ impl Prepared {
     }
 
     /// The plan of a configuration, checked here and now, with further overrides.
-    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<(Checked, Found), Failed> {
+    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<(Checked, Arc<dyn Workload>), Failed> {
         let configuration = &self.study.configurations[at];
         let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
         let plan = self.study.plan_of(configuration, &self.text, &all).map_err(HarnessError::Refused);
@@ -283,8 +284,8 @@ impl Prepared {
     /// What this machine lacks, each with the configuration.
     pub(super) fn missing(&self) -> Result<Vec<(String, Missing)>, Failed> {
         let mut all: Vec<(String, Missing)> = Vec::new();
-        for (configuration, (checked, found)) in self.study.configurations.iter().zip(&self.checked) {
-            for missing in check::missing(checked, found)? {
+        for (configuration, (checked, workload)) in self.study.configurations.iter().zip(&self.checked) {
+            for missing in check::missing(checked, workload.as_ref())? {
                 all.push((configuration.name.clone(), missing));
             }
         }

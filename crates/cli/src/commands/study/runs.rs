@@ -158,9 +158,9 @@ impl Runner for Runs<'_> {
         let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(Made::Stopped(None)) };
         let watch = self.watch(wanted, left)?;
         self.announce(wanted, left);
-        let (checked, found) = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
+        let (checked, workload) = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
         let mut screen = Terminal::new();
-        let world = start.watched_by(&watch).world(&checked, &found);
+        let world = start.watched_by(&watch).world(&checked, &workload);
         let mut beside = watch.beside(&mut screen);
         let finished = self.runtime.block_on(barograph_harness::run(checked, &world, &mut beside));
         screen.finish();

@@ -1,5 +1,6 @@
 //! A driver's one control connection, from the order to the last interval.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_engine::{Beginning, EngineError, EngineHandle};
@@ -8,6 +9,7 @@ use barograph_model::words::in_one_line;
 use barograph_probe::ProcessProbe;
 use barograph_record::ExitCode;
 use barograph_stats::Interval;
+use barograph_workload::Workload;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -16,7 +18,7 @@ use crate::fleet::clock::Clock;
 use crate::fleet::error::out_of_place;
 use crate::fleet::frame::{Frame, Kind};
 use crate::fleet::message::{self, Command, Facts, Said};
-use crate::fleet::order::{Kinds, Ready, Receipt};
+use crate::fleet::order::{MakeWorkload, Ready, Receipt};
 use crate::fleet::wire::{Trouble, Wire};
 use crate::{HarnessError, connections};
 
@@ -33,7 +35,7 @@ const FARTHEST: Nanos = Nanos::from_secs(60);
 pub(super) struct Session {
     wire: Wire,
     clock: Clock,
-    kinds: Kinds,
+    workloads: MakeWorkload,
     stage: Stage,
     own: Own,
 }
@@ -54,7 +56,7 @@ enum Stage {
 
 struct Running {
     engine: EngineHandle,
-    told: Box<dyn Fn() -> Vec<String> + Send>,
+    workload: Arc<dyn Workload>,
 }
 
 /// What happens beside commands.
@@ -76,8 +78,8 @@ async fn step(stage: &mut Stage) -> Step {
 }
 
 impl Session {
-    pub(super) fn new(wire: Wire, clock: Clock, kinds: Kinds) -> Result<Self, FleetError> {
-        Ok(Session { wire, clock, kinds, stage: Stage::Idle, own: Own::new()? })
+    pub(super) fn new(wire: Wire, clock: Clock, workloads: MakeWorkload) -> Result<Self, FleetError> {
+        Ok(Session { wire, clock, workloads, stage: Stage::Idle, own: Own::new()? })
     }
 
     /// Serves until the load is over, and sees to it that the harness hears the last word.
@@ -131,7 +133,9 @@ impl Session {
 
     async fn over(&mut self) -> Result<(), FleetError> {
         let told = match &self.stage {
-            Stage::Running(running) => (running.told)(),
+            Stage::Running(running) => {
+                running.workload.failure_reasons().iter().map(ToString::to_string).collect()
+            }
             _ => Vec::new(),
         };
         self.say(&Said::Ended { told }).await
@@ -197,8 +201,8 @@ impl Session {
     /// answered meanwhile.
     fn receive(&mut self, receipt: Receipt) {
         self.stage = if receipt.is_whole() {
-            let kinds = Kinds::clone(&self.kinds);
-            Stage::Preparing(tokio::task::spawn_blocking(move || receipt.ready(&kinds)))
+            let workloads = MakeWorkload::clone(&self.workloads);
+            Stage::Preparing(tokio::task::spawn_blocking(move || receipt.ready(&workloads)))
         } else {
             Stage::Receiving(receipt)
         };
@@ -225,10 +229,10 @@ impl Session {
         };
         let instant = self.clock.instant(origin).filter(|_| origin - self.clock.now() <= FARTHEST);
         let instant = instant.ok_or_else(|| nonsense("a beginning far in the future"))?;
-        let Ready { load, settings, place, told } = *ready;
+        let Ready { workload, load, settings, place } = *ready;
         match load.begin(&settings, Beginning { origin: Some(instant), place: Some(place) }) {
             Ok(engine) => {
-                self.stage = Stage::Running(Box::new(Running { engine, told }));
+                self.stage = Stage::Running(Box::new(Running { engine, workload }));
                 let facts = self.own.facts(&self.clock)?;
                 self.say(&Said::Started { facts }).await
             }

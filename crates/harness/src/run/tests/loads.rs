@@ -9,9 +9,9 @@ use crate::testing::{Jams, Mix};
 
 /// Runs on a target that is there already.
 fn run_there(root: &Path, more: &[&str]) -> Finished {
-    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
-    run_with(root, &here(), kind, (&more, &mut Dark::default())).unwrap()
+    run_with(root, &here(), workload, (&more, &mut Dark::default())).unwrap()
 }
 
 #[test]
@@ -34,9 +34,9 @@ fn a_target_that_is_there_is_neither_made_nor_filled_nor_verified() {
 #[test]
 fn a_target_nobody_finds_is_the_target_s_fault() {
     let root = tempfile::tempdir().unwrap();
-    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let more = ["target.url=http://nowhere.test/"];
-    let finished = run_with(root.path(), &here(), kind, (&more, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&more, &mut Dark::default())).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     let error = finished.error.unwrap();
     assert_eq!(in_one_line(&error), "reach the target `http://nowhere.test/`: no address is known for it");
@@ -45,10 +45,10 @@ fn a_target_nobody_finds_is_the_target_s_fault() {
 
 #[test]
 fn without_a_deployment_a_plan_must_say_where_the_target_is() {
-    let kind = Kind { deploys_nothing: true, ..Kind::default() };
+    let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let plan = barograph_spec::read("p.toml", "", &[]).unwrap();
     let refused =
-        check(&plan, &kind, Machine { open_files: 10_000, free_bytes: None, cores: 2 }).unwrap_err();
+        check(&plan, &workload, Machine { open_files: 10_000, free_bytes: None, cores: 2 }).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "p.toml: `target.url` = nothing\n  allowed: a URL: workload asking makes no application of its own\n  to do:   say \
@@ -62,9 +62,9 @@ const AFTER_A_STEP: &str = "mix after a step";
 fn with_a_wrong_mix(session_s: f64, keys: &[&str]) -> Vec<Trial> {
     let root = tempfile::tempdir().unwrap();
     let mix = Mix { required: Share::percent(50.0), session_s };
-    let kind = Kind { deploys_nothing: true, mix, ..Kind::default() };
+    let workload = TestWorkload { deploys_nothing: true, mix, ..TestWorkload::default() };
     let keys: Vec<&str> = keys.iter().copied().chain([URL]).collect();
-    let finished = run_with(root.path(), &here(), kind, (&keys, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let trials: Vec<Trial> = Kept::open(&finished.dir).unwrap().trials().cloned().collect();
     assert!(!trials.is_empty());
@@ -117,9 +117,9 @@ fn tried_from_below(settle: &str) {
     ];
     let root = tempfile::tempdir().unwrap();
     let jams = Some(Jams { from: 50, kept_by: 35 });
-    let kind = Kind { deploys_nothing: true, jams, ..Kind::default() };
+    let workload = TestWorkload { deploys_nothing: true, jams, ..TestWorkload::default() };
     let keys: Vec<&str> = search.iter().copied().chain([URL]).collect();
-    let finished = run_with(root.path(), &here(), kind, (&keys, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     let trials: Vec<_> = kept.trials().map(|t| (t.level, t.result, t.aborted)).collect();
@@ -226,7 +226,7 @@ fn a_trace_that_cannot_be_is_refused_by_file_and_line() {
         let trace = format!("load.trace={}", file.display());
         let plan = barograph_spec::read("p.toml", "", &[&sets[..], &[trace]].concat()).unwrap();
         let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
-        check(&plan, &Kind::default(), machine).unwrap_err().0.remove(0)
+        check(&plan, &TestWorkload::default(), machine).unwrap_err().0.remove(0)
     };
     let absent = refused(None);
     assert_eq!((absent.place.as_str(), absent.key.as_str()), ("--set", "load.trace"));

@@ -20,18 +20,18 @@ const SEARCH: [&str; 9] = [
 ];
 
 /// Runs on a target that is there already.
-fn run_of(kind: Kind, more: &[&str]) -> (Finished, Kept) {
+fn run_of(workload: TestWorkload, more: &[&str]) -> (Finished, Kept) {
     let root = tempfile::tempdir().unwrap();
-    let kind = Kind { deploys_nothing: true, ..kind };
+    let workload = TestWorkload { deploys_nothing: true, ..workload };
     let more: Vec<&str> = more.iter().copied().chain([URL]).collect();
-    let finished = run_with(root.path(), &here(), kind, (&more, &mut Dark::default())).unwrap();
+    let finished = run_with(root.path(), &here(), workload, (&more, &mut Dark::default())).unwrap();
     let kept = Kept::open(&finished.dir).unwrap();
     (finished, kept)
 }
 
 /// The exit code of a run with a measured second from 0.1 s on, and why it is not believed.
 fn doubts(ground: Simulated) -> (ExitCode, Vec<String>) {
-    let (finished, kept) = run_of(Kind { ground: Some(ground), ..Kind::default() }, &[]);
+    let (finished, kept) = run_of(TestWorkload { ground: Some(ground), ..TestWorkload::default() }, &[]);
     (finished.exit, kept.verdict().unwrap().doubts.clone())
 }
 
@@ -42,7 +42,7 @@ fn a_host_whose_hypervisor_took_more_than_a_tenth_is_not_believed() {
     let why = "not valid: stolen CPU was 10.5 % of the host's CPU time taken by the hypervisor, allowed is at most 10 %";
     assert_eq!(doubts(stolen(21)), (ExitCode::NotValid, vec![why.to_owned()]));
     let keys = [&SEARCH[..], &["load.max_trials=2"]].concat();
-    let (finished, _) = run_of(Kind { ground: Some(stolen(21)), ..Kind::default() }, &keys);
+    let (finished, _) = run_of(TestWorkload { ground: Some(stolen(21)), ..TestWorkload::default() }, &keys);
     let sentence = "It is not known how many users at http://127.0.0.1:9/ the target holds: 60 users could not be judged, \
         because this check of the measurement did not hold: stolen CPU. It took 2 trials (2 not valid) in 3 s.";
     assert_eq!((finished.exit, finished.verdict.unwrap().sentence.as_str()), (ExitCode::NotValid, sentence));
@@ -71,7 +71,8 @@ fn a_wall_clock_that_is_set_while_it_is_measured_is_not_believed() {
 #[test]
 fn a_target_that_stands_still_is_no_steady_state() {
     let silent = Some((Nanos::from_millis(500), Nanos::from_millis(700)));
-    let of = |window| run_of(Kind { silent, ..Kind::default() }, &["load.users=10", window]).0;
+    let of =
+        |window| run_of(TestWorkload { silent, ..TestWorkload::default() }, &["load.users=10", window]).0;
     let finished = of("load.window_s=2");
     assert_eq!(finished.exit, ExitCode::NotValid);
     let why = "not valid: steady state was throughput was -37 % apart from 0 s to 1 s: no steady state, allowed is no \
@@ -83,7 +84,8 @@ fn a_target_that_stands_still_is_no_steady_state() {
 #[test]
 fn a_target_that_falls_silent_is_left_after_half_a_minute() {
     let silent = Some((Nanos::from_millis(500), Nanos::from_secs(3_600)));
-    let (finished, kept) = run_of(Kind { silent, ..Kind::default() }, &["load.users=10", "load.window_s=60"]);
+    let (finished, kept) =
+        run_of(TestWorkload { silent, ..TestWorkload::default() }, &["load.users=10", "load.window_s=60"]);
     assert_eq!((finished.exit, finished.verdict), (ExitCode::TargetNotReady, None));
     let stop = kept.interrupted().unwrap();
     let why = "the target has not answered a single operation for 30 s";
@@ -97,7 +99,7 @@ fn a_search_finds_the_last_user_who_is_carried() {
     let jams = Some(Jams { from: 37, kept_by: 37 });
     let search = |more: &[&str]| {
         let keys = [&SEARCH[..], more].concat();
-        let (finished, kept) = run_of(Kind { jams, ..Kind::default() }, &keys);
+        let (finished, kept) = run_of(TestWorkload { jams, ..TestWorkload::default() }, &keys);
         for trial in kept.trials() {
             let tenths = (trial.window.seconds() * 10.0).round() as u32;
             let is_carried = trial.level <= 37;
@@ -119,7 +121,7 @@ fn a_search_finds_the_last_user_who_is_carried() {
 fn a_first_ramp_ends_where_the_target_gives_way() {
     let jams = Some(Jams { from: 37, kept_by: 37 });
     let keys = [&SEARCH[..], &["load.search=bisect", "load.ramp_s=6"]].concat();
-    let (_, kept) = run_of(Kind { jams, ..Kind::default() }, &keys);
+    let (_, kept) = run_of(TestWorkload { jams, ..TestWorkload::default() }, &keys);
     let notes: Vec<&str> = kept.notes().map(|(_, text)| text).collect();
     // A user comes every 100 ms, the 38th is too much, and three bad intervals end the ramp.
     let note = "the first ramp ended at 40 users: too many operations were late or failed, or too few came to an end; what \
@@ -130,7 +132,8 @@ fn a_first_ramp_ends_where_the_target_gives_way() {
 #[test]
 fn a_fixed_load_that_has_failed_is_measured_to_its_end() {
     let jams = Some(Jams { from: 37, kept_by: 37 });
-    let (finished, kept) = run_of(Kind { jams, ..Kind::default() }, &["load.users=38", "load.window_s=3"]);
+    let (finished, kept) =
+        run_of(TestWorkload { jams, ..TestWorkload::default() }, &["load.users=38", "load.window_s=3"]);
     let sentence = "38 users at http://127.0.0.1:9/ did not keep the rules: Ask failed in 100.00 % of its operations, \
         allowed are 1.00 %.";
     assert_eq!((finished.exit, finished.verdict.unwrap().sentence.as_str()), (ExitCode::QosMissed, sentence));
@@ -158,7 +161,7 @@ fn a_search_by_rate_pauses_until_no_arrival_waits() {
         "load.settle_s=0",
     ];
     let one_by_one = Some(Nanos::from_millis(10));
-    let (_, kept) = run_of(Kind { one_by_one, ..Kind::default() }, &keys);
+    let (_, kept) = run_of(TestWorkload { one_by_one, ..TestWorkload::default() }, &keys);
     let windows: Vec<_> = kept.trials().map(|t| (t.window.from_s, t.window.to_s, t.window.late)).collect();
     assert_eq!(windows, [(1.2, 6.2, 869), (10.8, 15.8, 831)]);
     let pause = kept.phases().into_iter().find(|span| span.phase == "drain").unwrap();

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use barograph_harness::DataSet;
-use barograph_harness::topology::{
-    Floating, Part, SiteFile, Stored, Topology, Value, Work, host_of, limits_of,
-};
 use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{DeployPlan, Plan};
+use barograph_workload::DataSet;
+use barograph_workload::topology::{
+    Floating, Part, SiteFile, Stored, Topology, Value, Work, host_of, limits_of,
+};
 
 /// The host of everything, when all parts are together.
 const TOGETHER: &str = "all-1";
@@ -73,19 +73,19 @@ fn order(tier: &str) -> usize {
 
 /// A certificate for the web tier, made for one run, and the authority that clients trust for it: itself.
 pub(super) struct Certificate {
-    /// The name it is for, whatever address the web tier gets.
-    pub(super) name: &'static str,
     /// The certificate, as PEM.
     pub(super) pem: String,
     key: String,
 }
 
 impl Certificate {
+    /// The name it is for, whatever address the web tier gets.
+    pub(super) const NAME: &str = "auction.barograph.test";
+
     /// Makes one.
     pub(super) fn new() -> Result<Self, rcgen::Error> {
-        const NAME: &str = "auction.barograph.test";
-        let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
-        Ok(Certificate { name: NAME, pem: made.cert.pem(), key: made.signing_key.serialize_pem() })
+        let made = rcgen::generate_simple_self_signed([Certificate::NAME.to_owned()])?;
+        Ok(Certificate { pem: made.cert.pem(), key: made.signing_key.serialize_pem() })
     }
 
     fn files(&self) -> Vec<SiteFile> {

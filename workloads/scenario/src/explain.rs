@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use barograph_model::words::{listed, span};
+use barograph_model::words::{count, figure, listed, percent, span};
 use barograph_model::{Behaviour, Distribution, Next, OpId, Pace, QosRule};
 use barograph_scenario::{Action, Drawn, Exchange, Operation, Request, Scenario, Segment, Source, Template};
-
-use crate::words::{count, figure, percent};
 
 /// Paths longer than this are cut.
 const LONGEST_PATH: usize = 60;

@@ -1,92 +1,24 @@
-//! The seam to workloads: everything a run asks about one, without knowing its name.
+//! The seam to the application of a workload: its data, the parts it is made of, and whether it is right.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use barograph_engine::Runnable;
-use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Unit};
 use barograph_record::{Fill, Tier};
-use barograph_spec::{Connections, DataPlan, Plan, Refusal};
+use barograph_spec::{DataPlan, Plan, Refusal};
+use serde_json::{Map, Value};
 
-use crate::HarnessError;
-use crate::fleet::SentFile;
 use crate::topology::Topology;
 
-/// One kind of workload: what its users do, and how.
-pub trait WorkloadKind: Send + Sync {
-    /// Its name in plans.
-    fn name(&self) -> &'static str;
-
-    /// Raised with every change that can move results.
-    fn version(&self) -> u32;
-
-    /// Its operations, by index.
-    fn ops(&self) -> &[OpSpec];
-
-    /// The operation that happens exactly once in a session.
-    fn session_op(&self) -> Option<&str> {
-        None
-    }
-
-    /// Names of its profiles; the first is the default, and there is one.
-    fn profiles(&self) -> Vec<&str>;
-
-    /// The rules and derived figures of a profile.
-    fn profile(&self, name: &str) -> Option<Profile>;
-
-    /// What users of a profile do.
-    fn behaviours(&self, profile: &str) -> Option<Behaviours>;
-
-    /// The application it loads, when it knows how to make one; `None` when it loads whatever answers at a URL.
-    fn deployment(&self) -> Option<&dyn Deployment> {
-        None
-    }
-
-    /// Where its target answers, when the plan does not say and nothing is deployed.
-    fn target(&self) -> Option<&str> {
-        None
-    }
-
-    /// Connections that so many users hold open at the most. `kept` is never [`Connections::Auto`]. Grows with `users`.
-    fn connections(&self, users: u32, kept: Connections) -> u64;
-
-    /// How long the target may hold an answer on purpose; `None` when it never does.
-    fn longest_wait(&self) -> Option<Nanos> {
-        None
-    }
-
-    /// Files this workload is made of. Drivers elsewhere are sent them, in this order, since they may not see them.
-    /// Each with the path it has here, which says what it is and no more.
-    fn files(&self) -> Result<Vec<SentFile>, HarnessError> {
-        Ok(Vec::new())
-    }
-
-    /// The load of a checked plan. Names are resolved and certificates read here, before the clock starts. Errors:
-    /// [`HarnessError::Refused`] for what the user can mend, [`HarnessError::Unreachable`] for a target nobody finds.
-    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError>;
-}
-
-/// What a load is made for.
-pub struct LoadJob<'a> {
-    /// Where the target answers: what `target.url` says, else [`WorkloadKind::target`], else `http://ADDRESS:PORT` of the
-    /// application that was deployed.
-    pub url: &'a str,
-    /// The plan, with nothing left open.
-    pub plan: &'a Plan,
-    /// The data under the application, where there is a deployment.
-    pub data: Option<&'a DataSet>,
-}
-
-/// An application that a workload knows how to make, fill and check.
-pub trait Deployment: Send + Sync {
+/// An application that a workload can deploy, fill and check.
+pub trait Application: Send + Sync {
     /// The sizes its data come in.
     fn sizes(&self) -> Vec<SizeInfo>;
 
     /// The data a plan asks for; an error names the key, the value and what is allowed.
     fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal>;
 
-    /// Is this data set in place and whole?
+    /// Whether this data set is in place and complete.
     fn is_filled(&self, dir: &Path) -> bool;
 
     /// The job that fills a data set, or finds it filled.
@@ -98,10 +30,10 @@ pub trait Deployment: Send + Sync {
     /// The parts the application is made of, as the plan wants it.
     fn topology(&self, plan: &Plan, data: &DataSet) -> Topology;
 
-    /// A job of the topology. `words` are those of the part, with everybody's place in them.
+    /// A job of the topology. `words` are the values of its part, with the addresses of other parts in them.
     fn job_unit(&self, part: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Unit;
 
-    /// Does the application answer at `url`, through everything in front of it? An error says what came instead.
+    /// Whether the application answers at `url`, through everything in front of it. An error says what came instead.
     fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>>;
 
     /// The small files that say what a data set is; copied into the record.
@@ -113,7 +45,12 @@ pub trait Deployment: Send + Sync {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    /// Is the data still right? `url` is the one the load went to. Asked when no load is on.
+    /// Facts of its own for the disclosure of a run that deploys it, by section.
+    fn disclose(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// Whether the data are still right. `url` is the one the load went to. Called when there is no load.
     fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>>;
 }
 

@@ -1,4 +1,4 @@
-//! The auction workload and application, as the harness wants a kind of workload.
+//! The auction as a workload of plans: its load, its data, and its application.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -6,30 +6,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use barograph_auction::fill::{FillPlan, Marker};
+use barograph_auction::fill::{FillPlan, Marker, Rows};
 use barograph_auction::sizes::{self, Factors};
 use barograph_auction_api::StoreView;
 use barograph_engine::{Runnable, runnable};
-use barograph_harness::fleet::SentFile;
-use barograph_harness::topology::Topology;
-use barograph_harness::{
-    DataSet, Deployment, FillLine, FillProgress, HarnessError, Job, LoadJob, SizeInfo, Verified, WorkloadKind,
-};
-use barograph_http::{Resolved, Target, Tls, Verify};
+use barograph_http::{Resolved, Target, Tls, Verify, certificates};
 use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Readiness, Unit};
 use barograph_record::{Count, Figure, Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused};
-use barograph_workload_auction::{Auction, Http, Keeping, News, VERSION, ops, profile};
+use barograph_workload::topology::Topology;
+use barograph_workload::{
+    Application, DataSet, FillLine, FillProgress, Job, LoadError, LoadJob, SentFile, SizeInfo, Verified,
+    Workload, WorkloadFactory,
+};
+use serde_json::{Map, Value, json};
 
-use super::reach;
-use super::topology::{self, Certificate};
-use crate::commands::fill::Line;
-use crate::commands::serve::{ask_check, ask_health};
+use crate::fill::Line;
+use crate::topology::{self, Certificate};
+use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, questions};
 
 /// The auction.
-pub(crate) struct AuctionKind {
+pub struct AuctionWorkload {
     /// How users hear of bids in the profile that a plan asks for.
     news: News,
     /// What is believed about an application that is spoken to over TLS.
@@ -38,33 +37,33 @@ pub(crate) struct AuctionKind {
     certificate: Option<Certificate>,
 }
 
-impl AuctionKind {
-    /// As its default profile has it.
-    pub(crate) const DEFAULT: AuctionKind = AuctionKind {
+impl AuctionWorkload {
+    /// With its default profile.
+    const DEFAULT: AuctionWorkload = AuctionWorkload {
         news: News::Polled,
         tls: Tls { authorities: None, verify: Verify::Peer, server_name: None },
         certificate: None,
     };
 
-    /// As a plan has it.
-    pub(crate) fn of_plan(plan: &Plan) -> Result<Self, Refused> {
-        let kind = AuctionKind::of_profile(&plan.profile);
+    /// The workload of a plan.
+    fn of_plan(plan: &Plan) -> Result<Self, Refused> {
+        let kind = AuctionWorkload::of_profile(&plan.profile);
         if !plan.deploy.tls || plan.target.url.is_some() {
-            return Ok(AuctionKind { tls: trust(plan)?, ..kind });
+            return Ok(AuctionWorkload { tls: trust(plan)?, ..kind });
         }
         let certificate = Certificate::new().map_err(|why| no_certificate(plan, &why))?;
         let tls = Tls {
             authorities: Some(certificate.pem.as_bytes().into()),
             verify: Verify::Peer,
-            server_name: Some(certificate.name.to_owned()),
+            server_name: Some(Certificate::NAME.to_owned()),
         };
-        Ok(AuctionKind { tls, certificate: Some(certificate), ..kind })
+        Ok(AuctionWorkload { tls, certificate: Some(certificate), ..kind })
     }
 
     /// As the profile of this name has it. One that does not exist is refused when the plan is checked.
     fn of_profile(name: &str) -> Self {
-        let news = profile::news(name).unwrap_or(AuctionKind::DEFAULT.news);
-        AuctionKind { news, ..AuctionKind::DEFAULT }
+        let news = profile::news(name).unwrap_or(AuctionWorkload::DEFAULT.news);
+        AuctionWorkload { news, ..AuctionWorkload::DEFAULT }
     }
 }
 
@@ -78,12 +77,15 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 /// news as often.
 const LONGEST_POLL: Nanos = Nanos::from_secs(45);
 
+/// Its name in plans.
+const NAME: &str = "auction";
+
 /// The size of the main job.
 const DEFAULT_SIZE: &str = "run30k";
 
-impl WorkloadKind for AuctionKind {
+impl Workload for AuctionWorkload {
     fn name(&self) -> &'static str {
-        "auction"
+        NAME
     }
 
     fn version(&self) -> u32 {
@@ -110,7 +112,7 @@ impl WorkloadKind for AuctionKind {
         profile::profile(name).map(|_| profile::behaviours())
     }
 
-    fn deployment(&self) -> Option<&dyn Deployment> {
+    fn application(&self) -> Option<&dyn Application> {
         Some(self)
     }
 
@@ -122,23 +124,27 @@ impl WorkloadKind for AuctionKind {
         Some(LONGEST_POLL)
     }
 
-    /// The authorities that drivers are to trust, under the name that the certificate has.
-    fn files(&self) -> Result<Vec<SentFile>, HarnessError> {
-        let name = PathBuf::from(self.tls.server_name.clone().unwrap_or_default());
-        Ok(self.tls.authorities.iter().map(|pem| (name.clone(), Arc::clone(pem))).collect())
+    /// The authorities to trust.
+    fn files(&self) -> Result<Vec<SentFile>, LoadError> {
+        Ok(self
+            .tls
+            .authorities
+            .iter()
+            .map(|pem| (PathBuf::from("authorities.pem"), Arc::clone(pem)))
+            .collect())
     }
 
-    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let target = reached(job.url, self.tls.clone(), job.plan.driver.timeout.into());
-        let target = target.map_err(|why| HarnessError::Unreachable { url: job.url.to_owned(), why })?;
+        let target = target.map_err(|why| LoadError::Unreachable { url: job.url.to_owned(), why })?;
         let keeping = keeping(job.plan.driver.connections);
-        let max_users = job.data.ok_or(HarnessError::NoData)?.max_users;
+        let max_users = job.data.ok_or(LoadError::NoData)?.max_users;
         let news = self.news;
         Ok(runnable(move || Auction::new(Http::new(&target, keeping), max_users).hearing(news)))
     }
 }
 
-impl Deployment for AuctionKind {
+impl Application for AuctionWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         sizes::ALL.iter().map(|s| SizeInfo { name: s.name, max_users: s.max_users }).collect()
     }
@@ -202,9 +208,15 @@ impl Deployment for AuctionKind {
         unit("load", args, job, Readiness::Exit { timeout: FILL_TIMEOUT })
     }
 
+    fn disclose(&self) -> Map<String, Value> {
+        let passwords =
+            "argon2id, 64 KiB, 1 pass, 1 lane: cheap on purpose, so that a login measures the application";
+        Map::from_iter([("application".to_owned(), json!({ "passwords": passwords }))])
+    }
+
     fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
         Box::pin(async move {
-            let health = self.ask(url, ask_health).await?;
+            let health = self.ask(url, questions::health).await?;
             if health.ready {
                 Ok(())
             } else {
@@ -219,7 +231,7 @@ impl Deployment for AuctionKind {
 
     fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
         Box::pin(async move {
-            let health = self.ask(url, ask_health).await?;
+            let health = self.ask(url, questions::health).await?;
             let tier = |store: StoreView| Tier {
                 tier: store.tier.name().to_owned(),
                 product: store.product,
@@ -231,13 +243,13 @@ impl Deployment for AuctionKind {
 
     fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>> {
         Box::pin(async move {
-            let report = self.ask(url, ask_check).await?;
+            let report = self.ask(url, questions::check).await?;
             Ok(Verified { ok: report.ok, findings: report.findings })
         })
     }
 }
 
-impl AuctionKind {
+impl AuctionWorkload {
     /// Asks the application at `url` something, on a thread that may block.
     async fn ask<T: Send + 'static>(
         &self,
@@ -256,7 +268,7 @@ impl AuctionKind {
 /// The application at a URL, at those of its addresses where it answers. Blocks.
 fn reached(url: &str, tls: Tls, timeout: Duration) -> Result<Resolved, Box<dyn Error + Send + Sync>> {
     let target = Target::parse(url, &Http::options(tls))?.resolve()?;
-    reach::answering(&target, timeout)
+    target.answering(timeout)
 }
 
 fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refused {
@@ -269,24 +281,61 @@ fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refused {
     }])
 }
 
+/// Makes the auction of plans.
+pub struct Auctions;
+
+impl WorkloadFactory for Auctions {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "users of an auction site that browse, bid and sell, and the site itself"
+    }
+
+    fn built_in(&self) -> Option<&dyn Workload> {
+        Some(&AuctionWorkload::DEFAULT)
+    }
+
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+        Ok(Arc::new(AuctionWorkload::of_plan(plan)?))
+    }
+
+    /// The file, if there is one, has the authorities to trust.
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+        // A deployed web tier has the certificate that the harness made.
+        let deployed = plan.deploy.tls.then(|| Certificate::NAME.to_owned());
+        let tls = Tls {
+            authorities: files.first().map(|(_, pem)| Arc::clone(pem)),
+            verify: verify(plan),
+            server_name: deployed.or_else(|| plan.target.tls.server_name.clone()),
+        };
+        Ok(Arc::new(AuctionWorkload { tls, ..AuctionWorkload::of_profile(&plan.profile) }))
+    }
+}
+
+fn verify(plan: &Plan) -> Verify {
+    if plan.target.tls.verify { Verify::Peer } else { Verify::Nothing }
+}
+
 /// What a plan believes about the target.
 fn trust(plan: &Plan) -> Result<Tls, Refused> {
     const KEY: &str = "target.tls.authorities";
     let said = &plan.target.tls;
     let read = |file: &PathBuf| {
-        reach::certificates(&plan.file_of(KEY, file)).map_err(|why| {
+        certificates(&plan.file_of(KEY, file)).map_err(|why| {
             Refused(vec![Refusal {
                 place: plan.place(KEY).to_owned(),
                 key: KEY.to_owned(),
                 value: format!("{:?}", file.display().to_string()),
-                allowed: format!("a PEM file ({why:#})"),
+                allowed: format!("a PEM file ({})", in_one_line(&why)),
                 remedy: "name the file of the authority that signed the target's certificate".to_owned(),
             }])
         })
     };
     Ok(Tls {
         authorities: said.authorities.as_ref().map(read).transpose()?,
-        verify: if said.verify { Verify::Peer } else { Verify::Nothing },
+        verify: verify(plan),
         server_name: said.server_name.clone(),
     })
 }
@@ -321,7 +370,7 @@ fn fill_plan(plan: &DataPlan, seed: u64) -> Result<FillPlan, Refusal> {
     Ok(FillPlan { dir: PathBuf::new(), size, factors, seed, threads: 1 })
 }
 
-fn rows_of(rows: &barograph_auction::fill::Rows) -> u64 {
+fn rows_of(rows: &Rows) -> u64 {
     rows.users + rows.auctions + rows.items + rows.high_bids + rows.bids + rows.attendance + rows.images
 }
 
@@ -370,7 +419,7 @@ mod tests {
 
     #[test]
     fn streams_are_connections_beside_those_that_are_kept() {
-        let of = |profile: &str, kept| AuctionKind::of_profile(profile).connections(100, kept);
+        let of = |profile: &str, kept| AuctionWorkload::of_profile(profile).connections(100, kept);
         for profile in ["", "official2", "unknown"] {
             assert_eq!((of(profile, Connections::Keep), of(profile, Connections::Close)), (400, 165));
         }

@@ -114,7 +114,7 @@ pub fn host_of(tier: &str, number: u32) -> String {
 pub enum Work {
     /// It serves as long as the run goes on.
     Service(&'static Service),
-    /// It does something once, as [`crate::Deployment::job_unit`] says, on this machine.
+    /// It does something once, as [`crate::Application::job_unit`] says, on this machine.
     Job,
 }
 
@@ -183,7 +183,8 @@ impl Endpoint {
 
 impl Topology {
     /// Nothing at all.
-    pub(crate) fn empty() -> Self {
+    #[must_use]
+    pub fn empty() -> Self {
         Topology {
             parts: Vec::new(),
             front: String::new(),

@@ -1,30 +1,31 @@
-//! Workloads that are made of a scenario file, as the harness wants a kind of workload.
+//! The workload that a scenario file describes.
 
 use std::cell::RefCell;
 use std::error::Error;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_engine::Runnable;
-use barograph_harness::fleet::{FleetError, SentFile};
-use barograph_harness::{Checked, HarnessError, LoadJob, WorkloadKind};
 use barograph_http::Target;
 use barograph_model::words::in_one_line;
-use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
+use barograph_model::{Behaviours, Nanos, OpId, OpSpec, OpenLoop, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
-use barograph_workload_scenario::{Options as How, Reason, Reasons, ScenarioError};
-use serde::Serialize;
+use barograph_workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
+use serde_json::{Map, Value, json};
 
-use super::reach;
-use crate::commands::run::time_of_day;
-use crate::words::count;
+use crate::reasons::{Reason, Reasons};
+use crate::{Options, ScenarioError, explain, reach, runnable};
+
+/// Its name in plans.
+const NAME: &str = "scenario";
 
 /// Raised with every change of how scenarios are executed that can move results.
 const VERSION: u32 = 1;
 
 /// A scenario that was read and checked.
-pub(crate) struct ScenarioKind {
+pub struct ScenarioFile {
     scenario: Arc<Scenario>,
     ops: Vec<OpSpec>,
     /// The name of the scenario's only profile: that of its file.
@@ -34,12 +35,14 @@ pub(crate) struct ScenarioKind {
     /// Its own file and those that it names; nothing for one that is in no file.
     files: Vec<PathBuf>,
     reasons: Arc<Mutex<Reasons>>,
+    time_of_day: fn() -> Nanos,
 }
 
-impl ScenarioKind {
-    pub(crate) fn new(scenario: Scenario) -> Self {
+impl ScenarioFile {
+    /// The workload of a scenario that is in no file. `time_of_day` is the time since 1970, for requests that carry it.
+    pub fn new(scenario: Scenario, time_of_day: fn() -> Nanos) -> Self {
         let stem = Path::new(&scenario.name).file_stem().map_or("scenario".into(), |s| s.to_string_lossy());
-        ScenarioKind {
+        ScenarioFile {
             ops: scenario.op_specs(),
             profile: barograph_scenario::leak(&stem),
             target: scenario.target.url.as_ref().map(|url| {
@@ -49,20 +52,8 @@ impl ScenarioKind {
             scenario: Arc::new(scenario),
             files: Vec::new(),
             reasons: Reasons::shared(),
+            time_of_day,
         }
-    }
-
-    pub(crate) fn scenario(&self) -> &Scenario {
-        &self.scenario
-    }
-
-    /// What failed operations saw, in lines for people: the first few reasons of each.
-    pub(crate) fn failures(&self) -> Vec<Failures> {
-        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = |i: usize| OpId(u8::try_from(i).expect("operations are numbered in eight bits"));
-        let ops = self.ops.iter().enumerate();
-        ops.flat_map(|(i, op)| reasons.of(of(i)).iter().map(|reason| Failures::new(op.name, reason)))
-            .collect()
     }
 
     /// Requests that a user may have in progress at the same time: those of its widest group, in each of its activities.
@@ -76,8 +67,8 @@ impl ScenarioKind {
     }
 
     /// What only shows when the scenario is made ready for its target.
-    fn refused(&self, why: &ScenarioError) -> HarnessError {
-        HarnessError::Refused(Refused(vec![Refusal {
+    fn refused(&self, why: &ScenarioError) -> LoadError {
+        LoadError::Refused(Refused(vec![Refusal {
             place: self.scenario.name.clone(),
             key: String::new(),
             value: in_one_line(why),
@@ -88,39 +79,9 @@ impl ScenarioKind {
     }
 }
 
-/// One way in which an operation failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Failures {
-    pub(crate) operation: &'static str,
-    pub(crate) outcome: &'static str,
-    pub(crate) why: String,
-    pub(crate) count: u64,
-    /// The beginning of the first such answer.
-    pub(crate) answer: String,
-}
-
-impl Failures {
-    fn new(operation: &'static str, reason: &Reason) -> Self {
-        Failures {
-            operation,
-            outcome: reason.outcome.name(),
-            why: reason.why.clone(),
-            count: reason.count,
-            answer: reason.first.split_whitespace().collect::<Vec<_>>().join(" "),
-        }
-    }
-
-    /// In a line.
-    pub(crate) fn line(&self) -> String {
-        let answer =
-            if self.answer.is_empty() { String::new() } else { format!("; it began: {}", self.answer) };
-        format!("{} {}: {} ({} times{answer})", self.operation, self.outcome, self.why, count(self.count))
-    }
-}
-
-impl WorkloadKind for ScenarioKind {
+impl Workload for ScenarioFile {
     fn name(&self) -> &'static str {
-        "scenario"
+        NAME
     }
 
     fn version(&self) -> u32 {
@@ -161,30 +122,50 @@ impl WorkloadKind for ScenarioKind {
         None
     }
 
-    fn files(&self) -> Result<Vec<SentFile>, HarnessError> {
+    fn refusals(&self, plan: &Plan, open: Option<&OpenLoop>) -> Vec<Refusal> {
+        [too_many_users(&self.scenario, plan, open), closing(plan)].into_iter().flatten().collect()
+    }
+
+    fn explain(&self) -> Option<String> {
+        Some(explain::scenario(&self.scenario))
+    }
+
+    fn disclose(&self) -> Map<String, Value> {
+        let section = json!({ "file": self.scenario.name, "text": self.scenario.resolved });
+        Map::from_iter([("scenario".to_owned(), section)])
+    }
+
+    fn files(&self) -> Result<Vec<SentFile>, LoadError> {
         let read = |path: &PathBuf| match std::fs::read(path) {
             Ok(bytes) => Ok((path.clone(), bytes.into())),
-            Err(why) => Err(FleetError::ReadFile { path: path.clone(), why }.into()),
+            Err(why) => Err(LoadError::ReadFile { path: path.clone(), why }),
         };
         self.files.iter().map(read).collect()
     }
 
-    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, HarnessError> {
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let unreachable =
-            |why: Box<dyn Error + Send + Sync>| HarnessError::Unreachable { url: job.url.to_owned(), why };
-        let target = Target::parse(job.url, &barograph_workload_scenario::reach(&self.scenario.target))
+            |why: Box<dyn Error + Send + Sync>| LoadError::Unreachable { url: job.url.to_owned(), why };
+        let target = Target::parse(job.url, &reach::reach(&self.scenario.target))
             .map_err(|why| unreachable(why.into()))?;
         let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
         let timeout = self.scenario.target.connect_timeout.into();
-        let resolved = reach::answering(&resolved, timeout).map_err(unreachable)?;
-        let how = How { clock: time_of_day, reasons: Arc::clone(&self.reasons) };
-        let ready = barograph_workload_scenario::runnable(Arc::clone(&self.scenario), resolved, how);
+        let resolved = resolved.answering(timeout).map_err(unreachable)?;
+        let how = Options { clock: self.time_of_day, reasons: Arc::clone(&self.reasons) };
+        let ready = runnable(Arc::clone(&self.scenario), resolved, how);
         ready.map_err(|why| self.refused(&why))
+    }
+
+    fn failure_reasons(&self) -> Vec<FailureReason> {
+        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |i: usize| OpId(u8::try_from(i).expect("operations are numbered in eight bits"));
+        let ops = self.ops.iter().enumerate();
+        ops.flat_map(|(i, op)| reasons.of(of(i)).iter().map(|reason| failure(op.name, reason))).collect()
     }
 }
 
 /// Reads the scenario that a plan names. A path in the plan's file is looked for beside it, one of `--set` here.
-pub(super) fn of_plan(plan: &Plan) -> Result<ScenarioKind, Refused> {
+fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refused> {
     let refused = |value: String, allowed: String| {
         Refused(vec![Refusal {
             place: plan.place("scenario").to_owned(),
@@ -216,26 +197,75 @@ pub(super) fn of_plan(plan: &Plan) -> Result<ScenarioKind, Refused> {
         std::fs::read(file)
     };
     let scenario = barograph_scenario::read(&path.display().to_string(), &text, &noted)?;
-    Ok(ScenarioKind { files: files.into_inner(), ..ScenarioKind::new(scenario) })
+    Ok(ScenarioFile { files: files.into_inner(), ..ScenarioFile::new(scenario, time_of_day) })
+}
+
+/// The scenario is the first file; those that it names are the others.
+fn of_files(plan: &Plan, files: &[SentFile], time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refused> {
+    let not_sent = |value: String| {
+        Refused(vec![Refusal {
+            place: plan.place("scenario").to_owned(),
+            key: "scenario".to_owned(),
+            value,
+            allowed: "a file that the harness sends to its drivers".to_owned(),
+            remedy: "name it in the plan; a scenario that is in no file can only be driven by one driver"
+                .to_owned(),
+        }])
+    };
+    let (path, text) = files.first().ok_or_else(|| not_sent("nothing".to_owned()))?;
+    let name = path.display().to_string();
+    let text = std::str::from_utf8(text).map_err(|_| not_sent(name.clone()))?;
+    let read = |wanted: &Path| {
+        let found = files.iter().find(|(path, _)| path == wanted);
+        found.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| io::Error::from(ErrorKind::NotFound))
+    };
+    Ok(ScenarioFile::new(barograph_scenario::read(&name, text, &read)?, time_of_day))
+}
+
+/// Makes the workloads of plans that name a scenario.
+pub struct ScenarioFiles {
+    /// The time since 1970, for requests that carry it.
+    pub time_of_day: fn() -> Nanos,
+}
+
+impl WorkloadFactory for ScenarioFiles {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "users as small programs in a file, on any HTTP service\n  \
+         `barograph list scenarios` shows files, `barograph new scenario` writes one"
+    }
+
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+        Ok(Arc::new(of_plan(plan, self.time_of_day)?))
+    }
+
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+        Ok(Arc::new(of_files(plan, files, self.time_of_day)?))
+    }
+}
+
+fn failure(operation: &'static str, reason: &Reason) -> FailureReason {
+    FailureReason {
+        operation,
+        outcome: reason.outcome.name(),
+        why: reason.why.clone(),
+        count: reason.count,
+        answer: reason.first.split_whitespace().collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// Reads and checks a scenario with the files it names.
-pub(crate) fn read(name: &str, text: &str) -> Result<Scenario, Refused> {
+pub fn read(name: &str, text: &str) -> Result<Scenario, Refused> {
     barograph_scenario::read(name, text, &|path: &Path| std::fs::read(path))
 }
 
-/// Refuses what a plan asks for and its scenario does not allow.
-pub(crate) fn allows(scenario: &Scenario, checked: &Checked) -> Result<(), Refused> {
-    let wrong = [too_many_users(scenario, checked), closing(&checked.plan)];
-    let wrong: Vec<Refusal> = wrong.into_iter().flatten().collect();
-    if wrong.is_empty() { Ok(()) } else { Err(Refused(wrong)) }
-}
-
 /// Some data are picked once per user and shared with nobody.
-fn too_many_users(scenario: &Scenario, checked: &Checked) -> Option<Refusal> {
+fn too_many_users(scenario: &Scenario, plan: &Plan, open: Option<&OpenLoop>) -> Option<Refusal> {
     let most = scenario.most_users()?;
-    let plan = &checked.plan;
-    let (key, users) = match (&checked.open, &plan.strategy) {
+    let (key, users) = match (open, &plan.strategy) {
         (Some(open), _) => ("load.most_users", open.most_users),
         (None, Strategy::Fixed { level, .. }) => ("load.users", *level),
         (None, Strategy::Search(bounds)) => ("load.max_users", bounds.max),
@@ -267,7 +297,7 @@ fn closing(plan: &Plan) -> Option<Refusal> {
 mod tests {
     use super::*;
 
-    fn kind(target: &str) -> ScenarioKind {
+    fn kind(target: &str) -> ScenarioFile {
         let text = format!(
             "[target]\n{target}\n[operations.Page]\nstart = {{ behaviour = \"poll\", at_most = 2 }}\n\
              [[operations.Page.exchanges]]\npath = \"/\"\n[[operations.Page.exchanges]]\nparallel = true\npath = \"/a\"\n\
@@ -275,7 +305,7 @@ mod tests {
              [operations.Poll]\n[[operations.Poll.exchanges]]\npath = \"/poll\"\n\
              [behaviours.main]\nfirst = \"Page\"\n[behaviours.poll]\nfirst = \"Poll\"\n"
         );
-        ScenarioKind::new(read("folder/mine.toml", &text).unwrap())
+        ScenarioFile::new(read("folder/mine.toml", &text).unwrap(), || Nanos::ZERO)
     }
 
     #[test]

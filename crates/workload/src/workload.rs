@@ -1,0 +1,191 @@
+//! The seam to workloads: everything a run must know about one.
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use barograph_engine::Runnable;
+use barograph_model::words::count;
+use barograph_model::{Behaviours, Nanos, OpSpec, OpenLoop, Profile};
+use barograph_spec::{Connections, Plan, Refusal, Refused};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::application::{Application, DataSet};
+
+/// A workload: what its users do, and how.
+pub trait Workload: Send + Sync {
+    /// Its name in plans.
+    fn name(&self) -> &'static str;
+
+    /// Raised with every change that can move results.
+    fn version(&self) -> u32;
+
+    /// Its operations, by index.
+    fn ops(&self) -> &[OpSpec];
+
+    /// The operation that happens exactly once in a session.
+    fn session_op(&self) -> Option<&str> {
+        None
+    }
+
+    /// Names of its profiles; the first is the default, and there is one.
+    fn profiles(&self) -> Vec<&str>;
+
+    /// The rules and derived figures of a profile.
+    fn profile(&self, name: &str) -> Option<Profile>;
+
+    /// What users of a profile do.
+    fn behaviours(&self, profile: &str) -> Option<Behaviours>;
+
+    /// The application that it can deploy as its target; `None` when it loads whatever answers at a URL.
+    fn application(&self) -> Option<&dyn Application> {
+        None
+    }
+
+    /// Where its target answers, when the plan does not say and nothing is deployed.
+    fn target(&self) -> Option<&str> {
+        None
+    }
+
+    /// Most connections that `users` hold open. `kept` is never [`Connections::Auto`]. Grows with `users`.
+    fn connections(&self, users: u32, kept: Connections) -> u64;
+
+    /// How long the target may hold an answer on purpose; `None` when it never does.
+    fn longest_wait(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Settings of the plan that this workload does not allow. `open` has the starts that come from outside, where the plan
+    /// is an open loop.
+    fn refusals(&self, plan: &Plan, open: Option<&OpenLoop>) -> Vec<Refusal> {
+        let _ = (plan, open);
+        Vec::new()
+    }
+
+    /// Its operations, users and mix in lines for people; `None` when they are the same in all plans.
+    fn explain(&self) -> Option<String> {
+        None
+    }
+
+    /// Facts of its own for the disclosure of a run, by section.
+    fn disclose(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// Files that it is made of, for drivers on other hosts. [`Workload::load`] of a driver there takes them in this order.
+    ///
+    /// # Errors
+    /// [`LoadError::ReadFile`].
+    fn files(&self) -> Result<Vec<SentFile>, LoadError> {
+        Ok(Vec::new())
+    }
+
+    /// The load of a checked plan. Names are resolved and certificates read here, before the clock starts.
+    ///
+    /// # Errors
+    /// [`LoadError::Refused`] for what the user can mend, [`LoadError::Unreachable`] for a target that does not answer.
+    fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError>;
+
+    /// The first few reasons for which operations of its loads failed, by operation.
+    fn failure_reasons(&self) -> Vec<FailureReason> {
+        Vec::new()
+    }
+}
+
+/// A file with its path on the host of the harness. The path is a name: the file may not exist elsewhere.
+pub type SentFile = (PathBuf, Arc<[u8]>);
+
+/// Target and plan of a load.
+pub struct LoadJob<'a> {
+    /// Where the target answers: what `target.url` says, else [`Workload::target`], else `http://ADDRESS:PORT` of the
+    /// application that was deployed.
+    pub url: &'a str,
+    /// The plan, with nothing left open.
+    pub plan: &'a Plan,
+    /// The data of the application, where the run deploys it.
+    pub data: Option<&'a DataSet>,
+}
+
+/// A load could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The plan asks for something impossible.
+    #[error("{0}")]
+    Refused(Refused),
+    /// The target does not answer.
+    #[error("reach the target `{url}`")]
+    Unreachable {
+        /// Where it should answer.
+        url: String,
+        /// Why not.
+        #[source]
+        why: Box<dyn Error + Send + Sync>,
+    },
+    /// A file that the workload is made of cannot be read.
+    #[error("read `{}`", path.display())]
+    ReadFile {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        why: std::io::Error,
+    },
+    /// The load needs the data of an application, and there are none.
+    #[error("find the data of an application that is not deployed")]
+    NoData,
+}
+
+/// A reason for which an operation failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailureReason {
+    /// The operation.
+    pub operation: &'static str,
+    /// Name of the outcome.
+    pub outcome: &'static str,
+    /// The reason in words.
+    pub why: String,
+    /// Operations that failed for it.
+    pub count: u64,
+    /// The beginning of the first such answer.
+    pub answer: String,
+}
+
+impl fmt::Display for FailureReason {
+    /// As in `Home refused: status 503 (12 times; it began: Service Unavailable)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {} ({} times", self.operation, self.outcome, self.why, count(self.count))?;
+        if !self.answer.is_empty() {
+            write!(f, "; it began: {}", self.answer)?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// Makes the workload that a plan names.
+pub trait WorkloadFactory: Sync {
+    /// Name of the workload in plans.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line; where its files are to be found in a second one.
+    fn about(&self) -> &'static str;
+
+    /// The workload for plans that name it and nothing else; `None` when it needs a file.
+    fn built_in(&self) -> Option<&dyn Workload> {
+        None
+    }
+
+    /// The workload of a plan.
+    ///
+    /// # Errors
+    /// Settings of the plan that are not possible.
+    fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused>;
+
+    /// The workload of a plan on the host of a driver, from the files that [`Workload::files`] gave on the host of the
+    /// harness.
+    ///
+    /// # Errors
+    /// Files that are missing or not possible.
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused>;
+}

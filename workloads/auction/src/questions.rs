@@ -1,0 +1,59 @@
+//! What the application says of itself, asked by plain requests outside of the load.
+
+use std::error::Error;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use barograph_auction_api::{CheckReport, Health, routes};
+use barograph_http::{Client, Method, Request, Resolved};
+use barograph_model::words::in_one_line;
+use serde::de::DeserializeOwned;
+
+/// Longest wait for an answer: the data checks read every row a run has made.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The result of the data checks. Blocks.
+pub(crate) fn check(target: &Resolved) -> Result<CheckReport, String> {
+    ask_within(target, routes::check)
+}
+
+/// The state of the node that answers. Blocks.
+pub(crate) fn health(target: &Resolved) -> Result<Health, String> {
+    ask_within(target, routes::health)
+}
+
+fn ask_within<T: DeserializeOwned + Send + 'static>(
+    target: &Resolved,
+    path: fn() -> String,
+) -> Result<T, String> {
+    let target = target.clone();
+    // The client has no clock: its thread is left behind when it takes too long.
+    let (send, answer) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let answer = match barograph_reactor::block_on(ask(&target, path())) {
+            Ok(answer) => answer.map_err(|why| in_one_line(&*why)),
+            Err(why) => Err(in_one_line(&why)),
+        };
+        // Nothing receives it when the time is over.
+        let _ = send.send(answer);
+    });
+    match answer.recv_timeout(ANSWER_TIMEOUT) {
+        Ok(answer) => answer,
+        Err(_) => Err(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())),
+    }
+}
+
+async fn ask<T: DeserializeOwned>(
+    target: &Resolved,
+    path: String,
+) -> Result<T, Box<dyn Error + Send + Sync>> {
+    let connections = Client::new(target).user(0);
+    let request = Request { method: Method::GET, path: format_args!("{path}"), headers: &[], body: None };
+    let answer = connections.send(&request).await?;
+    // A node that is not ready says why, in the same form.
+    if !matches!(answer.status, 200 | 503) {
+        return Err(format!("{path} answered {}", answer.status).into());
+    }
+    serde_json::from_slice(answer.body())
+        .map_err(|why| format!("read what {path} answered ({}): {why}", answer.status).into())
+}
