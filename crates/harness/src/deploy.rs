@@ -236,6 +236,7 @@ async fn keep(
             version,
             host: started.unit.host.clone(),
             url: started.endpoint.url.clone(),
+            node: started.node,
             uses: started.uses.clone(),
             start_s: started.took.as_secs_f64(),
             cpus: started.unit.limits.cpus,

@@ -8,7 +8,6 @@ use barograph_record::ProbeRow;
 use barograph_stats::judge::host::{HostUse, Known};
 
 use crate::deploy::{self, Deployed};
-use crate::probes::NODES;
 
 /// Whether the run's own CPU time can be told from that of others, and why not.
 pub(crate) type Apart = Result<(), String>;
@@ -29,7 +28,7 @@ pub(crate) fn apart(app: Option<&Deployed>, url: &str) -> Apart {
             if accounts.machine {
                 return Err(format!("{} is in a virtual machine, which costs more than it knows", part.name));
             }
-        } else if accounts.cgroups.is_empty() && !accounts.machine && !NODES.contains(&part.tier) {
+        } else if accounts.cgroups.is_empty() && !accounts.machine && !part.node {
             // Its process is known and not those it starts. A node of the application is one process.
             return Err(format!("{} has no control group that counts all of its processes", part.name));
         }

@@ -24,9 +24,6 @@ pub(crate) use guests::Guests;
 /// it would say nothing of a user.
 const FEWEST_USERS: u32 = 1_000;
 
-/// Tiers whose cores are those of the application.
-pub(crate) const NODES: [&str; 2] = ["application", "bids"];
-
 /// What the host and this process have used so far.
 pub(crate) trait Accounts {
     /// A sample of both.
@@ -184,7 +181,7 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
     let shared = shared_networks(app);
     let mut probe = |part: &Started| {
         let mut accounts = part.running().accounts();
-        let mut is_node = NODES.contains(&part.tier);
+        let mut is_node = part.node;
         if accounts.machine {
             // Of a machine that several parts share, nobody can say what each of them used: the first stands for all.
             let shared = app.services().filter(|other| other.unit.host == part.unit.host).count() > 1;

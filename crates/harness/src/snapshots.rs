@@ -147,7 +147,7 @@ impl Shelf {
         let existing = self.folder.ancestors().find(|path| path.exists())?;
         let disk = rustix::fs::statvfs(existing).ok()?;
         let free = disk.f_bavail * disk.f_frsize;
-        // What the run itself writes wants room too: the record, logs, bids.
+        // What the run itself writes wants room too: the record, logs, new data.
         (free / 2 < bytes)
             .then(|| format!("{:.2} GB are more than half of the {:.2} GB free", gb(bytes), gb(free)))
     }

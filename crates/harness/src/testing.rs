@@ -236,6 +236,7 @@ impl Application for TestWorkload {
         let part = Part {
             name: "application-1".to_owned(),
             tier: "application",
+            node: true,
             host: "application-1".to_owned(),
             work: Work::Service(barograph_services::find("auction").expect("it is a service")),
             needs: vec![],

@@ -6,7 +6,7 @@ use crate::{Distribution, Nanos, OpId, Share};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BehaviourId(pub u8);
 
-/// Index of a question a workload can answer about a user ("is there an auction to bid in?").
+/// Index of a question that a workload can answer about a user ("has it something in its basket?").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChooserId(pub u8);
 

@@ -62,6 +62,9 @@ pub struct KeptPart {
     pub host: String,
     /// Where it answered; empty for a job.
     pub url: String,
+    /// It was one process of the application itself, not a service beside it; false in older records.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub node: bool,
     /// Names of the parts it talked to.
     pub uses: Vec<String>,
     /// Seconds from the wish to its being ready.

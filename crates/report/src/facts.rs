@@ -57,7 +57,7 @@ pub(crate) fn trials(run: &Run) -> Grid {
     .with_words(&["Purpose", "Nearest to its limit", "Result", "Why, and what else"])
 }
 
-/// Broken rules by kind, each with its first operations: `time: Login, Logout and 3 more`.
+/// Broken rules by kind, each with its first operations: `time: Home, Search and 3 more`.
 fn broken_rules(window: &KeptWindow) -> Vec<String> {
     type Holds = fn(&KeptOp) -> bool;
     /// More names than this make the table hard to read; the operations' own table has them all.

@@ -22,9 +22,6 @@ const FAR: f64 = 3.0;
 /// … and a resource that lasts so many times as long is not worth a word.
 const NEVER: f64 = 100.0;
 
-/// Tiers that are processes of the application, each with a table of open files.
-const NODES: [&str; 2] = ["application", "bids"];
-
 /// What there is to say.
 pub(crate) struct Headroom {
     pub(crate) title: String,
@@ -196,7 +193,7 @@ fn files(run: &Run, trial: &Trial) -> Vec<Found> {
         .filter(|_| alone)
         .map(|workers| ("driver", "the open files of the driver".to_owned(), limit * workers));
     let here = is_on(run, &["process", "namespace"]);
-    let nodes = parts(run).filter(|part| here && NODES.contains(&part.tier.as_str()));
+    let nodes = parts(run).filter(|part| here && part.node);
     let nodes = nodes.map(|part| (part.name.as_str(), format!("the open files of {}", part.name), limit));
     let found = |(subject, name, limit): (&str, String, f64)| {
         let of = grown(run, subject, &trial.window, limit, |row| row.fds)?;

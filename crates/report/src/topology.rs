@@ -1,5 +1,6 @@
 //! What was deployed, as a picture: tiers from the users down to the stores, in text for a terminal and as a drawing.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use barograph_record::{KeptPart, KeptTopology, Run};
@@ -7,10 +8,6 @@ use barograph_record::{KeptPart, KeptTopology, Run};
 use crate::chart::{Anchor, Svg};
 use crate::html::Grid;
 use crate::words;
-
-/// Tiers of one height, from the users to the stores.
-const LEVELS: [&[&str]; 5] =
-    [&["address"], &["balancer"], &["web"], &["application", "bids"], &["bus", "relational", "events"]];
 
 /// The picture in at most 110 columns.
 #[must_use]
@@ -28,12 +25,33 @@ pub fn topology_text(topology: &KeptTopology) -> String {
     text
 }
 
-/// Parts of each tier of each height; heights and tiers without any are left out, and so are jobs.
+/// Parts by level and tier, from the users to the stores, without jobs and drivers. A tier is one level below the lowest of
+/// those that use it.
 fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
-    let tier = |name: &&str| topology.parts.iter().filter(|part| part.tier == **name).collect::<Vec<_>>();
-    let level =
-        |tiers: &&[&str]| tiers.iter().map(tier).filter(|parts| !parts.is_empty()).collect::<Vec<_>>();
-    LEVELS.iter().map(level).filter(|level| !level.is_empty()).collect()
+    let mut tiers: Vec<Vec<&KeptPart>> = Vec::new();
+    for part in topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver") {
+        match tiers.iter_mut().find(|tier| tier[0].tier == part.tier) {
+            Some(tier) => tier.push(part),
+            None => tiers.push(vec![part]),
+        }
+    }
+    let uses = |above: &[&KeptPart], below: &[&KeptPart]| {
+        above.iter().any(|part| below.iter().any(|other| part.uses.contains(&other.name)))
+    };
+    let mut level_of = vec![0; tiers.len()];
+    // A path through all tiers has one step less than there are; more rounds would only follow a circle.
+    for _ in 1..tiers.len() {
+        for (at, above) in tiers.iter().enumerate() {
+            for below in (0..tiers.len()).filter(|below| *below != at && uses(above, &tiers[*below])) {
+                level_of[below] = level_of[below].max(level_of[at] + 1);
+            }
+        }
+    }
+    let mut levels: BTreeMap<usize, Vec<Vec<&KeptPart>>> = BTreeMap::new();
+    for (level, tier) in level_of.into_iter().zip(tiers) {
+        levels.entry(level).or_default().push(tier);
+    }
+    levels.into_values().collect()
 }
 
 fn limits(part: &KeptPart) -> String {

@@ -120,7 +120,7 @@ pub struct MetricPlan {
 }
 
 impl MetricPlan {
-    /// What a sentence calls it: `p99 response time of PlaceBid`.
+    /// What a sentence calls it: `p99 response time of Search`.
     #[must_use]
     pub fn called(&self) -> String {
         named(self.metric.words(), self.operation.as_deref(), self.per.as_ref())

@@ -1,7 +1,7 @@
 //! Do the slices of a window hold the same mixture? Pearson's chi-square between slices, held against the one within.
 //!
-//! Counts of operations are not independent draws: a session does its steps in order, and many users do the same when an
-//! auction goes on to its next item. So the plain test calls every busy window uneven. How much more than by chance the
+//! Counts of operations are not independent draws: a session does its steps in order, and many users do the same when
+//! something happens that all of them see. So the plain test calls every busy window uneven. How much more than by chance the
 //! blocks *within* a slice differ is measured, and the difference *between* slices has to stand out from that. Besides, it has to
 //! be large: with a million operations a thousandth of them is certain and says nothing.
 

@@ -83,6 +83,8 @@ pub struct Part {
     pub tier: &'static str,
     /// Where it runs.
     pub host: String,
+    /// It is one process of the application itself, not a service beside it.
+    pub node: bool,
     /// What it is.
     pub work: Work,
     /// Parts that must be ready before it starts.
@@ -93,20 +95,6 @@ pub struct Part {
     pub values: Vec<(&'static str, Value)>,
     /// What it may use.
     pub limits: Limits,
-}
-
-/// The name of the host of a part that has one to itself. Platforms take 12 characters at the most.
-#[must_use]
-pub fn host_of(tier: &str, number: u32) -> String {
-    let short = match tier {
-        "balancer" => "lb",
-        "application" => "app",
-        "bids" => "bid",
-        "relational" => "db",
-        "events" => "doc",
-        other => other,
-    };
-    format!("{short}-{number}")
 }
 
 /// What a part does.
@@ -220,6 +208,7 @@ impl Topology {
             tier: part.tier.to_owned(),
             service: part.work.title(),
             host: part.host.clone(),
+            node: part.node,
             uses: part.uses.clone(),
             cpus: part.limits.cpus,
             cores: part.limits.cpu_set.iter().copied().collect::<Cores>().to_string(),
@@ -310,6 +299,7 @@ mod tests {
             name: name.to_owned(),
             tier: "application",
             host: host.to_owned(),
+            node: false,
             work: Work::Service(&barograph_services::all()[0]),
             needs: vec![],
             uses: vec![],

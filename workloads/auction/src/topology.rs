@@ -6,9 +6,10 @@ use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{DeployPlan, Plan};
 use barograph_workload::DataSet;
-use barograph_workload::topology::{
-    Floating, Part, SiteFile, Stored, Topology, Value, Work, host_of, limits_of,
-};
+use barograph_workload::topology::{Floating, Part, SiteFile, Stored, Topology, Value, Work, limits_of};
+
+/// Tiers of nodes.
+const NODES: [&str; 2] = ["application", "bids"];
 
 /// The host of everything, when all parts are together.
 const TOGETHER: &str = "all-1";
@@ -112,8 +113,7 @@ impl Making<'_> {
             name => Some(self.add("bus", 1, name, vec![])),
         };
         let mut all = Vec::new();
-        for (tier, count) in [("application", self.deploy.application_nodes), ("bids", self.deploy.bid_nodes)]
-        {
+        for (tier, count) in NODES.into_iter().zip([self.deploy.application_nodes, self.deploy.bid_nodes]) {
             for number in 1..=count {
                 let name =
                     self.add(tier, number, "auction", self.node_values(tier, number, &stores, bus.as_ref()));
@@ -196,6 +196,7 @@ impl Making<'_> {
             name: LOAD.to_owned(),
             tier: "load",
             host: HERE.to_owned(),
+            node: false,
             work: Work::Job,
             uses: needs.clone(),
             needs,
@@ -334,6 +335,7 @@ impl Making<'_> {
             name: name.clone(),
             tier,
             host: if self.deploy.hosts == "together" { TOGETHER.to_owned() } else { host_of(tier, number) },
+            node: NODES.contains(&tier),
             work: Work::Service(service_of(service)),
             needs: vec![],
             uses: vec![],
@@ -356,6 +358,19 @@ impl Making<'_> {
         all.dedup();
         all
     }
+}
+
+/// Name of the host of a part that has one to itself; platforms take 12 characters.
+fn host_of(tier: &str, number: u32) -> String {
+    let short = match tier {
+        "balancer" => "lb",
+        "application" => "app",
+        "bids" => "bid",
+        "relational" => "db",
+        "events" => "doc",
+        other => other,
+    };
+    format!("{short}-{number}")
 }
 
 /// Where each part answers, as `ADDRESS:PORT` with a space between two.

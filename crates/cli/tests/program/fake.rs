@@ -109,6 +109,7 @@ impl Application for Kind {
         let part = Part {
             name: "application-1".to_owned(),
             tier: "application",
+            node: true,
             host: "app-1".to_owned(),
             work: Work::Service(barograph_services::find("auction").unwrap()),
             needs: vec![],

@@ -28,6 +28,7 @@ fn parts(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .text("host", |r| some(&r.1.host).into())
         .text("url", |r| some(&r.1.url).into())
         .text("uses", |r| Some(r.1.uses.join(" ")).filter(|uses| !uses.is_empty()).into())
+        .truth("is_node", |r| r.1.node.into())
         .truth("is_front", |r| (r.0.front == r.1.name).into())
         .float("start_s", |r| r.1.start_s.into())
         .float("cpu_limit_cores", |r| r.1.cpus.into())

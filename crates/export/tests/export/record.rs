@@ -238,6 +238,7 @@ fn world() -> [Entry; 6] {
         version: "0.1.0".to_owned(),
         host: "here".to_owned(),
         url: "http://127.0.0.1:2".to_owned(),
+        node: true,
         uses: vec!["sql".to_owned(), "bus".to_owned()],
         start_s: 0.5,
         cpus: Some(1.5),

@@ -25,6 +25,7 @@ pub(crate) enum Hold {
 pub(crate) struct Started {
     pub(crate) name: String,
     pub(crate) tier: &'static str,
+    pub(crate) node: bool,
     pub(crate) work: Work,
     pub(crate) uses: Vec<String>,
     pub(super) needs: Vec<String>,
@@ -45,6 +46,7 @@ impl Started {
         Started {
             name: part.name,
             tier: part.tier,
+            node: part.node,
             work: part.work,
             uses: part.uses,
             needs: part.needs,
@@ -282,6 +284,7 @@ mod tests {
         let part = Part {
             name: "slow-1".to_owned(),
             tier: "application",
+            node: true,
             host: "slow-1".to_owned(),
             work: Work::Job,
             needs: vec![],

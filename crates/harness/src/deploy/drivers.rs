@@ -3,7 +3,7 @@
 use barograph_spec::Plan;
 
 use crate::fleet::{DriverAt, Token};
-use barograph_workload::topology::{Part, Topology, Value, Work, host_of, limits_of};
+use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
 
 use super::Deployed;
 
@@ -34,7 +34,8 @@ pub(super) fn add(topology: &mut Topology, plan: &Plan) {
     for number in 1..=count(plan) {
         let name = format!("{TIER}-{number}");
         topology.parts.push(Part {
-            host: host_of(TIER, number),
+            host: format!("{TIER}-{number}"),
+            node: false,
             name,
             tier: TIER,
             work: Work::Service(service),

@@ -366,6 +366,7 @@ mod tests {
         Part {
             name: name.to_owned(),
             tier: "application",
+            node: true,
             host: name.to_owned(),
             work: Work::Job,
             needs: needs.iter().map(|name| (*name).to_owned()).collect(),

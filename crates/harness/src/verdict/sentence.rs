@@ -27,7 +27,7 @@ pub(super) enum DataAfter {
 pub(super) struct Case<'a> {
     /// Who holds the load: `this machine`, `the target`.
     pub(super) holder: &'a str,
-    /// What the load is of, or where: `of the auction application (official2)`, `at http://127.0.0.1:8080`.
+    /// What the load is of, or where: `of the shop application (browsing)`, `at http://127.0.0.1:8080`.
     pub(super) object: &'a str,
     pub(super) unit: LoadUnit,
     pub(super) trials: &'a [&'a Trial],

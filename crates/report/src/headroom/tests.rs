@@ -123,6 +123,7 @@ fn a_limit_of_a_part_sets_what_comes_next() {
     let mut limited = run(&json!({}), "pass");
     let part = |name: &str, tier: &str, cpus: Option<f64>| {
         json!({ "name": name, "tier": tier, "service": "s", "version": "1", "host": "here", "url": "x://", "uses": [],
+            "node": tier == "application",
             "start_s": 1.0, "cpus": cpus, "memory_bytes": null })
     };
     let topology = json!({

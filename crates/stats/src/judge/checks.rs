@@ -22,7 +22,7 @@ const DRIFT_OF_LIMIT: f64 = 0.05;
 
 /// The same for a stretch that lies apart. What is several times slower for a while moves the slowest operations far more
 /// than the mean, so it matters from less on; and it takes more to look like one. With this part no more clean windows of
-/// those simulations are disbelieved than with 5 %, and none of 292 windows of real studies of the auction that passed and
+/// those simulations are disbelieved than with 5 %, and none of 292 windows of real studies that passed and
 /// were believed (2026-11-25: nodes, durability, push), of which it would be 7 with no part at all.
 const STRETCH_OF_LIMIT: f64 = 0.01;
 

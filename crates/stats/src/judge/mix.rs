@@ -21,7 +21,7 @@ const CERTAIN: f64 = 5.0;
 /// By how much the share of an operation may miss the required one by chance, in a window as short and as light as this one:
 /// at 99 %, and at least what independent draws make once in a thousand windows. 0 where no share is required.
 ///
-/// Operations are no independent draws: everybody who follows an auction looks at its next item at the same moment. So the
+/// Operations are no independent draws: users who see the same event act at the same moment. So the
 /// swing of the share from interval to interval is taken from the window itself. A share that is missed all the time does not
 /// swing, so it is found all the same.
 pub(super) fn chance(parts: &[Part], rules: &[QosRule], op: usize) -> f64 {
