@@ -15,7 +15,8 @@ pub(crate) struct OpLine {
     pub(crate) mix_place: Option<String>,
     pub(crate) p50: String,
     pub(crate) p90: String,
-    pub(crate) p99: String,
+    /// At the quantile that is judged.
+    pub(crate) judged: String,
     pub(crate) max: String,
     /// Response and service time: median, 90 %, 99 %, 99.9 % and the largest.
     pub(crate) times: [(String, String); 5],
@@ -36,6 +37,11 @@ pub(crate) struct OpLine {
 pub(crate) fn quantile_name(expected: Option<&Expected>, op: &str) -> String {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op));
     rule.map_or_else(|| "p99".to_owned(), |r| words::quantile(r.quantile))
+}
+
+/// Response time at the quantile that is judged, with its name where that is not the 99th percentile: `412`, `p95 412`.
+pub(crate) fn judged(op: &KeptOp, quantile: &str, ms: fn(f64) -> String) -> String {
+    if quantile == "p99" { ms(op.p99_ms) } else { format!("{quantile} {}", ms(op.judged_ms)) }
 }
 
 /// What is wrong with an operation, one sentence fragment per broken rule; nothing when it passed.
@@ -105,6 +111,7 @@ fn mix_required(op: &KeptOp) -> String {
 
 fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op.op));
+    let quantile = quantile_name(expected, &op.op);
     let (class, verdict) = match (op.judged, op.passed()) {
         (false, _) => ("quiet", "not judged".to_owned()),
         (true, true) => ("pass", "pass".to_owned()),
@@ -125,7 +132,7 @@ fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
         mix_place,
         p50: words::ms(op.p50_ms),
         p90: words::ms(op.p90_ms),
-        p99: words::ms(op.p99_ms),
+        judged: judged(op, &quantile, words::ms),
         max: words::ms(op.max_ms),
         times: [
             (op.p50_ms, op.service_p50_ms),

@@ -1,10 +1,10 @@
 //! The report in a terminal: the same answer and verdict table in at most 110 columns.
 
-use barograph_record::{KeptOp, KeptWindow, Run};
+use barograph_record::{Expected, KeptOp, KeptWindow, Run};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
-use crate::operations::has_mix;
+use crate::operations::{has_mix, judged, quantile_name};
 use crate::{services, words};
 
 /// Lines around the rows and below the names, none between.
@@ -30,10 +30,11 @@ pub(crate) fn plain(grid: &crate::html::Grid, words: &[&str]) -> String {
     table.trim_fmt()
 }
 
-/// The verdict table of a window. Times in milliseconds; `!` stands before a figure that breaks its rule. Where no share
-/// of the mix is required, the tail of the response times and the service time stand in the place of the mix.
+/// The verdict table of a window, with the quantile that a rule in `expected` judges in the column of p99. Times in
+/// milliseconds; `!` stands before a figure that breaks its rule. Where no share of the mix is required, the tail of the response times and the
+/// service time stand in the place of the mix.
 #[must_use]
-pub fn terminal_table(window: &KeptWindow) -> String {
+pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> String {
     let has_mix = has_mix(window);
     let mut table = Table::new();
     table.load_style(LINES);
@@ -49,7 +50,8 @@ pub fn terminal_table(window: &KeptWindow) -> String {
             (true, false) => "FAIL".to_owned(),
         };
         let mut row = vec![op.op.clone(), words::count(op.count)];
-        row.extend(if has_mix { with_mix(op) } else { without_mix(op) });
+        let quantile = quantile_name(expected, &op.op);
+        row.extend(if has_mix { with_mix(op, &quantile) } else { without_mix(op, &quantile) });
         row.push(op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms));
         row.push(mark(words::count(op.failed), op.failures_ok || !op.judged));
         row.push(verdict);
@@ -67,7 +69,7 @@ pub fn terminal_table(window: &KeptWindow) -> String {
 }
 
 /// Share of the mix, required share, and the response times.
-fn with_mix(op: &KeptOp) -> Vec<String> {
+fn with_mix(op: &KeptOp, quantile: &str) -> Vec<String> {
     let percent = |share: f64| words::fixed(share * 100.0, 2);
     let none = || words::NONE.to_owned();
     vec![
@@ -80,17 +82,17 @@ fn with_mix(op: &KeptOp) -> Vec<String> {
         },
         words::ms(op.p50_ms),
         words::ms(op.p90_ms),
-        mark(words::ms(op.p99_ms), op.time_ok || !op.judged),
+        mark(judged(op, quantile, words::ms), op.time_ok || !op.judged),
         words::ms(op.max_ms),
     ]
 }
 
 /// The response times up to their tail, and the service time.
-fn without_mix(op: &KeptOp) -> Vec<String> {
+fn without_mix(op: &KeptOp, quantile: &str) -> Vec<String> {
     vec![
         words::ms_fine(op.p50_ms),
         words::ms_fine(op.p90_ms),
-        mark(words::ms_fine(op.p99_ms), op.time_ok || !op.judged),
+        mark(judged(op, quantile, words::ms_fine), op.time_ok || !op.judged),
         words::ms_fine(op.p999_ms),
         words::ms_fine(op.max_ms),
         words::ms_fine(op.service_p99_ms),
@@ -108,7 +110,7 @@ pub fn terminal_summary(run: &Run) -> String {
     let top = answer(run);
     let mut parts = Vec::new();
     if let Some(trial) = run.deciding_trial() {
-        parts.push(terminal_table(&trial.window));
+        parts.push(terminal_table(&trial.window, run.expected()));
         let broken = trial.window.checks.iter().filter(|c| !c.ok);
         let lines: Vec<String> =
             broken.map(|c| format!("  ✕ {}: found {}, allowed {}", c.name, c.found, c.allowed)).collect();

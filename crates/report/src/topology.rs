@@ -25,8 +25,8 @@ pub fn topology_text(topology: &KeptTopology) -> String {
     text
 }
 
-/// Parts by level and tier, from the users to the stores, without jobs and drivers. A tier is one level below the lowest of
-/// those that use it.
+/// Parts by level and tier, from the users to the stores as they are recorded, without jobs and drivers. A tier is one level
+/// below the lowest of those before it that use it.
 fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
     let mut tiers: Vec<Vec<&KeptPart>> = Vec::new();
     for part in topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver") {
@@ -39,12 +39,9 @@ fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
         above.iter().any(|part| below.iter().any(|other| part.uses.contains(&other.name)))
     };
     let mut level_of = vec![0; tiers.len()];
-    // A path through all tiers has one step less than there are; more rounds would only follow a circle.
-    for _ in 1..tiers.len() {
-        for (at, above) in tiers.iter().enumerate() {
-            for below in (0..tiers.len()).filter(|below| *below != at && uses(above, &tiers[*below])) {
-                level_of[below] = level_of[below].max(level_of[at] + 1);
-            }
+    for (at, above) in tiers.iter().enumerate() {
+        for below in (at + 1..tiers.len()).filter(|below| uses(above, &tiers[*below])) {
+            level_of[below] = level_of[below].max(level_of[at] + 1);
         }
     }
     let mut levels: BTreeMap<usize, Vec<Vec<&KeptPart>>> = BTreeMap::new();

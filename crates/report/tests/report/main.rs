@@ -160,11 +160,34 @@ fn shares_show_what_chance_allows() {
     for (op, chance) in window.ops.iter_mut().zip([0.0105, 0.5]) {
         (op.mix_required, op.mix_tolerance, op.mix_chance) = (0.0235, 0.2, chance);
     }
-    let table = terminal_table(&window);
+    let table = terminal_table(&window, run.expected());
     assert!(table.contains("2.35±1.05") && table.contains("too few to tell"), "{table}");
     // A share that is missed is told with what was allowed, however much that is.
     window.ops[1].mix_ok = false;
-    assert!(terminal_table(&window).contains("2.35±50.00"));
+    assert!(terminal_table(&window, run.expected()).contains("2.35±50.00"));
+}
+
+#[test]
+fn the_table_marks_the_quantile_that_was_judged() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
+    let mut window = run.trials().nth(6).unwrap().window.clone();
+    window.ops.truncate(1);
+    let op = &mut window.ops[0];
+    (op.p50_ms, op.p90_ms, op.p99_ms, op.judged_ms) = (3.0, 40.0, 500.0, 212.0);
+    (op.limit_ms, op.time_ok) = (Some(200.0), false);
+    let mut expected = run.expected().unwrap().clone();
+    let mut row = |quantile: f64| {
+        expected.rules.iter_mut().for_each(|rule| rule.quantile = quantile);
+        let table = terminal_table(&window, Some(&expected));
+        let line = table.lines().find(|line| line.contains("HomePage")).unwrap();
+        let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert!(table.lines().all(|line| line.chars().count() <= 110), "{table}");
+        cells[4..9].join("|")
+    };
+    assert_eq!(row(0.99), "3.0|40|!500|1,139|200");
+    assert_eq!(row(0.9), "3.0|40|!p90 212|1,139|200");
+    assert_eq!(row(0.95), "3.0|40|!p95 212|1,139|200");
 }
 
 #[test]
@@ -182,7 +205,7 @@ fn the_terminal_table_fits_and_reads() {
     (quiet.p50_ms, quiet.p90_ms, quiet.p99_ms, quiet.max_ms) = (8954.0, 22_168.0, 44_007.0, 44_007.0);
     quiet.judged = false;
     window.ops = vec![bad, quiet];
-    let table = terminal_table(&window);
+    let table = terminal_table(&window, run.expected());
     insta::assert_snapshot!(table, @r"
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
  operation        count  mix %   required  p50 ms     p90     p99     max  limit      failed  verdict
