@@ -1,6 +1,6 @@
 //! Runs users against a target on a schedule and records what happened.
 //!
-//! The engine decides which operation, when and for how long; a [`UserFactory`] only does one operation. Only the
+//! The engine decides which operation, when and for how long; a [`User`] only does one operation. Only the
 //! engine reads the clock and counts. Every operation has an intended start: response time is counted from it,
 //! service time from the actual start, and both are recorded. One worker is one thread with one event loop, its own
 //! open files, users, pacer, random streams and recorders; finished intervals are handed over whole.

@@ -1,4 +1,4 @@
-//! The seam to workloads: how to do one operation, and what the engine needs to know to schedule them.
+//! The seam to users: how to do one operation, and what the engine needs to know to schedule them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, Use
 
 use crate::Turn;
 
-/// How to do the operations of one protocol or application. One value per worker; nothing in it is shared.
+/// Makes the users of one workload. One value per worker; nothing in it is shared.
 pub trait UserFactory: 'static {
     /// One simulated user of this workload.
     type User: User;

@@ -9,10 +9,10 @@ use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy};
 use barograph_spec::{FaultAct, LINKED, Plan, Refusal, Refused};
-
-use crate::deploy;
 use barograph_workload::topology::Work;
 use barograph_workload::{Application, DataSet, Workload};
+
+use crate::deploy;
 pub(crate) use effect::disk_mib;
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
@@ -182,9 +182,9 @@ impl<'a> Checking<'a> {
         self.connections(users);
         self.workers();
         self.least_load();
-        if let (Target::Deployed, Some(deployment)) = (&self.target, self.workload.application()) {
+        if let (Target::Deployed, Some(application)) = (&self.target, self.workload.application()) {
             self.port();
-            self.room(deployment);
+            self.room(application);
         }
         if let Some(there) = cores::of_machine() {
             self.refusals.extend(cores::missing(&self.plan, &there));
@@ -193,7 +193,7 @@ impl<'a> Checking<'a> {
         self.faults();
         self.disks();
         self.timeout();
-        self.refusals.extend(self.workload.refusals(&self.plan, self.open.as_ref()));
+        self.refusals.extend(self.workload.refusals(&self.plan));
         self.end()
     }
 
@@ -217,10 +217,10 @@ impl<'a> Checking<'a> {
     }
 
     /// Is there a place for the data, if they are not there already?
-    fn room(&mut self, deployment: &dyn Application) {
+    fn room(&mut self, application: &dyn Application) {
         let Some(data) = &self.data else { return };
         let (dir, needed) = (data.dir_in(&self.plan.data.dir), data.bytes);
-        if deployment.is_filled(&dir) {
+        if application.is_filled(&dir) {
             return;
         }
         let value = self.plan.data.dir.display().to_string();
@@ -262,13 +262,13 @@ impl<'a> Checking<'a> {
             allowed,
             remedy: "name a part that is deployed, as `barograph check` shows it".to_owned(),
         };
-        let (Target::Deployed, Some(deployment), Some(data)) =
+        let (Target::Deployed, Some(application), Some(data)) =
             (&self.target, self.workload.application(), &self.data)
         else {
             let allowed = "no faults for a target that is there already".to_owned();
             return self.refuse(refuse(&first.unit, allowed));
         };
-        let topology = deploy::whole(deployment.topology(&self.plan, data), &self.plan);
+        let topology = deploy::whole(application.topology(&self.plan, data), &self.plan);
         let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
         let names: Vec<String> = serve.map(|part| part.name).collect();
         let platform = self.plan.deploy.platform.clone();

@@ -25,12 +25,12 @@ use barograph_platform::{DiskSpec, Limits, Missing, Platform, SiteSpec};
 use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
 use barograph_services::Service;
 use barograph_spec::Plan;
+use barograph_workload::Application;
+use barograph_workload::topology::{Topology, Work};
 
 use crate::HarnessError;
 use crate::fleet::Token;
 use crate::run::Run;
-use barograph_workload::Application;
-use barograph_workload::topology::{Topology, Work};
 
 /// The folder of everything that hosts keep, in that of the run.
 pub(crate) const SITE: &str = "site";
@@ -127,11 +127,11 @@ fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
 /// `made` also when this fails.
 pub(crate) async fn deploy(
     run: &mut Run<'_>,
-    deployment: Option<&dyn Application>,
+    application: Option<&dyn Application>,
     made: &mut Option<Deployed>,
 ) -> Result<(), HarnessError> {
-    let topology = match deployment {
-        Some(deployment) => whole(deployment.topology(&run.plan, run.data_set()?), &run.plan),
+    let topology = match application {
+        Some(application) => whole(application.topology(&run.plan, run.data_set()?), &run.plan),
         None => whole(Topology::empty(), &run.plan),
     };
     let platform = platform(run.world.platforms, &run.plan)?;
@@ -157,7 +157,7 @@ pub(crate) async fn deploy(
     };
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
-    let (mut parts, front) = place::place(run, deployment, &topology, site.as_ref(), (&folder, &common))?;
+    let (mut parts, front) = place::place(run, application, &topology, site.as_ref(), (&folder, &common))?;
     if platform.sizes_hosts() {
         // A machine runs on these cores of ours as a whole, and those that its parts see have other numbers.
         parts.iter_mut().for_each(|placed| placed.unit.limits.cpu_set.clear());
@@ -165,14 +165,14 @@ pub(crate) async fn deploy(
     let deployed = made.insert(Deployed::new(site, (&topology, front), token));
     let snapshot = stored::start_all(run, platform, (&topology, &common), (deployed, parts)).await?;
     deployed.put_in_order(&topology);
-    if let Some(deployment) = deployment {
+    if let Some(application) = application {
         let limit = run.plan.target.start_timeout;
-        stop.or(start::until_front_answers(deployment, &deployed.url(), (run.clock.clone(), limit)))
+        stop.or(start::until_front_answers(application, &deployed.url(), (run.clock.clone(), limit)))
             .await??;
     }
     let took = run.clock.now() - begun;
     keep(run, (platform.name(), facts, snapshot), deployed, (opened, took)).await?;
-    if deployment.is_some() {
+    if application.is_some() {
         let mut services = deployed.services().filter_map(|part| part.running().pid());
         let process = match (services.next(), services.next()) {
             (Some(pid), None) => format!(" (process {pid})"),

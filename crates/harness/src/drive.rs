@@ -6,6 +6,7 @@ use barograph_model::{Arrivals, Nanos, Outcome, Phase, Profile, Strategy};
 use barograph_record::{Entry, LoadStarted, ProbeRow, Trial};
 use barograph_spec::{FaultAct, FaultPlan};
 use barograph_stats::{Interval, OpStats, Part, search};
+use barograph_workload::LoadJob;
 
 use crate::check::AFTER_WAIT;
 use crate::control::{self, Listening};
@@ -16,7 +17,6 @@ use crate::probes::{Guests, Probes};
 use crate::run::Run;
 use crate::statistics::Statistics;
 use crate::{HarnessError, Live, Progress, hold, outside};
-use barograph_workload::LoadJob;
 
 mod commands;
 

@@ -7,10 +7,10 @@ use barograph_model::Phase;
 use barograph_model::words::count;
 use barograph_platform::{OnLine, Thing};
 use barograph_record::{Entry, Fill};
+use barograph_workload::{Application, DataSet, FillLine, FillProgress, Workload};
 
 use crate::run::Run;
 use crate::{HarnessError, Progress};
-use barograph_workload::{Application, DataSet, FillLine, FillProgress, Workload};
 
 /// How often the screen hears of progress.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
@@ -22,16 +22,16 @@ struct Said {
     filled: Option<Box<Fill>>,
 }
 
-pub(crate) async fn fill(run: &mut Run<'_>, deployment: &dyn Application) -> Result<(), HarnessError> {
+pub(crate) async fn fill(run: &mut Run<'_>, application: &dyn Application) -> Result<(), HarnessError> {
     let data = run.data_set()?.clone();
     let factors: Vec<String> = data.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let about = format!("data of size {} for {} users ({})", data.size, data.max_users, factors.join(", "));
     run.phase(Phase::Fill, &about)?;
     let dir = data.dir_in(&run.plan.data.dir);
-    let filled = if deployment.is_filled(&dir) {
-        run_job(run, deployment, &dir).await?
+    let filled = if application.is_filled(&dir) {
+        run_job(run, application, &dir).await?
     } else {
-        fill_afresh(run, deployment, &dir).await?
+        fill_afresh(run, application, &dir).await?
     };
     run.say(&words(&filled, &dir));
     run.record.append(&Entry::Fill(filled))?;
@@ -42,7 +42,7 @@ pub(crate) async fn fill(run: &mut Run<'_>, deployment: &dyn Application) -> Res
 /// somebody else's, and two runs may fill at the same moment.
 async fn fill_afresh(
     run: &mut Run<'_>,
-    deployment: &dyn Application,
+    application: &dyn Application,
     dir: &Path,
 ) -> Result<Fill, HarnessError> {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
@@ -50,20 +50,20 @@ async fn fill_afresh(
     let part = dir.with_file_name(name);
     let path = std::path::absolute(&part).unwrap_or_else(|_| part.clone());
     let entry = run.ledger.will(Thing::Directory { path })?;
-    let filled = run_job(run, deployment, &part).await?;
+    let filled = run_job(run, application, &part).await?;
     match std::fs::rename(&part, dir) {
         Ok(()) => run.ledger.removed(entry)?,
         // Another run was faster; its data are the same.
-        Err(_) if deployment.is_filled(dir) => run.ledger.remove_directory(entry)?,
+        Err(_) if application.is_filled(dir) => run.ledger.remove_directory(entry)?,
         Err(why) => return Err(HarnessError::KeepData { dir: dir.to_owned(), why }),
     }
     Ok(filled)
 }
 
-async fn run_job(run: &mut Run<'_>, deployment: &dyn Application, dir: &Path) -> Result<Fill, HarnessError> {
+async fn run_job(run: &mut Run<'_>, application: &dyn Application, dir: &Path) -> Result<Fill, HarnessError> {
     let mut job = run.job("fill.log")?;
     job.data_dir = dir.to_owned();
-    let unit = deployment.fill_unit(&job);
+    let unit = application.fill_unit(&job);
     let said: Arc<Mutex<Said>> = Arc::default();
     let on_line = listener(Arc::clone(&run.world.workload), Arc::clone(&said));
     let stop = run.world.stop.clone();
@@ -93,7 +93,7 @@ async fn run_job(run: &mut Run<'_>, deployment: &dyn Application, dir: &Path) ->
 /// Keeps the newest of each kind of line, however fast they come: the closing one is never lost.
 fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
     Arc::new(move |line: &str| {
-        let heard = workload.application().and_then(|deployment| deployment.fill_line(line));
+        let heard = workload.application().and_then(|application| application.fill_line(line));
         let mut said = said.lock().expect("nobody panics while holding it");
         match heard {
             Some(FillLine::Progress(progress)) => said.progress = Some(progress),

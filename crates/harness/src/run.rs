@@ -10,12 +10,12 @@ use barograph_record::{
     Entry, ExitCode, Expected, Follower, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
 };
 use barograph_spec::Plan;
+use barograph_workload::{DataSet, Job, Verified, Workload};
 
 use crate::check::{Checked, Most, Target};
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
 use crate::{HarnessError, Screen, Stop, control, deploy, disk, drive, fill, verdict};
-use barograph_workload::{DataSet, Job, Verified, Workload};
 
 /// Everything a run is given from outside.
 pub struct World<'w> {
@@ -212,9 +212,9 @@ impl Run<'_> {
                 }
                 url
             }
-            (Target::Deployed, Some(deployment)) => {
-                fill::fill(self, deployment).await?;
-                deploy::deploy(self, Some(deployment), app).await?;
+            (Target::Deployed, Some(application)) => {
+                fill::fill(self, application).await?;
+                deploy::deploy(self, Some(application), app).await?;
                 app.as_ref().map(Deployed::url).unwrap_or_default()
             }
             (Target::Deployed, None) => return Err(HarnessError::NoData),
@@ -232,8 +232,8 @@ impl Run<'_> {
     /// What the application stands on, into the record.
     async fn tiers(&mut self, url: &str) -> Result<(), HarnessError> {
         let workload = Arc::clone(&self.world.workload);
-        let Some(deployment) = workload.application() else { return Ok(()) };
-        match self.world.stop.clone().or(deployment.tiers(url)).await? {
+        let Some(application) = workload.application() else { return Ok(()) };
+        match self.world.stop.clone().or(application.tiers(url)).await? {
             Ok(tiers) if tiers.is_empty() => Ok(()),
             Ok(tiers) => {
                 for tier in &tiers {
@@ -253,7 +253,7 @@ impl Run<'_> {
         url: &str,
     ) -> Result<Option<Result<Verified, String>>, HarnessError> {
         let workload = Arc::clone(&self.world.workload);
-        let Some(deployment) = workload.application() else { return Ok(None) };
+        let Some(application) = workload.application() else { return Ok(None) };
         self.phase(Phase::Verify, "is the data still right?")?;
         let ended = async {
             let Some(app) = app else { return std::future::pending().await };
@@ -264,7 +264,7 @@ impl Run<'_> {
             let mut ended = std::pin::pin!(ended);
             let verified = tokio::select! {
                 biased;
-                verified = deployment.verify(url) => verified,
+                verified = application.verify(url) => verified,
                 (what, ended) = ended.as_mut() => return Err(format!("{what} ended before: {ended}")),
             };
             let Err(why) = verified else { return verified };
@@ -411,7 +411,7 @@ impl Run<'_> {
         self.data.as_ref().ok_or(HarnessError::NoData)
     }
 
-    /// This machine as a site without hosts of its own, for jobs that come before the deployment.
+    /// This machine as a site without hosts of its own, for jobs that come before the application.
     pub(crate) async fn home(&self) -> Result<Box<dyn Site>, HarnessError> {
         let here = self
             .world

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use barograph_model::Nanos;
 use barograph_record::StatisticRow;
 use barograph_service_statistics::{AskError, Asker, Series, Statistic};
+use barograph_workload::topology::Work;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
-use barograph_workload::topology::Work;
 
 /// An answer, and when it was given: between the question and its coming.
 type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);

@@ -20,13 +20,13 @@ use barograph_platform::{
 use barograph_record::Fill;
 use barograph_services::Flavour;
 use barograph_spec::{Connections, DataPlan, Plan, Refusal};
-
-use crate::{Live, Progress, Screen};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
     Application, DataSet, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, SizeInfo, Verified,
     Workload,
 };
+
+use crate::{Live, Progress, Screen};
 
 mod simulated;
 

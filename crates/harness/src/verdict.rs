@@ -9,11 +9,11 @@ mod tests;
 use barograph_model::Strategy;
 use barograph_record::{Entry, KeptResult, Note, Resources, SearchSummary, Trial, Verdict};
 use barograph_stats::search::{Answer, BoundedBy};
+use barograph_workload::Verified;
 
 use crate::check::Target;
 use crate::drive::Held;
 use crate::run::Run;
-use barograph_workload::Verified;
 use reasons::{doubts_of, reasons_of};
 use sentence::{Case, DataAfter};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use barograph_engine::Runnable;
 use barograph_model::words::count;
-use barograph_model::{Behaviours, Nanos, OpSpec, OpenLoop, Profile};
+use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -57,10 +57,9 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Settings of the plan that this workload does not allow. `open` has the starts that come from outside, where the plan
-    /// is an open loop.
-    fn refusals(&self, plan: &Plan, open: Option<&OpenLoop>) -> Vec<Refusal> {
-        let _ = (plan, open);
+    /// Settings of the plan that this workload does not allow.
+    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
+        let _ = plan;
         Vec::new()
     }
 
@@ -74,7 +73,7 @@ pub trait Workload: Send + Sync {
         Map::new()
     }
 
-    /// Files that it is made of, for drivers on other hosts. [`Workload::load`] of a driver there takes them in this order.
+    /// Files that it is made of, for drivers on other hosts. [`WorkloadFactory::of_files`] takes them there in this order.
     ///
     /// # Errors
     /// [`LoadError::ReadFile`].
@@ -168,8 +167,13 @@ pub trait WorkloadFactory: Sync {
     /// Name of the workload in plans.
     fn name(&self) -> &'static str;
 
-    /// What it is, in a line; where its files are to be found in a second one.
+    /// What it is, in a line.
     fn about(&self) -> &'static str;
+
+    /// How to find or make the files it needs, in a line; `None` when it needs none.
+    fn hint(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The workload for plans that name it and nothing else; `None` when it needs a file.
     fn built_in(&self) -> Option<&dyn Workload> {

@@ -1,4 +1,4 @@
-//! The auction workload: twenty operations, behaviours, profile, and how to check the application is still right.
+//! The auction workload: twenty operations, behaviours, profiles, its data, and the parts of its application.
 //!
 //! A user signs in, looks for the two auctions it shares with its neighbours, joins them, follows each of them with an
 //! asynchronous activity that waits for the next bid, and meanwhile browses, bids and adds items until it signs out.
@@ -24,7 +24,7 @@ use barograph_engine::UserFactory;
 use barograph_model::UserId;
 
 pub use follow::News;
-pub use seam::{AuctionWorkload, Auctions};
+pub use seam::Auctions;
 pub use state::AuctionUser;
 pub use transport::{Feed, Http, HttpLine, Keeping, Line, Transport};
 

@@ -28,7 +28,7 @@ use crate::topology::{self, Certificate};
 use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, questions};
 
 /// The auction.
-pub struct AuctionWorkload {
+pub(crate) struct AuctionWorkload {
     /// How users hear of bids in the profile that a plan asks for.
     news: News,
     /// What is believed about an application that is spoken to over TLS.
@@ -47,9 +47,9 @@ impl AuctionWorkload {
 
     /// The workload of a plan.
     fn of_plan(plan: &Plan) -> Result<Self, Refused> {
-        let kind = AuctionWorkload::of_profile(&plan.profile);
+        let plain = AuctionWorkload::of_profile(&plan.profile);
         if !plan.deploy.tls || plan.target.url.is_some() {
-            return Ok(AuctionWorkload { tls: trust(plan)?, ..kind });
+            return Ok(AuctionWorkload { tls: trust(plan)?, ..plain });
         }
         let certificate = Certificate::new().map_err(|why| no_certificate(plan, &why))?;
         let tls = Tls {
@@ -57,7 +57,19 @@ impl AuctionWorkload {
             verify: Verify::Peer,
             server_name: Some(Certificate::NAME.to_owned()),
         };
-        Ok(AuctionWorkload { tls, certificate: Some(certificate), ..kind })
+        Ok(AuctionWorkload { tls, certificate: Some(certificate), ..plain })
+    }
+
+    /// The workload of a plan on the host of a driver. The file, if there is one, has the authorities to trust.
+    fn of_files(plan: &Plan, files: &[SentFile]) -> Self {
+        // A deployed web tier has the certificate that the harness made.
+        let deployed = plan.deploy.tls.then(|| Certificate::NAME.to_owned());
+        let tls = Tls {
+            authorities: files.first().map(|(_, pem)| Arc::clone(pem)),
+            verify: verify(plan),
+            server_name: deployed.or_else(|| plan.target.tls.server_name.clone()),
+        };
+        AuctionWorkload { tls, ..AuctionWorkload::of_profile(&plan.profile) }
     }
 
     /// As the profile of this name has it. One that does not exist is refused when the plan is checked.
@@ -301,16 +313,8 @@ impl WorkloadFactory for Auctions {
         Ok(Arc::new(AuctionWorkload::of_plan(plan)?))
     }
 
-    /// The file, if there is one, has the authorities to trust.
     fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
-        // A deployed web tier has the certificate that the harness made.
-        let deployed = plan.deploy.tls.then(|| Certificate::NAME.to_owned());
-        let tls = Tls {
-            authorities: files.first().map(|(_, pem)| Arc::clone(pem)),
-            verify: verify(plan),
-            server_name: deployed.or_else(|| plan.target.tls.server_name.clone()),
-        };
-        Ok(Arc::new(AuctionWorkload { tls, ..AuctionWorkload::of_profile(&plan.profile) }))
+        Ok(Arc::new(AuctionWorkload::of_files(plan, files)))
     }
 }
 
@@ -425,5 +429,39 @@ mod tests {
         }
         let push = "official2-push";
         assert_eq!((of(push, Connections::Keep), of(push, Connections::Close)), (565, 165));
+    }
+
+    fn plan(sets: &[&str]) -> Plan {
+        barograph_spec::read("a plan", "", &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
+            .unwrap()
+    }
+
+    /// What the driver of a plan believes about its target, which it knows by its URL.
+    fn of_driver(mut plan: Plan) -> (Tls, Tls) {
+        let here = AuctionWorkload::of_plan(&plan).unwrap();
+        plan.target.url.get_or_insert("https://10.0.0.1:443".to_owned());
+        let there = AuctionWorkload::of_files(&plan, &here.files().unwrap());
+        (here.tls, there.tls)
+    }
+
+    #[test]
+    fn a_driver_elsewhere_believes_what_the_harness_believes() {
+        let (here, there) =
+            of_driver(plan(&["deploy.relational=postgres", "deploy.web=nginx", "deploy.tls=true"]));
+        assert!(here.authorities.is_some() && here.authorities == there.authorities);
+        assert_eq!(there.server_name.as_deref(), Some(Certificate::NAME));
+        assert_eq!((here.verify, there.verify), (Verify::Peer, Verify::Peer));
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.pem");
+        std::fs::write(&file, "a certificate").unwrap();
+        let named = format!("target.tls.authorities={}", file.display());
+        let url = "target.url=https://shop.example";
+        let (_, there) = of_driver(plan(&[url, &named, "target.tls.server_name=inner.example"]));
+        assert_eq!(there.authorities.as_deref(), Some(&b"a certificate"[..]));
+        assert_eq!(there.server_name.as_deref(), Some("inner.example"));
+
+        let (_, there) = of_driver(plan(&[url, "target.tls.verify=false"]));
+        assert_eq!((there.authorities, there.verify, there.server_name), (None, Verify::Nothing, None));
     }
 }

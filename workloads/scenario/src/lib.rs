@@ -1,4 +1,4 @@
-//! The scenario workload: does the operations of a scenario file over the measured HTTP client.
+//! The scenario workload: does the operations of a scenario file over the measured HTTP client, and explains the file.
 //!
 //! [`runnable`] makes a checked [`Scenario`] ready for a target, and the engine runs it. What users do, how fast and
 //! within which limits stands in the scenario; the engine reads the clock and counts; this crate renders requests,

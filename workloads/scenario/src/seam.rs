@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use barograph_engine::Runnable;
 use barograph_http::Target;
 use barograph_model::words::in_one_line;
-use barograph_model::{Behaviours, Nanos, OpId, OpSpec, OpenLoop, Profile, Strategy};
+use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
 use barograph_workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
@@ -122,8 +122,8 @@ impl Workload for ScenarioFile {
         None
     }
 
-    fn refusals(&self, plan: &Plan, open: Option<&OpenLoop>) -> Vec<Refusal> {
-        [too_many_users(&self.scenario, plan, open), closing(plan)].into_iter().flatten().collect()
+    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
+        [too_many_users(&self.scenario, plan), closing(plan)].into_iter().flatten().collect()
     }
 
     fn explain(&self) -> Option<String> {
@@ -234,8 +234,11 @@ impl WorkloadFactory for ScenarioFiles {
     }
 
     fn about(&self) -> &'static str {
-        "users as small programs in a file, on any HTTP service\n  \
-         `barograph list scenarios` shows files, `barograph new scenario` writes one"
+        "users as small programs in a file, on any HTTP service"
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        Some("`barograph list scenarios` shows files, `barograph new scenario` writes one")
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
@@ -263,9 +266,9 @@ pub fn read(name: &str, text: &str) -> Result<Scenario, Refused> {
 }
 
 /// Some data are picked once per user and shared with nobody.
-fn too_many_users(scenario: &Scenario, plan: &Plan, open: Option<&OpenLoop>) -> Option<Refusal> {
+fn too_many_users(scenario: &Scenario, plan: &Plan) -> Option<Refusal> {
     let most = scenario.most_users()?;
-    let (key, users) = match (open, &plan.strategy) {
+    let (key, users) = match (&plan.open, &plan.strategy) {
         (Some(open), _) => ("load.most_users", open.most_users),
         (None, Strategy::Fixed { level, .. }) => ("load.users", *level),
         (None, Strategy::Search(bounds)) => ("load.max_users", bounds.max),
@@ -297,7 +300,7 @@ fn closing(plan: &Plan) -> Option<Refusal> {
 mod tests {
     use super::*;
 
-    fn kind(target: &str) -> ScenarioFile {
+    fn workload(target: &str) -> ScenarioFile {
         let text = format!(
             "[target]\n{target}\n[operations.Page]\nstart = {{ behaviour = \"poll\", at_most = 2 }}\n\
              [[operations.Page.exchanges]]\npath = \"/\"\n[[operations.Page.exchanges]]\nparallel = true\npath = \"/a\"\n\
@@ -310,7 +313,7 @@ mod tests {
 
     #[test]
     fn connections_follow_from_what_users_do_side_by_side() {
-        let of = |target: &str| kind(target).connections(100, Connections::Keep);
+        let of = |target: &str| workload(target).connections(100, Connections::Keep);
         assert_eq!(of(""), 600, "two side by side in each of three activities");
         assert_eq!(of("per_user = 4"), 400);
         assert_eq!(of("connections = \"pool\"\npool = 7"), 7);
@@ -318,9 +321,25 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_called_after_its_file_and_knows_its_target() {
-        let kind = kind("url = \"https://[::1]:8443/base/\"");
-        assert_eq!((kind.profiles(), kind.target()), (vec!["mine"], Some("https://[::1]:8443/base")));
-        assert!(kind.profile("mine").is_some() && kind.profile("other").is_none());
+    fn a_workload_is_called_after_its_file_and_knows_its_target() {
+        let workload = workload("url = \"https://[::1]:8443/base/\"");
+        assert_eq!((workload.profiles(), workload.target()), (vec!["mine"], Some("https://[::1]:8443/base")));
+        assert!(workload.profile("mine").is_some() && workload.profile("other").is_none());
+    }
+
+    #[test]
+    fn a_driver_elsewhere_reads_what_it_was_sent_and_nothing_else() {
+        let plan =
+            barograph_spec::read("a plan", "workload = \"scenario\"\nscenario = \"s.toml\"", &[]).unwrap();
+        let of = |files: &[SentFile]| of_files(&plan, files, || Nanos::ZERO).map(|made| made.profile);
+        let text = "[data.words]\nfile = \"words.csv\"\n[operations.Page]\n[[operations.Page.exchanges]]\npath = \"/\"\n\
+                    [behaviours.main]\nfirst = \"Page\"\n";
+        let scenario: SentFile = ("/there/s.toml".into(), text.as_bytes().into());
+        let words: SentFile = ("/there/words.csv".into(), b"word\none\ntwo\n"[..].into());
+        assert_eq!(of(&[scenario.clone(), words]), Ok("s"));
+        let why = |files: &[SentFile]| of(files).unwrap_err().to_string();
+        assert!(why(&[scenario]).contains("words.csv"), "the file that it names was not sent");
+        assert!(why(&[]).contains("a file that the harness sends to its drivers"));
+        assert!(why(&[("/there/s.toml".into(), b"\xff"[..].into())]).contains("/there/s.toml"));
     }
 }

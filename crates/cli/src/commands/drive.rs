@@ -36,7 +36,7 @@ pub(crate) fn drive(args: &DriveArgs) -> Done {
         cores: machine::cores(),
         open_files: machine::raise_open_files(),
         clock,
-        workloads: Arc::new(|plan, files| Ok(catalog::workload_of_files(plan, files)?)),
+        workloads: Arc::new(catalog::workload_of_files),
     };
     let runtime = super::run::runtime()?;
     let (told, tell) = tokio::sync::oneshot::channel::<()>();

@@ -27,6 +27,7 @@ pub(crate) fn list(args: &ListArgs) -> Done {
 fn workloads() {
     for factory in catalog::WORKLOADS {
         terminal::result(&format!("{}  {}", factory.name(), factory.about()));
+        factory.hint().into_iter().for_each(|hint| terminal::result(&format!("  {hint}")));
         let Some(workload) = factory.built_in() else { continue };
         let profiles = workload.profiles().join(", ");
         terminal::result(&format!("  version {}, profiles {profiles}", workload.version()));

@@ -28,14 +28,14 @@ use tokio::sync::watch;
 /// Says whether the target's process has ended.
 pub(crate) type Gone = watch::Sender<bool>;
 
-pub(crate) struct Kind;
+pub(crate) struct FakeWorkload;
 
 fn unit(name: &str, job: &Job<'_>) -> Unit {
     let ready = Readiness::Exit { timeout: Duration::from_secs(1) };
     Unit { log: job.log.clone(), ..Unit::new(name, PathBuf::from("/nonexistent"), ready) }
 }
 
-impl Workload for Kind {
+impl Workload for FakeWorkload {
     fn name(&self) -> &'static str {
         "auction"
     }
@@ -70,7 +70,7 @@ impl Workload for Kind {
     }
 }
 
-impl Application for Kind {
+impl Application for FakeWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "none", max_users: 60 }]
     }
@@ -241,15 +241,18 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     sets.push(format!("runs={}", root.join("runs").display()));
     sets.push("load.strategy=fixed".to_owned());
     let plan = barograph_spec::read("test", "", &sets).unwrap();
-    let checked =
-        barograph_harness::check(&plan, &Kind, Machine { open_files: 10_000, free_bytes: None, cores: 2 })
-            .unwrap();
+    let checked = barograph_harness::check(
+        &plan,
+        &FakeWorkload,
+        Machine { open_files: 10_000, free_bytes: None, cores: 2 },
+    )
+    .unwrap();
     // The other end is kept, so nobody ever wants it to stop.
     let (_keep, stop) = Stop::new();
     let now = jiff::Timestamp::now();
     let platforms: [&dyn Platform; 1] = [&platform];
     let world = World {
-        workload: Arc::new(Kind),
+        workload: Arc::new(FakeWorkload),
         platforms: &platforms,
         stop,
         id: RunId::new(now, 1),

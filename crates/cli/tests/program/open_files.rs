@@ -4,14 +4,14 @@ use barograph_harness::{Checked, Machine, check};
 use barograph_model::Strategy;
 use barograph_spec::Refused;
 
-use crate::fake::Kind;
+use crate::fake::FakeWorkload;
 
 /// Checks a plan on a machine where a process may open so many files. The fake's users need four connections each, and
 /// 500 files go to other things.
 fn checked(open_files: u64, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
-    check(&plan, &Kind, Machine { open_files, free_bytes: None, cores: 2 })
+    check(&plan, &FakeWorkload, Machine { open_files, free_bytes: None, cores: 2 })
 }
 
 #[test]

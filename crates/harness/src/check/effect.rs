@@ -2,10 +2,10 @@
 //! only elsewhere is no mistake; but nobody should believe that it did something here.
 
 use barograph_spec::{FaultAct, GUESTS, Plan};
+use barograph_workload::topology::{Part, Work};
 
 use super::{Checking, Target};
 use crate::deploy;
-use barograph_workload::topology::{Part, Work};
 
 /// Platforms whose hosts share the ports of this machine.
 const SHARED_PORTS: [&str; 1] = ["process"];
@@ -56,12 +56,12 @@ impl Checking<'_> {
 
     /// Parts with file systems of their own.
     pub(super) fn disks(&mut self) {
-        let (Target::Deployed, Some(deployment), Some(data)) =
+        let (Target::Deployed, Some(application), Some(data)) =
             (&self.target, self.workload.application(), &self.data)
         else {
             return;
         };
-        let topology = deploy::whole(deployment.topology(&self.plan, data), &self.plan);
+        let topology = deploy::whole(application.topology(&self.plan, data), &self.plan);
         let parts = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
         let notes: Vec<String> = parts
             .filter_map(|part| Some((part, disk_mib(&self.plan, part)?)))

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{Ended, Fault, Running, Site, Unit, ignore_lines};
+use barograph_workload::topology::{Endpoint, Topology, Work};
 use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use crate::fleet::Token;
-use barograph_workload::topology::{Endpoint, Topology, Work};
 
 /// What is done with a part that can be held.
 #[derive(Clone, Copy, Debug)]

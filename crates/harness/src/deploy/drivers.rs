@@ -1,9 +1,9 @@
 //! Drivers as parts of the deployment: one or more processes that run the engine, on hosts of their own where there are any.
 
 use barograph_spec::Plan;
+use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
 
 use crate::fleet::{DriverAt, Token};
-use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
 
 use super::Deployed;
 

@@ -9,11 +9,11 @@ use barograph_platform::{HERE, LinkSpec, Readiness, Site, Unit};
 use barograph_record::RunId;
 use barograph_services::Place;
 use barograph_spec::Link;
+use barograph_workload::Application;
+use barograph_workload::topology::{self, Endpoint, Part, Topology, Work};
 
 use crate::HarnessError;
 use crate::run::Run;
-use barograph_workload::Application;
-use barograph_workload::topology::{self, Endpoint, Part, Topology, Work};
 
 /// A part that can be started.
 pub(super) struct Placed {
@@ -40,7 +40,7 @@ pub(crate) fn link(link: &Link) -> LinkSpec {
 /// Addresses and ports for all, and with them the units; and where the load goes.
 pub(super) fn place(
     run: &Run<'_>,
-    deployment: Option<&dyn Application>,
+    application: Option<&dyn Application>,
     topology: &Topology,
     site: &dyn Site,
     (folder, common): (&Path, &Path),
@@ -68,10 +68,10 @@ pub(super) fn place(
         let endpoint = places[&part.name].clone();
         let unit = match part.work {
             Work::Job => {
-                let deployment = deployment.ok_or(HarnessError::NoData)?;
+                let application = application.ok_or(HarnessError::NoData)?;
                 let mut job = run.job(&format!("{}.log", part.name))?;
                 job.log = log;
-                deployment.job_unit(&part.name, &words, &job)
+                application.job_unit(&part.name, &words, &job)
             }
             Work::Service(service) => {
                 let place = Place {

@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use barograph_services::{Place, Service, ServiceError};
+use barograph_workload::DataSet;
+use barograph_workload::topology::{self, Endpoint, Part, Stored, Topology, Work};
 
 use super::place::machine;
 use crate::snapshots::digest;
-use barograph_workload::DataSet;
-use barograph_workload::topology::{self, Endpoint, Part, Stored, Topology, Work};
 
 /// It rises when snapshots are made or used in another way.
 const FORMAT: u32 = 1;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use barograph_model::Nanos;
 use barograph_platform::{Fault, Running, Site, ignore_lines};
+use barograph_workload::Application;
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use super::deployed::{Deployed, Started};
 use super::place::Placed;
 use crate::HarnessError;
 use crate::clock::RunClock;
-use barograph_workload::Application;
 
 /// How often the front is asked whether the application is behind it.
 const ASK_EVERY: Duration = Duration::from_millis(50);
@@ -67,13 +67,13 @@ async fn one(site: &dyn Site, placed: Placed, clock: RunClock) -> Result<Started
 
 /// A balancer takes a moment to find the nodes behind it. Asked from here as users would ask.
 pub(super) async fn until_front_answers(
-    deployment: &dyn Application,
+    application: &dyn Application,
     url: &str,
     (clock, start_timeout): (RunClock, Nanos),
 ) -> Result<(), HarnessError> {
     let give_up = clock.now() + start_timeout.max(Nanos::from(FRONT_WAIT));
     loop {
-        match deployment.answers(url).await {
+        match application.answers(url).await {
             Ok(()) => return Ok(()),
             Err(why) if clock.now() > give_up => {
                 return Err(HarnessError::Unreachable { url: url.to_owned(), why: why.into() });

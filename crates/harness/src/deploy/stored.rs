@@ -12,6 +12,8 @@ use barograph_model::words::in_one_line;
 use barograph_platform::{Ended, Platform, StopSignal};
 use barograph_record::KeptSnapshot;
 use barograph_spec::Plan;
+use barograph_workload::DataSet;
+use barograph_workload::topology::{Part, Stored, Topology, Work};
 
 use super::deployed::{Deployed, Started};
 use super::place::Placed;
@@ -19,8 +21,6 @@ use super::{recipe, start};
 use crate::HarnessError;
 use crate::run::Run;
 use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, key};
-use barograph_workload::DataSet;
-use barograph_workload::topology::{Part, Stored, Topology, Work};
 
 /// What becomes of the load of stores, in a sentence, before anything happens. `None` where nothing is loaded.
 #[must_use]

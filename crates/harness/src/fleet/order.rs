@@ -8,11 +8,11 @@ use std::sync::Arc;
 use barograph_engine::{Place, Runnable, Settings};
 use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_workload::{DataSet, LoadJob, SentFile, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::FleetError;
 use crate::HarnessError;
-use barograph_workload::{DataSet, LoadJob, SentFile, Workload};
 
 /// Most bytes of all files together: as many as a scenario may name, and a long trace.
 pub(super) const MOST_BYTES: u64 = (1 << 30) + (256 << 20);
@@ -28,7 +28,7 @@ pub struct FleetJob<'j> {
     pub plan: &'j Plan,
     /// Where the target answers, as drivers reach it.
     pub url: &'j str,
-    /// The data under the application, where there is a deployment.
+    /// The data under the application, where the run deploys it.
     pub data: Option<&'j DataSet>,
     /// Starts that come from outside.
     pub open: Option<&'j OpenLoop>,
@@ -40,8 +40,7 @@ pub struct FleetJob<'j> {
 
 /// Makes the workload of a plan that was sent, from the files that came with it, in the order of [`FleetJob::files`]. The
 /// plan's target is there already, at the URL of the harness.
-pub type MakeWorkload =
-    Arc<dyn Fn(&Plan, &[SentFile]) -> Result<Arc<dyn Workload>, HarnessError> + Send + Sync>;
+pub type MakeWorkload = Arc<dyn Fn(&Plan, &[SentFile]) -> Result<Arc<dyn Workload>, Refused> + Send + Sync>;
 
 /// One driver's part of a load, without the bytes of its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -203,6 +202,8 @@ impl Receipt {
         let files: Vec<SentFile> =
             order.files.iter().map(|file| file.path.clone()).zip(got.into_iter().map(Arc::from)).collect();
         let workload = make(&plan, &files)?;
+        // They can be large.
+        drop(files);
         let data =
             order.stamp.as_ref().map(|stamp| data_called(stamp, workload.as_ref(), &plan)).transpose()?;
         let load = workload.load(&LoadJob { url: &order.url, plan: &plan, data: data.as_ref() })?;
@@ -240,8 +241,8 @@ pub(super) struct Ready {
 /// The data set of the plan, which must be the one the harness means.
 fn data_called(stamp: &str, workload: &dyn Workload, plan: &Plan) -> Result<DataSet, HarnessError> {
     let refused = |wrong: Refusal| HarnessError::Refused(Refused(vec![wrong]));
-    let deployment = workload.application().ok_or(HarnessError::NoData)?;
-    let data = deployment.data(&plan.data, plan.seed).map_err(refused)?;
+    let application = workload.application().ok_or(HarnessError::NoData)?;
+    let data = application.data(&plan.data, plan.seed).map_err(refused)?;
     if data.stamp == stamp {
         return Ok(data);
     }
