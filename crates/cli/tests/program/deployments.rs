@@ -359,7 +359,7 @@ fn faults_happen_at_their_moments_and_the_application_goes_on() {
 fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     let place = Place::new();
     let mut sets = like("minimal", "namespace");
-    sets.push("load.window_s=12".to_owned());
+    sets.push("load.window_s=16".to_owned());
     sets.push(
         "faults=[{at_s=4,unit=\"application-1\",act=\"delay\",delay_ms=200},\
          {at_s=9,unit=\"application-1\",act=\"delay\",delay_ms=0}]"
