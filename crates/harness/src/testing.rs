@@ -18,7 +18,6 @@ use barograph_platform::{
     Running, Site, SiteSpec, Swept, Thing, Unit,
 };
 use barograph_record::Fill;
-use barograph_services::Flavour;
 use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
@@ -248,16 +247,7 @@ impl Application for TestWorkload {
             limits: Limits::default(),
         };
         let front = part.name.clone();
-        Topology {
-            parts: vec![part],
-            front,
-            floating: None,
-            scheme: "http",
-            shared: vec![],
-            files: vec![],
-            flavour: Flavour::Tuned,
-            stored: None,
-        }
+        Topology { parts: vec![part], front, ..Topology::empty() }
     }
     fn job_unit(&self, _: &str, _: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
         unit("job", job)

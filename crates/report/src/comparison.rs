@@ -28,7 +28,7 @@ use crate::words;
 /// One metric, compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedMetric {
-    /// What it is, like `Search p99`.
+    /// Its name, as in `Search p99`.
     pub name: String,
     /// Its unit.
     pub unit: String,

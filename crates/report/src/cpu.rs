@@ -4,7 +4,7 @@ use barograph_record::{KeptPart, ProbeRow, Run};
 
 use crate::chart::{Course, Layer, Stacked};
 use crate::html::{Figure, Grid, Key};
-use crate::words;
+use crate::{topology, words};
 
 /// Instants of a figure at most: two pixels each.
 const POINTS: usize = 200;
@@ -105,8 +105,7 @@ fn tiers(run: &Run) -> Vec<&str> {
 }
 
 fn services(run: &Run) -> impl Iterator<Item = &KeptPart> {
-    let parts = run.topology().map_or(&[][..], |topology| &topology.parts);
-    parts.iter().filter(|part| part.service != "job" && part.tier != "driver")
+    run.topology().into_iter().flat_map(topology::services)
 }
 
 fn parts(run: &Run, span: (f64, f64)) -> Option<Cores> {

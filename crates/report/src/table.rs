@@ -31,8 +31,8 @@ pub(crate) fn plain(grid: &crate::html::Grid, words: &[&str]) -> String {
 }
 
 /// The verdict table of a window, with the quantile that a rule in `expected` judges in the column of p99. Times in
-/// milliseconds; `!` stands before a figure that breaks its rule. Where no share of the mix is required, the tail of the response times and the
-/// service time stand in the place of the mix.
+/// milliseconds; `!` stands before a figure that breaks its rule. Where no share of the mix is required, the tail of the
+/// response times and the service time stand in the place of the mix.
 #[must_use]
 pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> String {
     let has_mix = has_mix(window);

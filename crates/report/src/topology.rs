@@ -29,7 +29,7 @@ pub fn topology_text(topology: &KeptTopology) -> String {
 /// below the lowest of those before it that use it.
 fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
     let mut tiers: Vec<Vec<&KeptPart>> = Vec::new();
-    for part in topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver") {
+    for part in services(topology) {
         match tiers.iter_mut().find(|tier| tier[0].tier == part.tier) {
             Some(tier) => tier.push(part),
             None => tiers.push(vec![part]),
@@ -98,9 +98,14 @@ pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
     })
 }
 
-/// How many services the drawing shows: neither jobs nor drivers are any.
+/// The parts that are services: neither jobs nor drivers are any.
+pub(crate) fn services(topology: &KeptTopology) -> impl Iterator<Item = &KeptPart> {
+    topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver")
+}
+
+/// The number of services that the drawing shows.
 fn parts(topology: &KeptTopology) -> String {
-    match topology.parts.iter().filter(|part| part.service != "job" && part.tier != "driver").count() {
+    match services(topology).count() {
         1 => "One service".to_owned(),
         n => format!("{n} services"),
     }
@@ -230,6 +235,28 @@ mod tests {
             uses: uses.iter().map(|u| (*u).to_owned()).collect(),
             ..KeptPart::default()
         }
+    }
+
+    #[test]
+    fn levels_follow_from_use_also_in_a_circle() {
+        let parts = vec![
+            part("address", 1, "Keepalived", &["balancer-1"]),
+            part("balancer", 1, "HAProxy", &["node-1", "bidder-1"]),
+            part("node", 1, "shop", &["store-1", "bidder-1"]),
+            part("bidder", 1, "shop", &["store-1", "node-1"]),
+            part("store", 1, "PostgreSQL", &[]),
+            part("store", 2, "PostgreSQL", &["store-1"]),
+            part("load", 1, "job", &["store-1"]),
+            part("driver", 1, "barograph", &["balancer-1"]),
+        ];
+        let topology = KeptTopology { parts, ..KeptTopology::default() };
+        let names = |level: Vec<Vec<&KeptPart>>| -> Vec<String> {
+            level.into_iter().flatten().map(|part| part.name.clone()).collect()
+        };
+        let levels: Vec<Vec<String>> = levels(&topology).into_iter().map(names).collect();
+        let expected: [&[&str]; 5] =
+            [&["address-1"], &["balancer-1"], &["node-1"], &["bidder-1"], &["store-1", "store-2"]];
+        assert_eq!(levels, expected);
     }
 
     fn topology() -> KeptTopology {

@@ -340,16 +340,7 @@ mod tests {
 
     #[test]
     fn a_host_has_what_its_parts_have_together() {
-        let topology = |parts: Vec<Part>| Topology {
-            parts,
-            front: String::new(),
-            floating: None,
-            scheme: "http",
-            shared: vec![],
-            files: vec![],
-            flavour: Flavour::Tuned,
-            stored: None,
-        };
+        let topology = |parts: Vec<Part>| Topology { parts, ..Topology::empty() };
         let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", Some(0.5))]).hosts();
         assert_eq!((hosts.len(), hosts[0].limits.cpus), (1, Some(1.5)));
         let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", None)]).hosts();

@@ -39,7 +39,7 @@ pub trait Workload: Send + Sync {
     /// What users of a profile do.
     fn behaviours(&self, profile: &str) -> Option<Behaviours>;
 
-    /// The application that it can deploy as its target; `None` when it loads whatever answers at a URL.
+    /// The application that it can deploy as its target; `None` when it loads any target at a URL.
     fn application(&self) -> Option<&dyn Application> {
         None
     }
@@ -167,7 +167,7 @@ pub trait WorkloadFactory: Sync {
     /// Name of the workload in plans.
     fn name(&self) -> &'static str;
 
-    /// What it is, in a line.
+    /// Description in one line.
     fn about(&self) -> &'static str;
 
     /// How to find or make the files it needs, in a line; `None` when it needs none.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Line {
     /// How far it is.
     Progress {
-        /// What it is doing.
+        /// The stage, in a word or two.
         stage: String,
         /// How much of it is done.
         done: u64,
