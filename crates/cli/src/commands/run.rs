@@ -132,9 +132,14 @@ impl Start {
     }
 }
 
-/// The command as typed.
+/// The command as typed, without the folder of the program: records are passed on, and it says something of this machine.
 pub(crate) fn command() -> String {
-    std::env::args().collect::<Vec<_>>().join(" ")
+    let mut words: Vec<String> = std::env::args().collect();
+    if let Some(program) = words.first_mut() {
+        let name = Path::new(&*program).file_name().map(|name| name.to_string_lossy().into_owned());
+        *program = name.unwrap_or_default();
+    }
+    words.join(" ")
 }
 
 /// What harness, driver and ledgers run on: one thread.
