@@ -1,5 +1,6 @@
 //! How cargo is started by the steps of `cargo xtask test`, and whether the disk has room for what it makes.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -12,16 +13,27 @@ use crate::say::say;
 /// Measured with `du -s target` after `CI=true cargo xtask test` in a fresh clone.
 const NEEDED_GIB: u64 = 16;
 
-/// Cargo in this workspace. In CI (`CI` is set) nothing is ever compiled a second time, so the caches for that are left
-/// out: they take more than half of the disk that a build needs.
+/// Cargo in this workspace. In CI (`CI` is set) nothing is compiled a second time and nothing is debugged, so there are no
+/// caches for the one, which take more than half of the disk that a build needs, and no information for the other.
 #[expect(clippy::disallowed_methods, reason = "CI says in no other way that it is CI")]
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(root);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_this_package(name)) {
+        cargo.env_remove(name);
+    }
     if std::env::var_os("CI").is_some() {
-        cargo.env("CARGO_INCREMENTAL", "0");
+        cargo.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
     }
     cargo
+}
+
+/// Whether a variable tells this program of its own package, as `cargo run` does. Build scripts read such variables: with
+/// them that of `ring` runs again whenever cargo was started from a shell in between, and all that stands on it is built
+/// again.
+fn is_of_this_package(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")
 }
 
 /// The packages of this workspace, without those of others.
@@ -54,6 +66,15 @@ fn warning(free_gib: u64, built_before: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_knows_nothing_of_the_program_that_starts_it() {
+        // Cargo sets it for tests, too.
+        let folder = OsStr::new("CARGO_MANIFEST_DIR");
+        assert!(std::env::vars_os().any(|(name, _)| name == folder));
+        assert!(cargo(Path::new("/")).get_envs().any(|(name, value)| name == folder && value.is_none()));
+        assert!(!is_of_this_package(OsStr::new("CARGO_HOME")));
+    }
 
     #[test]
     fn little_room_is_told_and_enough_is_not() {
