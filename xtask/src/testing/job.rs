@@ -25,11 +25,11 @@ pub(crate) struct Job {
     pub(super) binary: Arc<Binary>,
     pub(super) name: String,
     pub(super) group: Group,
-    /// Whether nothing may run beside it, because it measures to the millisecond.
+    /// Whether only others of its kind may run beside it, because it measures to the millisecond.
     pub(super) alone: bool,
 }
 
-/// The segment of a test's path that says that nothing may run beside it.
+/// The segment of a test's path that says that only others of its kind may run beside it.
 const ALONE: &str = "alone";
 
 impl Job {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use super::group::Group;
 use super::job::Job;
 use super::process;
 use super::progress::Progress;
@@ -54,7 +55,8 @@ impl Queue {
         let alone = jobs.iter().any(|job| job.alone);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let all = Room::of(cores);
-        let threads = if alone { 1 } else { cores + all.waiters };
+        // One that measures alone waits most of its time; each has a core of its own.
+        let threads = if alone { cores } else { cores + all.waiters };
         let state = Mutex::new(State { waiting: in_order(jobs, known), all, free: all });
         Queue { state, changed: Condvar::new(), threads }
     }
@@ -102,10 +104,15 @@ impl Queue {
     }
 }
 
-/// The longest first; those of the same time by name, so that the order is the same each time.
+/// Those that need most of the machine first, since shorter ones would never leave that much free; then the longest first,
+/// and those of the same time by name, so that the order is the same each time.
 fn in_order(mut jobs: Vec<Job>, known: &HashMap<String, f64>) -> Vec<Job> {
     let seconds = |job: &Job| known.get(&job.key()).copied().unwrap_or_else(|| job.group.guess_s());
-    jobs.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)).then_with(|| a.key().cmp(&b.key())));
+    let needs_most = |job: &Job| job.group == Group::Emulated;
+    jobs.sort_by(|a, b| {
+        let by_time = || seconds(b).total_cmp(&seconds(a));
+        needs_most(b).cmp(&needs_most(a)).then_with(by_time).then_with(|| a.key().cmp(&b.key()))
+    });
     jobs
 }
 
@@ -115,17 +122,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_tests_come_first_known_or_guessed() {
+    fn guests_and_then_long_tests_come_first_known_or_guessed() {
         let jobs = vec![
             job("a", None, "tests::short"),
             job("a", Some("program"), "guessed"),
             job("a", None, "tests::known"),
             job("a", Some("service"), "known_short"),
+            job("a", Some("emulated"), "guests"),
         ];
-        let known = [("a unit tests::known".to_owned(), 60.0), ("a service known_short".to_owned(), 0.01)];
+        let known = [
+            ("a unit tests::known".to_owned(), 60.0),
+            ("a service known_short".to_owned(), 0.01),
+            ("a emulated guests".to_owned(), 2.0),
+        ];
         let order = in_order(jobs, &HashMap::from(known));
         let names: Vec<&str> = order.iter().map(|job| job.name.as_str()).collect();
-        assert_eq!(names, ["tests::known", "guessed", "tests::short", "known_short"]);
+        assert_eq!(names, ["guests", "tests::known", "guessed", "tests::short", "known_short"]);
     }
 
     /// A queue on a machine with one core.
@@ -145,18 +157,21 @@ mod tests {
         let next = || queue.next().map(|(job, taken)| (job.name, taken.eighths, taken.waiters));
         queue.state.lock().unwrap().free = Room { eighths: 4, waiters: 1 };
         assert_eq!(next(), Some(("a".to_owned(), 1, 1)));
-        queue.give_back(Room { eighths: 4, waiters: 2 });
-        assert_eq!(next(), Some(("b".to_owned(), 1, 1)));
-        queue.give_back(Room { eighths: 1, waiters: 0 });
-        assert_eq!(next(), Some(("c".to_owned(), 1, 1)), "computing takes a core");
-        queue.give_back(Room { eighths: 2, waiters: 0 });
-        assert_eq!(next(), Some(("tests::computes".to_owned(), 8, 0)), "and no place of those that wait");
+        queue.give_back(Room { eighths: 1, waiters: 2 });
+        assert_eq!(next(), Some(("b".to_owned(), 1, 1)), "computing takes more than half a core");
+        assert_eq!(next(), Some(("c".to_owned(), 1, 1)));
+        queue.give_back(Room { eighths: 3, waiters: 0 });
+        assert_eq!(next(), Some(("tests::computes".to_owned(), 5, 0)), "and no place of those that wait");
         assert_eq!(next(), None);
     }
 
     #[test]
     fn a_test_takes_no_more_than_there_is() {
         let queue = on_one_core(vec![job("a", Some("emulated"), "guests")]);
-        assert_eq!(queue.next().unwrap().1, Room { eighths: 8, waiters: 0 });
+        let small = Room { eighths: 4, waiters: 3 };
+        let mut state = queue.state.lock().unwrap();
+        (state.all, state.free) = (small, small);
+        drop(state);
+        assert_eq!(queue.next().unwrap().1, Room { eighths: 4, waiters: 0 });
     }
 }

@@ -1,7 +1,7 @@
 //! The whole program against a target whose stalls are known: what it prints is what the stalls imply, exactly.
 //!
-//! `cargo xtask test` runs nothing beside a test of a module with this name, so that no other test takes the processors away
-//! while it measures.
+//! Beside a test of a module with this name `cargo xtask test` runs only others of its kind, one for each core, so that no
+//! other test takes the processors away while it measures.
 //!
 //! Answers take 20 ms; one that is due in the last second of every five goes out at the end of that second. A window of
 //! two periods sees every phase alike, so the exact distribution is that of starts at all phases.

@@ -71,20 +71,6 @@ fn a_killed_fill_ends_the_run_with_the_cause_named() {
     place.assert_nothing_left();
 }
 
-#[test]
-fn an_application_held_still_is_found_silent() {
-    let place = Place::new();
-    let going = Going::start(place.run(None, &fixed(30, 600)));
-    going.enters("hold");
-    send(going.application(), Signal::STOP);
-    let ended = going.end();
-    assert_eq!(ended.code, Some(3), "{ended:?}");
-    let named = "barograph: the application has not answered a single operation for 30 s";
-    assert!(ended.err.contains(named), "{}", ended.err);
-    assert_eq!(place.record().interrupted().unwrap().phase, "hold");
-    place.assert_nothing_left();
-}
-
 /// `clean` removes what there is, and finds nothing when asked again.
 fn cleaned(place: &Place) -> String {
     let first = Going::start(place.program(&["clean"])).end();
