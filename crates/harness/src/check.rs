@@ -19,7 +19,7 @@ pub(crate) use effect::disk_mib;
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
 
 /// A plan that is possible, with what was found out on the way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Checked {
     /// The plan with nothing left open: bounds, workers, connections, profile.
     pub plan: Plan,

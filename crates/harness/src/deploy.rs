@@ -327,7 +327,7 @@ mod tests {
 
     #[tokio::test]
     async fn hosts_are_looked_at_with_limits_only_where_those_mean_something() {
-        let plan = barograph_spec::read("p", "", &[]).unwrap();
+        let plan = barograph_spec::read(&[], "p", "", &[]).unwrap();
         let workload = TestWorkload::default();
         let mut topology = workload.topology(&plan, &workload.data(&plan.data, 1).unwrap());
         let limits = Limits { cpus: Some(0.5), ..Limits::default() };

@@ -18,7 +18,7 @@ use barograph_platform::{
     Running, Site, SiteSpec, Swept, Thing, Unit,
 };
 use barograph_record::Fill;
-use barograph_spec::{Connections, DataPlan, Plan, Refusal};
+use barograph_spec::{Connections, DataPlan, Plan, Refusal, WorkloadKeys};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
     Application, DataSet, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, SizeInfo, Verified,
@@ -45,6 +45,18 @@ pub(crate) struct Mix {
 impl Default for Mix {
     fn default() -> Self {
         Mix { required: Share::percent(100.0), session_s: 1.0 }
+    }
+}
+
+/// The keys of its plans: two tiers that can have limits.
+pub(crate) struct TestKeys;
+
+impl WorkloadKeys for TestKeys {
+    fn name(&self) -> &'static str {
+        "test"
+    }
+    fn tiers(&self) -> &'static [&'static str] {
+        &["application", "relational"]
     }
 }
 
@@ -237,13 +249,10 @@ impl Application for TestWorkload {
             tier: "application",
             node: true,
             host: "application-1".to_owned(),
-            work: Work::Service(barograph_services::find("auction").expect("it is a service")),
+            work: Work::Service(barograph_services::find("driver").expect("it is a service")),
             needs: vec![],
             uses: vec![],
-            values: vec![
-                ("node", Value::Text("one".to_owned())),
-                ("data", Value::Text("/nonexistent".to_owned())),
-            ],
+            values: vec![("token_file", Value::Text("/nonexistent".to_owned()))],
             limits: Limits::default(),
         };
         let front = part.name.clone();

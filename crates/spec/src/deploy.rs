@@ -1,6 +1,5 @@
-//! The keys of `[deploy]`: of which parts the application is made, how many of each, and on which kind of platform.
-//!
-//! `deploy.like` gives every other key its default, so that a plan says only where it differs from a usual topology.
+//! The keys of `[deploy]` that every application has: the kind of platform, hosts and links, and what each tier may use. Of
+//! which parts an application is made is in the keys of its workload.
 
 use barograph_model::Nanos;
 
@@ -16,9 +15,6 @@ pub const GUESTS: [&str; 2] = ["vm", "container-in-vm"];
 /// Most MiB of a part, of memory or of disk: 16 TiB.
 pub(crate) const MOST_MIB: u64 = 16_777_216;
 
-/// Most instances of one tier: addresses and names of a site end somewhere.
-const MOST_NODES: u64 = 32;
-
 /// A smaller file system is hardly one.
 const LEAST_DISK_MIB: u64 = 32;
 
@@ -29,45 +25,17 @@ const USUAL_DISK_MIB: u64 = 1_024;
 /// The platforms, as plans name them.
 pub const PLATFORMS: [&str; 5] = ["process", "namespace", "container", "vm", "container-in-vm"];
 
-/// Tiers that can be given limits, in the order of a request's way.
-pub const TIERS: [&str; 8] =
-    ["balancer", "web", "application", "bids", "bus", "relational", "events", "driver"];
+/// The tier of drivers, which every plan has.
+const DRIVER: &str = "driver";
 
-/// The parts an application is deployed in.
+/// What each instance of a tier can have limits of, as keys end: `deploy.driver_cpus`.
+pub(crate) const LIMITS: [&str; 4] = ["cpus", "cores", "memory_mib", "disk_mib"];
+
+/// Where an application is deployed, and what its parts may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeployPlan {
     /// The kind of platform; one of [`PLATFORMS`].
     pub platform: String,
-    /// The topology that gives the defaults.
-    pub like: String,
-    /// Users, auctions, items: `embedded`, `postgres` or `mariadb`.
-    pub relational: String,
-    /// PostgreSQL has a second server that follows synchronously.
-    pub standby: bool,
-    /// What a commit survives in PostgreSQL: `full` (the end of the machine) or `off` (nothing is waited for).
-    pub sql_durability: String,
-    /// Bids and attendance: `same` (as the relational store), `postgres` (a server of its own) or `ferretdb`.
-    pub events: String,
-    /// Pictures: `files` or `events` (in the store of the events).
-    pub images: String,
-    /// Between nodes: `none`, `nats` or `rabbitmq`.
-    pub bus: String,
-    /// Nodes of the application. They also take bids unless there are bid nodes.
-    pub application_nodes: u32,
-    /// Nodes that own auctions and take bids, apart from the rest.
-    pub bid_nodes: u32,
-    /// In front of the nodes: `none`, `nginx` or `httpd`.
-    pub web: String,
-    /// How many of them; 0 without a web tier.
-    pub web_nodes: u32,
-    /// Clients speak TLS to the web tier.
-    pub tls: bool,
-    /// In front of the web servers, or of the nodes: `none` or `haproxy`.
-    pub balancer: String,
-    /// How many of them; 0 without any.
-    pub balancer_nodes: u32,
-    /// Addresses that move between the balancers, by Keepalived.
-    pub virtual_addresses: u32,
     /// Settings of the services: `vanilla` or `tuned`.
     pub flavour: String,
     /// `apart`: every instance has a host of its own. `together`: all are on one.
@@ -115,18 +83,13 @@ pub struct Link {
 
 impl Link {
     /// How much longer a packet takes in milliseconds, as plans say it.
-    pub(crate) fn delay_ms(&self) -> f64 {
+    #[must_use]
+    pub fn delay_ms(&self) -> f64 {
         self.delay.0 as f64 / 1e6
     }
 }
 
 impl DeployPlan {
-    /// Everything is one process of the application, with its stores in itself.
-    #[must_use]
-    pub fn is_embedded(&self) -> bool {
-        self.relational == "embedded"
-    }
-
     /// Its hosts are virtual machines.
     #[must_use]
     pub fn has_guests(&self) -> bool {
@@ -148,108 +111,20 @@ impl DeployPlan {
     }
 }
 
-/// What a topology has unless the plan says otherwise.
-struct Usual {
-    relational: &'static str,
-    standby: bool,
-    events: &'static str,
-    bus: &'static str,
-    application_nodes: u64,
-    bid_nodes: u64,
-    web: &'static str,
-    web_nodes: u64,
-    balancer: &'static str,
-    balancer_nodes: u64,
-    virtual_addresses: u64,
-}
-
-const EMBEDDED: Usual = Usual {
-    relational: "embedded",
-    standby: false,
-    events: "same",
-    bus: "none",
-    application_nodes: 1,
-    bid_nodes: 0,
-    web: "none",
-    web_nodes: 1,
-    balancer: "none",
-    balancer_nodes: 1,
-    virtual_addresses: 0,
-};
-
-const MINIMAL: Usual = Usual { relational: "postgres", ..EMBEDDED };
-
-const FULL: Usual = Usual {
-    events: "ferretdb",
-    bus: "rabbitmq",
-    application_nodes: 2,
-    bid_nodes: 1,
-    web: "nginx",
-    web_nodes: 2,
-    balancer: "haproxy",
-    ..MINIMAL
-};
-
-const FULL_HA: Usual =
-    Usual { standby: true, bus: "nats", bid_nodes: 2, balancer_nodes: 2, virtual_addresses: 1, ..FULL };
-
-const LIKE: [&str; 4] = ["embedded", "minimal", "full", "full-ha"];
-
-fn usual(like: &str) -> Usual {
-    match like {
-        "minimal" => MINIMAL,
-        "full" => FULL,
-        "full-ha" => FULL_HA,
-        _ => EMBEDDED,
-    }
-}
-
-pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
+/// `tiers`: those of the application that the plan's workload can deploy.
+pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str]) -> Option<DeployPlan> {
     let platform = g.word("platform", &PLATFORMS, "process");
-    let like = g.word("deploy.like", &LIKE, "embedded");
-    let usual = usual(like.as_deref().unwrap_or("embedded"));
-    let relational = g.word("deploy.relational", &["embedded", "postgres", "mariadb"], usual.relational);
-    let served = relational.as_deref() != Some("embedded");
-    let usual = if served { usual } else { EMBEDDED };
-    let standby = g.flag("deploy.standby", usual.standby);
-    let sql_durability = g.word("deploy.sql_durability", &["full", "off"], "full");
-    let events = g.word("deploy.events", &["same", "postgres", "ferretdb"], usual.events);
-    let images = g.word("deploy.images", &["files", "events"], "files");
-    let bus = g.word("deploy.bus", &["none", "nats", "rabbitmq"], usual.bus);
-    let application_nodes = g.number("deploy.application_nodes", 1..=MOST_NODES, usual.application_nodes);
-    let bid_nodes = g.number("deploy.bid_nodes", 0..=MOST_NODES, usual.bid_nodes);
-    let web = g.word("deploy.web", &["none", "nginx", "httpd"], usual.web);
-    let web_nodes = g.number("deploy.web_nodes", 1..=MOST_NODES, usual.web_nodes);
-    let tls = g.flag("deploy.tls", false);
-    let balancer = g.word("deploy.balancer", &["none", "haproxy"], usual.balancer);
-    let balancer_nodes = g.number("deploy.balancer_nodes", 1..=MOST_NODES, usual.balancer_nodes);
-    let virtual_addresses = g.number("deploy.virtual_addresses", 0..=1, usual.virtual_addresses);
     let flavour = g.word("deploy.flavour", &["vanilla", "tuned"], "tuned");
     let hosts = g.word("deploy.hosts", &["apart", "together"], "apart");
     let container_network = g.word("deploy.container_network", &["bridge", "host"], "bridge");
     let container_engine = engine(g);
     let vm_accel = g.word("deploy.vm_accel", &["auto", "kvm", "tcg"], "auto");
     let statistics = g.flag("deploy.statistics", true);
-    let limits = limits(g);
+    let tiers: Vec<&'static str> = tiers.iter().copied().chain([DRIVER]).collect();
+    let limits = limits(g, &tiers);
     let link = link(g);
-    let (web, balancer) = (web?, balancer?);
     let plan = DeployPlan {
         platform: platform?,
-        like: like?,
-        relational: relational?,
-        standby: standby?,
-        sql_durability: sql_durability?,
-        events: events?,
-        images: images?,
-        bus: bus?,
-        application_nodes: application_nodes? as u32,
-        bid_nodes: bid_nodes? as u32,
-        web_nodes: if web == "none" { 0 } else { web_nodes? as u32 },
-        web,
-        tls: tls?,
-        balancer_nodes: if balancer == "none" { 0 } else { balancer_nodes? as u32 },
-        balancer,
-        virtual_addresses: virtual_addresses? as u32,
         flavour: flavour?,
         hosts: hosts?,
         limits: limits?,
@@ -259,7 +134,7 @@ pub(crate) fn deploy(g: &mut Given) -> Option<DeployPlan> {
         container_engine: container_engine?,
         vm_accel: vm_accel?,
     };
-    goes_together(g, &plan);
+    on_the_platform(g, &plan);
     Some(plan)
 }
 
@@ -272,7 +147,8 @@ fn engine(g: &mut Given) -> Option<Option<String>> {
     Some(engine)
 }
 
-fn limits(g: &mut Given) -> Option<Vec<TierLimits>> {
+/// What instances of these tiers may use.
+pub(crate) fn limits(g: &mut Given, tiers: &[&'static str]) -> Option<Vec<TierLimits>> {
     let of = |tier: &'static str| {
         let cpus = g.fraction(&format!("deploy.{tier}_cpus"), 0.0..=1_024.0, 0.0);
         let cores = g.cores(&format!("deploy.{tier}_cores"));
@@ -280,8 +156,9 @@ fn limits(g: &mut Given) -> Option<Vec<TierLimits>> {
         let disk = disk(g, tier);
         Some(TierLimits { tier, cpus: cpus?, cores: cores?, memory_mib: memory?, disk_mib: disk? })
     };
-    // All are asked for before one of them ends it, so that every refusal is heard of.
-    TIERS.map(of).into_iter().collect()
+    // All are read before one of them ends it, so that each is refused.
+    let all: Vec<Option<TierLimits>> = tiers.iter().copied().map(of).collect();
+    all.into_iter().collect()
 }
 
 fn disk(g: &mut Given, tier: &str) -> Option<u64> {
@@ -299,50 +176,6 @@ fn link(g: &mut Given) -> Option<Link> {
     let delay = g.fraction("deploy.link_delay_ms", 0.0..=10_000.0, 0.0);
     let loss = g.fraction("deploy.link_loss", 0.0..=0.9, 0.0);
     Some(Link { mbit: mbit?, delay: Nanos::from_secs_f64(delay? / 1e3), loss: loss? })
-}
-
-/// Refuses parts that do not go together.
-fn goes_together(g: &mut Given, plan: &DeployPlan) {
-    let nodes = plan.application_nodes + plan.bid_nodes;
-    if plan.is_embedded() {
-        let parts = [
-            ("deploy.bus", plan.bus.as_str(), "none"),
-            ("deploy.events", plan.events.as_str(), "same"),
-            ("deploy.images", plan.images.as_str(), "files"),
-        ];
-        for (key, value, allowed) in parts.into_iter().filter(|(_, value, allowed)| value != allowed) {
-            let allowed = format!("\"{allowed}\" with deploy.relational = \"embedded\"");
-            g.refuse(key, format!("{value:?}"), &allowed, "choose a database server as deploy.relational");
-        }
-        if nodes > 1 {
-            let (key, value) = match plan.bid_nodes {
-                0 => ("deploy.application_nodes", plan.application_nodes),
-                bids => ("deploy.bid_nodes", bids),
-            };
-            let remedy = "choose a database server as deploy.relational, which nodes can share";
-            g.refuse(key, value, "one node with deploy.relational = \"embedded\"", remedy);
-        }
-    } else {
-        if plan.relational == "mariadb" && plan.events == "same" {
-            let allowed = "\"postgres\" or \"ferretdb\" with deploy.relational = \"mariadb\"";
-            g.refuse("deploy.events", "\"same\"", allowed, "name a store for bids and attendance");
-        }
-        if nodes > 1 && plan.bus == "none" {
-            let allowed = format!("\"nats\" or \"rabbitmq\" for {nodes} nodes");
-            g.refuse("deploy.bus", "\"none\"", &allowed, "nodes tell each other of bids over a bus");
-        }
-    }
-    if plan.sql_durability == "off" && plan.relational != "postgres" {
-        let allowed = "\"full\", unless deploy.relational = \"postgres\"";
-        let remedy = "leave it out, or choose deploy.relational = \"postgres\"";
-        g.refuse("deploy.sql_durability", "\"off\"", allowed, remedy);
-    }
-    if plan.standby && plan.relational != "postgres" {
-        let remedy = "set deploy.standby = false, or choose deploy.relational = \"postgres\"";
-        g.refuse("deploy.standby", true, "only with deploy.relational = \"postgres\"", remedy);
-    }
-    in_front(g, plan, nodes);
-    on_the_platform(g, plan);
 }
 
 /// Refuses what the hosts of the platform do not have.
@@ -364,43 +197,9 @@ fn on_the_platform(g: &mut Given, plan: &DeployPlan) {
             plan.platform
         );
         // Drivers have hosts of their own in any case.
-        for limits in plan.limits.iter().filter(|limits| limits.tier != "driver" && !limits.cores.is_all()) {
+        for limits in plan.limits.iter().filter(|limits| limits.tier != DRIVER && !limits.cores.is_all()) {
             let (key, value) = (format!("deploy.{}_cores", limits.tier), limits.cores.to_string());
             g.refuse(&key, format!("{value:?}"), &allowed, "leave it out, or set deploy.hosts = \"apart\"");
         }
-    }
-}
-
-/// Whoever asks must find all nodes at one address.
-fn in_front(g: &mut Given, plan: &DeployPlan, nodes: u32) {
-    if plan.bid_nodes > 0 && plan.web == "none" {
-        let remedy = "choose deploy.web = \"nginx\", which tells bids from the rest, or no bid nodes";
-        g.refuse("deploy.bid_nodes", plan.bid_nodes, "0 without a web tier", remedy);
-    }
-    if plan.web_nodes > 1 && plan.balancer == "none" {
-        let remedy = "choose deploy.balancer = \"haproxy\", or one web server";
-        g.refuse("deploy.web_nodes", plan.web_nodes, "1 without a balancer", remedy);
-    }
-    if nodes > 1 && plan.web == "none" && plan.balancer == "none" {
-        let remedy = "choose deploy.web = \"nginx\" or deploy.balancer = \"haproxy\"";
-        g.refuse("deploy.application_nodes", plan.application_nodes, "1 with nothing in front", remedy);
-    }
-    if plan.balancer_nodes > 1 && plan.virtual_addresses == 0 {
-        let remedy = "set deploy.virtual_addresses = 1, or one balancer";
-        g.refuse("deploy.balancer_nodes", plan.balancer_nodes, "1 without a virtual address", remedy);
-    }
-    if plan.virtual_addresses > 0 {
-        if plan.balancer == "none" {
-            let remedy = "choose deploy.balancer = \"haproxy\"";
-            g.refuse("deploy.virtual_addresses", plan.virtual_addresses, "0 without balancers", remedy);
-        }
-        if plan.platform != "namespace" || plan.hosts != "apart" {
-            let allowed = "0, unless platform = \"namespace\" and deploy.hosts = \"apart\"";
-            let remedy = "an address moves between hosts that have networks of their own";
-            g.refuse("deploy.virtual_addresses", plan.virtual_addresses, allowed, remedy);
-        }
-    }
-    if plan.tls && plan.web == "none" {
-        g.refuse("deploy.tls", true, "false without a web tier", "choose deploy.web = \"nginx\"");
     }
 }

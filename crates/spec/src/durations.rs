@@ -13,9 +13,8 @@ pub(crate) const NAMES: [&str; 3] = ["quick", "standard", "full"];
 ///
 /// A search by posterior learns more from many short windows than from few long ones, since it reckons with windows that
 /// fail by luck. All of its windows are equally long, because the pass probability of a level depends on their length.
-/// How short they may be was looked at in runs of the auction: at 1,000 users the share of GetCurrentItem, the operation
-/// whose share swings the most, has a standard deviation of 11 % of itself in windows of 15 s, and it falls with the root
-/// of users and seconds. The mix rule makes room for such chance, so short windows are not failed for it; they only see a
+/// How short they may be was measured at 1,000 users of the default workload: the share of the operation that swings the
+/// most has a standard deviation of 11 % of itself in windows of 15 s, and it falls with the root of users and seconds. The mix rule makes room for such chance, so short windows are not failed for it; they only see a
 /// share that is far off. In the same time its run has nine windows of 15 s instead of four of 45 s.
 pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
     let (durations, trials) = few(name);
@@ -43,7 +42,7 @@ pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
 /// The durations of a pace, and how many trials of a search go with them.
 ///
 /// Ramp and warm-up together are never shorter than one and a half sessions (of 103 s): users that begin together move
-/// through their sessions in step, and auctions that woke together sell their items in step; simulated load
+/// through their sessions in step, and what they wait for happens in step; simulated load of the default workload
 /// (`workloads/auction/tests`) shows the mix swing by more than its tolerance until then.
 fn few(name: &str) -> (Durations, u64) {
     match name {

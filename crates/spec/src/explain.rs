@@ -80,9 +80,6 @@ pub fn explain(plan: &Plan) -> String {
         name => format!(", profile {name}"),
     };
     lines.push(format!("plan      {} (workload {}{profile}, seed {})", plan.name, plan.workload, plan.seed));
-    if let Some(file) = &plan.scenario {
-        lines.push(format!("scenario  {}", file.display()));
-    }
     lines.extend(load(plan));
     if let Some(open) = &plan.open {
         let users = match open.most_users {
@@ -93,29 +90,8 @@ pub fn explain(plan: &Plan) -> String {
         let how = arrivals(&open.arrivals, open.start_of);
         lines.push(format!("          {how}; {users}, and at most {waiting} arrivals waiting"));
     }
-    match &plan.target.url {
-        Some(url) => {
-            let done = match plan.scenario {
-                Some(_) => "nothing is deployed, filled or verified",
-                None => "nothing is deployed or filled, and its data are verified afterwards",
-            };
-            lines.push(format!("target    {url}, which is there already: {done}"));
-        }
-        None if plan.scenario.is_some() => lines.push("target    as the scenario names it".to_owned()),
-        None => {
-            lines.push(format!("data      size {}, in {}", plan.data.size, plan.data.dir.display()));
-            let port = match plan.target.port {
-                0 => " on a free port".to_owned(),
-                port => format!(":{port}"),
-            };
-            let deploy = &plan.deploy;
-            if deploy.is_embedded() && deploy.platform == "process" {
-                lines.push(format!("target    the application as a process of its own on 127.0.0.1{port}"));
-            } else {
-                lines.extend(deployed(deploy));
-            }
-        }
-    }
+    lines.extend(plan.own.explain(plan));
+    lines.extend(links(plan));
     lines.extend(plan.deploy.limits.iter().filter_map(|limits| limited(&plan.deploy, limits)));
     for fault in &plan.faults {
         let unit = if fault.unit.is_empty() { "everything" } else { &fault.unit };
@@ -131,30 +107,24 @@ pub fn explain(plan: &Plan) -> String {
     text
 }
 
-fn deployed(deploy: &DeployPlan) -> Vec<String> {
+/// Platform, hosts and flavour of what is deployed: `on platform vm, all on one host, services tuned`.
+#[must_use]
+pub fn placed(deploy: &DeployPlan) -> String {
     let hosts = match (deploy.platform.as_str(), deploy.hosts.as_str()) {
         ("process", _) => "as processes of this machine",
         (_, "together") => "all on one host",
         _ => "each part on a host of its own",
     };
-    let mut lines = vec![format!(
-        "target    the application deployed like \"{}\" on platform {}, {hosts}, services {}",
-        deploy.like, deploy.platform, deploy.flavour
-    )];
-    if deploy.sql_durability == "off" {
-        let what = "          PostgreSQL is not durable: a commit waits for no disk and may be lost, data may be damaged";
-        lines.push(what.to_owned());
-    }
-    let link = deploy.link;
-    if link != Link::default() {
-        let speed = if link.mbit > 0 { format!("{} Mbit/s", link.mbit) } else { "full speed".to_owned() };
-        lines.push(format!(
-            "          links: {speed}, {} ms and {:.2} % loss each way",
-            link.delay_ms(),
-            link.loss * 100.0
-        ));
-    }
-    lines
+    format!("on platform {}, {hosts}, services {}", deploy.platform, deploy.flavour)
+}
+
+/// What the way between hosts is made to be.
+fn links(plan: &Plan) -> Option<String> {
+    let link = plan.deploy.link;
+    let speed = if link.mbit > 0 { format!("{} Mbit/s", link.mbit) } else { "full speed".to_owned() };
+    (link != Link::default()).then(|| {
+        format!("links     {speed}, {} ms and {:.2} % loss each way", link.delay_ms(), link.loss * 100.0)
+    })
 }
 
 /// What each part of a tier may use, where it has a limit.
@@ -309,7 +279,7 @@ fn arrivals(arrivals: &ArrivalsPlan, start_of: StartOf) -> String {
 mod tests {
     #[test]
     fn the_estimate_adds_up() {
-        let plan = crate::read("p", "", &[]).unwrap();
+        let plan = crate::read(&[], "p", "", &[]).unwrap();
         // Quick: 90 ramp + 70 warm-up + 15 window + 8 x (5 + 10 + 15) + 160 in which new users spread + 5 drain.
         assert_eq!(super::estimate(&plan).as_secs_f64(), 580.0);
         assert!(super::explain(&plan).contains("at most 9 min 40 s"), "{}", super::explain(&plan));
@@ -317,7 +287,7 @@ mod tests {
             super::explain(&plan)
                 .contains("after 15 s of change and settling, 58 s where many users are added")
         );
-        let bisect = crate::read("p", "", &["load.search=bisect".to_owned()]).unwrap();
+        let bisect = crate::read(&[], "p", "", &["load.search=bisect".to_owned()]).unwrap();
         // 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 160 + 5 drain.
         assert_eq!(super::estimate(&bisect).as_secs_f64(), 595.0);
     }
@@ -328,7 +298,7 @@ mod tests {
         for pace in ["quick", "standard", "full"] {
             let takes = |method: &str| {
                 let sets = [format!("load.duration={pace}"), format!("load.search={method}")];
-                super::estimate(&crate::read("p", "", &sets).unwrap())
+                super::estimate(&crate::read(&[], "p", "", &sets).unwrap())
             };
             assert!(takes("posterior") <= takes("bisect"), "{pace}");
         }
@@ -336,8 +306,9 @@ mod tests {
 
     #[test]
     fn every_method_is_explained() {
-        let says =
-            |method: &str| super::explain(&crate::read("p", "", &[format!("load.search={method}")]).unwrap());
+        let says = |method: &str| {
+            super::explain(&crate::read(&[], "p", "", &[format!("load.search={method}")]).unwrap())
+        };
         assert!(says("posterior").contains("until the 95 % interval is 5 % wide"), "{}", says("posterior"));
         assert!(
             says("posterior").contains("first ramp 1 min 30 s, then windows of 15 s after 15 s of change")
@@ -352,7 +323,7 @@ mod tests {
     fn shares_are_said_as_they_were_written() {
         let says = |sets: &[&str]| {
             let sets: Vec<String> = sets.iter().map(|set| format!("load.{set}")).collect();
-            super::explain(&crate::read("p", "", &sets).unwrap())
+            super::explain(&crate::read(&[], "p", "", &sets).unwrap())
         };
         let posterior = says(&["resolution=0.07"]);
         assert!(posterior.contains("interval is 7 % wide"), "{posterior}");
@@ -375,7 +346,7 @@ mod tests {
         ];
         let mut sets: Vec<String> = sets.iter().map(|s| format!("load.{s}")).collect();
         sets.push("load.max_trials=5".to_owned());
-        let plan = crate::read("p", "", &sets).unwrap();
+        let plan = crate::read(&[], "p", "", &sets).unwrap();
         let estimate = super::estimate(&plan).as_secs_f64();
         assert_eq!(estimate, 10.0 + 20.0 + 30.0 + 4.0 * (1.0 + 2.0 + 50.0) + 30.0 + 4.0);
     }

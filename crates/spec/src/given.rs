@@ -9,6 +9,7 @@ use toml::Value;
 use toml::de::{DeTable, DeValue};
 
 use crate::cores::{self, Cores};
+use crate::deploy::LIMITS;
 use crate::{Refusal, Refused};
 
 /// What stands for the place of an override.
@@ -46,6 +47,8 @@ pub struct Given {
     known: BTreeMap<String, Known>,
     /// Keys that do not belong to a plan like this one.
     foreign: BTreeSet<String>,
+    /// Keys that are read now go only with this.
+    only_with: Option<String>,
     resolved: BTreeMap<String, Value>,
     places: BTreeMap<String, String>,
     refusals: Vec<Refusal>,
@@ -74,6 +77,7 @@ impl Given {
             found: BTreeMap::new(),
             known: BTreeMap::new(),
             foreign: BTreeSet::new(),
+            only_with: None,
             resolved: BTreeMap::new(),
             places: BTreeMap::new(),
             refusals: Vec::new(),
@@ -196,12 +200,45 @@ impl Given {
         }
     }
 
+    /// Reads keys that belong to plans with `condition`, and not to this one: they are known, are not in the resolved plan,
+    /// and are refused where they ask for anything. Keys that were read before stay as they are.
+    pub(crate) fn elsewhere(&mut self, condition: &str, read: impl FnOnce(&mut Given)) {
+        self.only_with = Some(condition.to_owned());
+        read(self);
+        self.only_with = None;
+    }
+
+    /// Takes a key that does not belong here. The resolved plan of an earlier version names it with its default; and data that
+    /// are not filled ask for nothing, so that another workload can be set over the plan of one with data.
+    fn take_foreign(&mut self, key: &str, known: Known, condition: &str) {
+        if self.known.contains_key(key) {
+            return;
+        }
+        if let Some(found) = self.found.remove(key)
+            && found.value.to_string() != known.default
+            && !key.starts_with("data.")
+        {
+            self.refusals.push(Refusal {
+                place: found.place,
+                key: key.to_owned(),
+                value: found.value.to_string(),
+                allowed: format!("only with {condition}"),
+                remedy: format!("leave `{key}` out, or set {condition}"),
+            });
+        }
+        self.known.insert(key.to_owned(), known);
+    }
+
     fn take<T>(
         &mut self,
         key: &str,
         known: Known,
         read: impl FnOnce(&Found) -> Option<T>,
     ) -> Option<Option<T>> {
+        if let Some(condition) = self.only_with.clone() {
+            self.take_foreign(key, known, &condition);
+            return Some(None);
+        }
         let allowed = known.allowed.clone();
         self.known.insert(key.into(), known);
         let Some(found) = self.found.remove(key) else { return Some(None) };
@@ -225,7 +262,7 @@ impl Given {
 
     /// Puts a value into the resolved plan, unless its key does not belong there.
     pub fn keep(&mut self, key: &str, value: impl Into<Value>) {
-        if !self.foreign.contains(key) {
+        if !self.foreign.contains(key) && self.only_with.is_none() {
             self.resolved.insert(key.into(), value.into());
         }
     }
@@ -301,6 +338,17 @@ impl Given {
         Some(value)
     }
 
+    /// One of several words that this program knows.
+    pub fn choice(
+        &mut self,
+        key: &str,
+        words: &[&'static str],
+        default: &'static str,
+    ) -> Option<&'static str> {
+        let word = self.word(key, words, default)?;
+        words.iter().copied().find(|known| *known == word)
+    }
+
     /// Yes or no.
     pub fn flag(&mut self, key: &str, default: bool) -> Option<bool> {
         let known = Known::new("true or false".to_owned(), default);
@@ -340,6 +388,9 @@ impl Given {
 
     /// Refuses a value that was taken already, because it does not go with another.
     pub fn refuse(&mut self, key: &str, value: impl std::fmt::Display, allowed: &str, remedy: &str) {
+        if self.only_with.is_some() {
+            return;
+        }
         // A key that is missing in a list stands where the list does.
         let list = key.split('[').next().unwrap_or(key);
         let place = self.places.get(key).or_else(|| self.places.get(list)).unwrap_or(&self.name).clone();
@@ -357,6 +408,20 @@ impl Given {
     pub fn asked(&self, key: &str) -> Option<String> {
         let value = self.places.get(key).and_then(|_| self.resolved.get(key))?.to_string();
         (self.known.get(key)?.default != value).then_some(value)
+    }
+
+    /// Refuses `key` if it asks for something, because that can have no effect in this plan.
+    pub fn refuse_asked(&mut self, key: &str, allowed: &str, remedy: &str) {
+        if let Some(value) = self.asked(key) {
+            self.refuse(key, value, allowed, remedy);
+        }
+    }
+
+    /// Refuses the limits of a tier without parts.
+    pub fn refuse_limits(&mut self, tier: &str, allowed: &str, remedy: &str) {
+        for what in LIMITS {
+            self.refuse_asked(&format!("deploy.{tier}_{what}"), allowed, remedy);
+        }
     }
 
     /// Every key that was asked for so far.

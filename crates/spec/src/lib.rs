@@ -1,9 +1,9 @@
 //! What the user asks for: reads, checks, explains and defaults a plan.
 //!
-//! A plan is a TOML file; a study and `--set key=value` override single keys; nothing else is read. All user-visible
-//! settings are named in this crate and nowhere else: those of a plan in [`plan`](mod@plan) and, for its larger tables,
-//! in modules of their own, those of a study in [`study`]. Every refusal names the file and line, the key, the value,
-//! what is allowed and what to do.
+//! A plan is a TOML file; a study and `--set key=value` override single keys; nothing else is read. Settings that every plan
+//! has are named in [`plan`](mod@plan) and, for its larger tables, in modules of their own; those of one workload in that
+//! workload, behind [`WorkloadKeys`]; those of a study in [`study`]. Every refusal names the file and line, the key, the
+//! value, what is allowed and what to do.
 
 mod cores;
 mod deploy;
@@ -15,19 +15,23 @@ mod given;
 mod load;
 pub mod plan;
 pub mod study;
+mod tls;
 mod trace;
+mod workload;
 
 pub use barograph_model::{Refusal, Refused};
 pub use cores::Cores;
-pub use deploy::{DeployPlan, GUESTS, LINKED, Link, PLATFORMS, TIERS, TierLimits};
-pub use explain::{Spreading, emptying, estimate, explain, spreading};
+pub use deploy::{DeployPlan, GUESTS, LINKED, Link, PLATFORMS, TierLimits};
+pub use explain::{Spreading, emptying, estimate, explain, placed, spreading};
 pub use faults::{FaultAct, FaultPlan};
 pub use given::{Given, Known};
 pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
-    MOST_RATE, MOST_USERS, OpenPlan, Plan, TargetPlan, TlsPlan,
+    MOST_RATE, MOST_USERS, OpenPlan, Plan, TargetPlan,
 };
+pub use tls::TlsPlan;
 pub use trace::trace;
+pub use workload::{WorkloadKeys, WorkloadSettings};
 
 /// A value for a key of a plan, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,13 +46,25 @@ pub struct Setting {
 
 /// Reads a plan from text with overrides of the form `key=value`, checks it and fills in defaults.
 ///
-/// `name` is what refusals call the text: its path.
-pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
-    read_with(name, text, &[], sets)
+/// `name` is what refusals call the text: its path. `workloads` are those that a plan can name, the default first; without
+/// any, the plan has only keys that all have.
+pub fn read(
+    workloads: &[&dyn WorkloadKeys],
+    name: &str,
+    text: &str,
+    sets: &[String],
+) -> Result<Plan, Refused> {
+    read_with(workloads, name, text, &[], sets)
 }
 
 /// Like [`read`], with `settings` of a study over the text and under the overrides; a later one wins.
-pub fn read_with(name: &str, text: &str, settings: &[Setting], sets: &[String]) -> Result<Plan, Refused> {
+pub fn read_with(
+    workloads: &[&dyn WorkloadKeys],
+    name: &str,
+    text: &str,
+    settings: &[Setting],
+    sets: &[String],
+) -> Result<Plan, Refused> {
     let mut given = Given::parse(name, text, &[])?;
     for setting in settings {
         given.set_at(&setting.key, &setting.value, &setting.place);
@@ -56,7 +72,7 @@ pub fn read_with(name: &str, text: &str, settings: &[Setting], sets: &[String]) 
     for set in sets {
         given.set(set)?;
     }
-    let plan = plan::check(name, &mut given);
+    let plan = plan::check(name, &mut given, workloads);
     let refusals = given.finish();
     match plan {
         Some(plan) if refusals.is_empty() => Ok(plan),
@@ -66,9 +82,9 @@ pub fn read_with(name: &str, text: &str, settings: &[Setting], sets: &[String]) 
 
 /// Every key a plan may have, with what is allowed and the default.
 #[must_use]
-pub fn keys() -> Vec<(String, Known)> {
+pub fn keys(workloads: &[&dyn WorkloadKeys]) -> Vec<(String, Known)> {
     let mut given = Given::parse("defaults", "", &[]).expect("an empty text is TOML");
-    // Only what was asked for is of interest; an empty plan is the default one.
-    let _ = plan::check("defaults", &mut given);
+    // Only the keys that were read are of interest; an empty plan is the default one.
+    let _ = plan::check("defaults", &mut given, workloads);
     given.known().iter().map(|(key, known)| (key.clone(), known.clone())).collect()
 }

@@ -1,20 +1,23 @@
-//! Every setting of a plan: its key, what is allowed, its default; those of `[load]`, `[deploy]` and `[[faults]]` are in
-//! modules of their own. There is no other such list.
+//! The settings that every plan has: their keys, what is allowed, their defaults; those of `[load]`, `[deploy]` and
+//! `[[faults]]` are in modules of their own. A workload reads the rest itself.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
 use toml::Table;
 
-use crate::deploy::{DeployPlan, deploy};
+use crate::deploy::{DeployPlan, deploy, limits};
 use crate::effect::effects;
 use crate::faults::{FaultPlan, faults};
 use crate::given::Given;
 use crate::load::{LoadPlan, load};
+use crate::workload::{NoSettings, WorkloadKeys, WorkloadSettings};
 
 /// A checked plan.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// What the plan is called: the path it was read from.
     pub name: String,
@@ -22,8 +25,6 @@ pub struct Plan {
     pub workload: String,
     /// Name of the workload's profile; empty stands for the workload's first.
     pub profile: String,
-    /// The scenario's file, for workloads that are made of one.
-    pub scenario: Option<PathBuf>,
     /// Start of all randomness of the run's users and of the fill.
     pub seed: u64,
     /// What levels of load count.
@@ -37,7 +38,7 @@ pub struct Plan {
     pub durations: Durations,
     /// The data the application starts with.
     pub data: DataPlan,
-    /// The parts the application is deployed in.
+    /// Where the application is deployed.
     pub deploy: DeployPlan,
     /// What goes wrong on purpose, and when.
     pub faults: Vec<FaultPlan>,
@@ -45,6 +46,8 @@ pub struct Plan {
     pub target: TargetPlan,
     /// The driver.
     pub driver: DriverPlan,
+    /// Settings of the workload.
+    pub own: Arc<dyn WorkloadSettings>,
     /// Folder that holds the records.
     pub runs: PathBuf,
     /// The plan with every default filled in, as TOML.
@@ -58,6 +61,13 @@ impl Plan {
     #[must_use]
     pub fn place(&self, key: &str) -> &str {
         self.places.get(key).unwrap_or(&self.name)
+    }
+
+    /// The settings of the workload that reads `T`; `None` in the plan of another.
+    #[must_use]
+    pub fn settings<T: WorkloadSettings>(&self) -> Option<&T> {
+        let own: &dyn Any = self.own.as_ref();
+        own.downcast_ref()
     }
 
     /// The number that `key` is in the plan as resolved, as in `deploy.application_nodes`. `None` where the plan has no such
@@ -125,10 +135,6 @@ pub enum ArrivalsPlan {
 pub struct DataPlan {
     /// Name of the size.
     pub size: String,
-    /// Depth of history, future and attendance relative to the published ratios; 0 means the workload's default for the size.
-    pub history: f64,
-    /// Bytes of pictures relative to the published ones; 0 means the workload's default for the size.
-    pub images: f64,
     /// Folder that holds filled data sets, each in a folder of its own.
     pub dir: PathBuf,
     /// Snapshots of loaded stores that are kept in it at the most; with 0 stores are loaded in every run.
@@ -144,23 +150,8 @@ pub struct TargetPlan {
     pub url: Option<String>,
     /// Port on the loopback address; 0 takes a free one.
     pub port: u16,
-    /// Threads of the application; 0 means one per core.
-    pub threads: usize,
     /// How long it may take to become ready.
     pub start_timeout: Nanos,
-    /// What is believed about it when its address begins with https.
-    pub tls: TlsPlan,
-}
-
-/// What is believed about a target that is spoken to over TLS; in a scenario the same stands under `[target.tls]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsPlan {
-    /// Is its certificate verified?
-    pub verify: bool,
-    /// A PEM file with the authorities to trust instead of the system's.
-    pub authorities: Option<PathBuf>,
-    /// The name to ask for and to verify, if it is not the address's host.
-    pub server_name: Option<String>,
 }
 
 /// The driver.
@@ -222,30 +213,38 @@ pub const DEFAULT_MIN_RATE: u32 = 10;
 /// Fewest intervals of a measured window: the test for steadiness needs so many, and a window without it is never valid.
 pub const FEWEST_INTERVALS: u32 = 4;
 
-pub(crate) fn check(name: &str, g: &mut Given) -> Option<Plan> {
-    let workload = g.word("workload", &[], "auction");
+/// Reads all keys. The first of the workloads is the default.
+pub(crate) fn check(name: &str, g: &mut Given, workloads: &[&dyn WorkloadKeys]) -> Option<Plan> {
+    let names: Vec<&str> = workloads.iter().map(|keys| keys.name()).collect();
+    let workload = g.word("workload", &names, names.first().unwrap_or(&""));
+    let of = |name: &String| workloads.iter().find(|keys| keys.name() == name);
+    // Keys of a workload that does not exist are those of the default.
+    let keys = workload.as_ref().and_then(of).or(workloads.first()).copied();
+    let tiers = keys.map_or(&[][..], WorkloadKeys::tiers);
     let profile = g.word("profile", &[], "");
-    g.only_with("scenario", workload.as_deref() != Some("auction"), "workload = \"scenario\"");
-    let scenario = g.optional_word("scenario", "a scenario file, as in \"scenarios/get.toml\"");
     let seed = g.number("seed", 0..=i64::MAX as u64, 1);
     let runs = g.word("runs", &[], "runs");
     let load = load(g);
     let data = data(g);
-    let deploy = deploy(g);
+    let deploy = deploy(g, tiers);
     let faults = faults(g);
-    let target = target(g, workload.as_deref() != Some("scenario"));
+    let target = target(g);
     let driver = driver(g);
+    let own =
+        keys.map_or_else(|| Some(Arc::new(NoSettings) as Arc<dyn WorkloadSettings>), |keys| keys.read(g));
+    for other in workloads.iter().filter(|other| keys.is_some_and(|keys| keys.name() != other.name())) {
+        g.elsewhere(&format!("workload = {:?}", other.name()), |g| {
+            other.read(g);
+            limits(g, other.tiers());
+        });
+    }
     let LoadPlan { unit, strategy, durations, open } = load?;
     let driver = driver?;
     windows_can_be_judged(g, &strategy, &durations, driver.interval);
-    if let (Some(workload), Some(deploy), Some(target)) = (&workload, &deploy, &target) {
-        effects(g, workload, deploy, target, &driver);
-    }
-    Some(Plan {
+    let plan = Plan {
         name: name.into(),
         workload: workload?,
         profile: profile?,
-        scenario: scenario?.map(PathBuf::from),
         seed: seed?,
         unit,
         strategy,
@@ -256,10 +255,14 @@ pub(crate) fn check(name: &str, g: &mut Given) -> Option<Plan> {
         faults: faults?,
         target: target?,
         driver,
+        own: own?,
         runs: runs?.into(),
         resolved: g.resolved(),
         places: g.places(),
-    })
+    };
+    plan.own.check(&plan, g);
+    effects(g, &plan, keys.is_none() || !tiers.is_empty());
+    Some(plan)
 }
 
 /// Refuses windows of so few intervals that they could never be valid. A window of no length is as long as the trace.
@@ -290,48 +293,22 @@ fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Durations, inte
 
 fn data(g: &mut Given) -> Option<DataPlan> {
     let size = g.word("data.size", &[], "");
-    let history = g.fraction("data.history", 0.0..=1.0, 0.0);
-    let images = g.fraction("data.images", 0.0..=1.0, 0.0);
     let dir = g.word("data.dir", &[], "data");
     let snapshots = g.number("data.snapshots", 0..=1_000, 4);
     let snapshots_gb = g.fraction("data.snapshots_gb", 0.0..=1e6, 20.0);
     Some(DataPlan {
         size: size?,
-        history: history?,
-        images: images?,
         dir: dir?.into(),
         snapshots: snapshots? as u32,
         snapshots_gb: snapshots_gb?,
     })
 }
 
-/// `has_tls`: whether the plan, and not a scenario, says what is believed about a target over TLS.
-fn target(g: &mut Given, has_tls: bool) -> Option<TargetPlan> {
+fn target(g: &mut Given) -> Option<TargetPlan> {
     let url = g.optional_word("target.url", "where the target answers, as in \"http://127.0.0.1:8080\"");
     let port = g.number("target.port", 0..=65_535, 0);
-    let threads = g.number("target.threads", 0..=1_024, 0);
     let start = g.number("target.start_timeout_s", 1..=3_600, 60);
-    let tls = tls(g, has_tls);
-    Some(TargetPlan {
-        url: url?,
-        port: port? as u16,
-        threads: threads? as usize,
-        start_timeout: Nanos::from_secs(start?),
-        tls: tls?,
-    })
-}
-
-fn tls(g: &mut Given, belongs: bool) -> Option<TlsPlan> {
-    for key in ["target.tls.verify", "target.tls.authorities", "target.tls.server_name"] {
-        g.only_with(key, belongs, "workload = \"auction\"; a scenario has a [target.tls] of its own");
-    }
-    let verify = g.flag("target.tls.verify", true);
-    let authorities = g.optional_word(
-        "target.tls.authorities",
-        "a PEM file with the authorities to trust, as in \"ca.pem\"",
-    );
-    let server_name = g.optional_word("target.tls.server_name", "the name in the target's certificate");
-    Some(TlsPlan { verify: verify?, authorities: authorities?.map(PathBuf::from), server_name: server_name? })
+    Some(TargetPlan { url: url?, port: port? as u16, start_timeout: Nanos::from_secs(start?) })
 }
 
 fn driver(g: &mut Given) -> Option<DriverPlan> {

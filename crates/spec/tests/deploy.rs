@@ -1,9 +1,21 @@
-//! Topologies: what they are like unless a plan says otherwise, and what does not go together.
+//! Platforms, limits and links, and what does not go together.
 
-use barograph_spec::{FaultAct, Plan, Refused, explain, read};
+use barograph_spec::{FaultAct, Plan, Refused, WorkloadKeys, explain, read};
+
+/// A workload whose application has two tiers.
+struct Shop;
+
+impl WorkloadKeys for Shop {
+    fn name(&self) -> &'static str {
+        "shop"
+    }
+    fn tiers(&self) -> &'static [&'static str] {
+        &["web", "store"]
+    }
+}
 
 fn plan(text: &str) -> Result<Plan, Refused> {
-    read("p.toml", text, &[])
+    read(&[&Shop], "p.toml", text, &[])
 }
 
 fn refusal(text: &str) -> (String, String) {
@@ -13,24 +25,10 @@ fn refusal(text: &str) -> (String, String) {
 }
 
 #[test]
-fn a_topology_gives_the_rest_its_defaults() {
-    let d = plan("").unwrap().deploy;
-    assert!(d.is_embedded());
-    assert_eq!((d.web_nodes, d.balancer_nodes, d.bid_nodes, d.application_nodes), (0, 0, 0, 1));
-    let d = plan("deploy.like = \"minimal\"").unwrap().deploy;
-    assert_eq!((d.relational.as_str(), d.events.as_str(), d.bus.as_str()), ("postgres", "same", "none"));
-    let d = plan("deploy.like = \"full\"\ndeploy.application_nodes = 4").unwrap().deploy;
-    assert_eq!((d.application_nodes, d.bid_nodes, d.web_nodes, d.balancer_nodes), (4, 1, 2, 1));
-    assert_eq!((d.web.as_str(), d.bus.as_str(), d.events.as_str()), ("nginx", "rabbitmq", "ferretdb"));
-    let d = plan("platform = \"namespace\"\ndeploy.like = \"full-ha\"").unwrap().deploy;
-    assert_eq!((d.balancer_nodes, d.virtual_addresses, d.standby), (2, 1, true));
-}
-
-#[test]
 fn a_plan_as_resolved_reads_back_to_itself() {
-    let text = "platform = \"namespace\"\ndeploy.like = \"full\"\ndeploy.tls = true\n\
-                [[faults]]\nat_s = 3.5\nunit = \"bids-1\"\nact = \"kill\"\n\
-                [[faults]]\nat_s = 2\nunit = \"relational-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
+    let text = "platform = \"namespace\"\ndeploy.link_mbit = 10\ndeploy.web_cores = \"0-1\"\n\
+                [[faults]]\nat_s = 3.5\nunit = \"web-1\"\nact = \"kill\"\n\
+                [[faults]]\nat_s = 2\nunit = \"store-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
                 [[faults]]\nat_s = 9\nact = \"heal\"\n\
                 [[faults]]\nat_s = 10\nunit = \"web-1\"\nact = \"fill-disk\"\n\
                 [[faults]]\nat_s = 11\nunit = \"web-1\"\nact = \"free-disk\"\n\
@@ -57,20 +55,6 @@ fn a_refused_value_is_the_one_that_was_written() {
 #[test]
 fn what_does_not_go_together_is_refused_with_its_key() {
     let wrong = [
-        ("deploy.bus = \"nats\"", "deploy.bus"),
-        ("deploy.sql_durability = \"off\"", "deploy.sql_durability"),
-        ("deploy.application_nodes = 2", "deploy.application_nodes"),
-        ("deploy.relational = \"mariadb\"", "deploy.events"),
-        (
-            "deploy.relational = \"mariadb\"\ndeploy.events = \"ferretdb\"\ndeploy.standby = true",
-            "deploy.standby",
-        ),
-        ("deploy.like = \"minimal\"\ndeploy.application_nodes = 2", "deploy.bus"),
-        ("deploy.like = \"full\"\ndeploy.web = \"none\"", "deploy.bid_nodes"),
-        ("deploy.like = \"full\"\ndeploy.balancer = \"none\"", "deploy.web_nodes"),
-        ("deploy.like = \"full\"\ndeploy.balancer_nodes = 2", "deploy.balancer_nodes"),
-        ("deploy.like = \"full-ha\"", "deploy.virtual_addresses"),
-        ("deploy.like = \"minimal\"\ndeploy.tls = true", "deploy.tls"),
         ("deploy.link_delay_ms = 5", "deploy.link_delay_ms"),
         ("platform = \"container\"\ndeploy.link_loss = 0.1", "deploy.link_loss"),
         ("platform = \"moon\"", "platform"),
@@ -97,43 +81,39 @@ fn links_go_with_every_platform_whose_hosts_hang_on_a_switch() {
 #[test]
 fn cores_are_read_in_any_form_and_kept_in_one() {
     for (written, kept) in [("\"0-3,6\"", "0-3,6"), ("\"0,1,2\"", "0-2"), ("2", "2"), ("\"\"", "")] {
-        let first = plan(&format!("deploy.application_cores = {written}")).unwrap();
-        let limits = first.deploy.limits_of("application").unwrap();
+        let first = plan(&format!("deploy.web_cores = {written}")).unwrap();
+        let limits = first.deploy.limits_of("web").unwrap();
         assert_eq!(limits.cores.to_string(), kept, "{written}");
-        assert!(first.resolved.contains(&format!("\napplication_cores = {kept:?}\n")), "{}", first.resolved);
+        assert!(first.resolved.contains(&format!("\nweb_cores = {kept:?}\n")), "{}", first.resolved);
         assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy, "{written}");
     }
     // Without quotes, as people write it for a shell.
-    let sets = ["deploy.driver_cores=0-1", "deploy.application_cores=0,2", "driver.place=unit"];
-    let deploy = read("p.toml", "", &sets.map(str::to_owned)).unwrap().deploy;
+    let sets = ["deploy.driver_cores=0-1", "deploy.web_cores=0,2", "driver.place=unit"];
+    let deploy = read(&[&Shop], "p.toml", "", &sets.map(str::to_owned)).unwrap().deploy;
     let cores = |tier: &str| deploy.limits_of(tier).unwrap().cores.numbers().to_vec();
-    assert_eq!((cores("driver"), cores("application"), cores("web")), (vec![0, 1], vec![0, 2], vec![]));
+    assert_eq!((cores("driver"), cores("web"), cores("store")), (vec![0, 1], vec![0, 2], vec![]));
 }
 
 #[test]
 fn a_set_of_cores_that_is_none_is_refused_with_its_place_and_what_is_allowed() {
-    let refused = plan("[deploy]\nlike = \"embedded\"\napplication_cores = \"3-1\"\n").unwrap_err();
+    let refused = plan("[deploy]\nhosts = \"apart\"\nweb_cores = \"3-1\"\n").unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "p.toml:3: `deploy.application_cores` = \"3-1\"\n  allowed: numbers and ranges of cores, ascending, each core at \
-         most once, up to 1023, as in \"0-3,6\"; empty for all\n  to do:   give `deploy.application_cores` such a value, \
+        "p.toml:3: `deploy.web_cores` = \"3-1\"\n  allowed: numbers and ranges of cores, ascending, each core at \
+         most once, up to 1023, as in \"0-3,6\"; empty for all\n  to do:   give `deploy.web_cores` such a value, \
          or leave it out for the default"
     );
     for wrong in ["\"0,0\"", "\"1024\"", "-1", "0.5", "[0, 1]", "true"] {
-        assert_eq!(
-            refusal(&format!("deploy.application_cores = {wrong}")).0,
-            "deploy.application_cores",
-            "{wrong}"
-        );
+        assert_eq!(refusal(&format!("deploy.web_cores = {wrong}")).0, "deploy.web_cores", "{wrong}");
     }
 }
 
 #[test]
 fn parts_of_one_virtual_machine_have_no_cores_of_their_own() {
-    let text = "platform = \"vm\"\ndeploy.like = \"minimal\"\ndeploy.relational_cores = \"0\"\n";
+    let text = "platform = \"vm\"\ndeploy.store_cores = \"0\"\n";
     assert!(plan(text).is_ok());
     let (key, allowed) = refusal(&format!("{text}deploy.hosts = \"together\""));
-    assert_eq!(key, "deploy.relational_cores");
+    assert_eq!(key, "deploy.store_cores");
     assert!(allowed.contains("all parts are in one virtual machine"), "{allowed}");
     let drivers =
         "platform = \"vm\"\ndeploy.hosts = \"together\"\ndriver.place = \"unit\"\ndeploy.driver_cores = 0";
@@ -143,14 +123,13 @@ fn parts_of_one_virtual_machine_have_no_cores_of_their_own() {
 #[test]
 fn limits_and_how_much_a_fault_changes_are_explained() {
     let says = |text: &str| explain(&plan(text).unwrap());
-    let text = "deploy.application_cpus = 0.5\ndeploy.application_cores = \"0,1\"\ndeploy.application_memory_mib = 512\n\
-                [[faults]]\nat_s = 5\nunit = \"application-1\"\nact = \"memory\"\nmemory_mib = 64\n";
+    let text = "deploy.web_cpus = 0.5\ndeploy.web_cores = \"0,1\"\ndeploy.web_memory_mib = 512\n\
+                [[faults]]\nat_s = 5\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n";
     let told = says(text);
-    let limits =
-        "limits    each part of application: CPU time of 0.5 cores, on cores 0-1, 512 MiB of memory\n";
+    let limits = "limits    each part of web: CPU time of 0.5 cores, on cores 0-1, 512 MiB of memory\n";
     assert!(told.contains(limits), "{told}");
-    assert!(told.contains("fault     memory 64 MiB application-1 at 5 s of the load\n"), "{told}");
-    let told = says("platform = \"vm\"\ndeploy.application_cores = 0");
-    assert!(told.contains("each part of application: a virtual machine on cores 0\n"), "{told}");
+    assert!(told.contains("fault     memory 64 MiB web-1 at 5 s of the load\n"), "{told}");
+    let told = says("platform = \"vm\"\ndeploy.web_cores = 0");
+    assert!(told.contains("each part of web: a virtual machine on cores 0\n"), "{told}");
     assert!(!says("").contains("limits  "));
 }

@@ -1,9 +1,45 @@
 //! Keys that can have no effect in their plan are refused; those that have none on one platform only are not.
 
-use barograph_spec::{PLATFORMS, Plan, Refused, read};
+use std::sync::Arc;
+
+use barograph_spec::{Given, PLATFORMS, Plan, Refused, WorkloadKeys, WorkloadSettings, read};
+
+/// A workload with an application of two tiers and a key of its own.
+struct Shop;
+
+#[derive(Debug)]
+struct ShopPlan(u64);
+
+impl WorkloadKeys for Shop {
+    fn name(&self) -> &'static str {
+        "shop"
+    }
+    fn tiers(&self) -> &'static [&'static str] {
+        &["web", "store"]
+    }
+    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        given.number("data.shelves", 1..=9, 1)?;
+        Some(Arc::new(ShopPlan(given.number("deploy.tills", 1..=9, 2)?)))
+    }
+}
+
+impl WorkloadSettings for ShopPlan {}
+
+/// A workload that loads any target, with the file of a script.
+struct Script;
+
+impl WorkloadKeys for Script {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        given.optional_word("script", "a file")?;
+        Some(Arc::new(ShopPlan(0)))
+    }
+}
 
 fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
-    read("p.toml", text, &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
+    read(&[&Shop, &Script], "p.toml", text, &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
 }
 
 /// The keys that are refused.
@@ -12,66 +48,49 @@ fn refused(sets: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_key_that_can_do_nothing_is_refused_by_itself() {
-    let wrong: [(&[&str], &str); 17] = [
-        (&["deploy.like=minimal", "deploy.web_nodes=2"], "deploy.web_nodes"),
-        (&["deploy.like=minimal", "deploy.balancer_nodes=3"], "deploy.balancer_nodes"),
-        (&["deploy.web_cpus=1"], "deploy.web_cpus"),
-        (&["deploy.web_cores=0-1"], "deploy.web_cores"),
-        (&["driver.place=own", "deploy.driver_cores=0"], "deploy.driver_cores"),
-        (&["deploy.balancer_memory_mib=64"], "deploy.balancer_memory_mib"),
-        (&["deploy.like=minimal", "deploy.bids_cpus=0.5"], "deploy.bids_cpus"),
-        (&["deploy.bids_memory_mib=512"], "deploy.bids_memory_mib"),
-        (&["deploy.like=minimal", "deploy.bus_cpus=1"], "deploy.bus_cpus"),
-        (&["deploy.relational_disk_mib=64"], "deploy.relational_disk_mib"),
-        (&["deploy.like=minimal", "deploy.events_memory_mib=1"], "deploy.events_memory_mib"),
-        (&["deploy.flavour=vanilla"], "deploy.flavour"),
-        (&["driver.place=own", "deploy.driver_cpus=1"], "deploy.driver_cpus"),
-        (&["target.tls.verify=false"], "target.tls.verify"),
-        (&["deploy.like=full", "deploy.tls=true", "target.tls.authorities=ca.pem"], "target.tls.authorities"),
-        (&["platform=namespace", "deploy.like=full-ha", "target.port=8080"], "target.port"),
-        (&["deploy.like=minimal", "deploy.relational_disk_mib=31"], "deploy.relational_disk_mib"),
-    ];
-    for (sets, key) in wrong {
-        assert_eq!(refused(sets), [key], "{sets:?}");
-    }
+fn a_workload_reads_its_own_keys_and_they_are_in_the_resolved_plan() {
+    let first = plan("[deploy]\ntills = 5\n", &[]).unwrap();
+    assert_eq!((first.workload.as_str(), first.settings::<ShopPlan>().unwrap().0), ("shop", 5));
+    assert!(first.resolved.contains("\ntills = 5\n"), "{}", first.resolved);
+    let again = plan(&first.resolved, &[]).unwrap();
+    assert_eq!((again.settings::<ShopPlan>().unwrap().0, &again.resolved), (5, &first.resolved));
+    assert_eq!(refused(&["deploy.tills=10"]), ["deploy.tills"]);
 }
 
 #[test]
-fn a_refusal_names_place_value_what_is_allowed_and_what_to_do() {
-    let text = "[deploy]\nlike = \"minimal\"\nweb_nodes = 2\n";
-    assert_eq!(
-        plan(text, &[]).unwrap_err().to_string(),
-        "p.toml:3: `deploy.web_nodes` = 2\n  allowed: left out with deploy.web = \"none\"\n  to do:   leave it out, or name \
-         a service as deploy.web"
-    );
-    let there =
-        plan("[deploy]\nlike = \"minimal\"\n", &["target.url=http://127.0.0.1:9"]).unwrap_err().to_string();
-    assert_eq!(
-        there,
-        "p.toml:2: `deploy.like` = \"minimal\"\n  allowed: left out with target.url, where the target is there already\n  \
-         to do:   leave it out, or let the run deploy the application"
-    );
+fn keys_of_another_workload_are_refused_where_they_ask_for_something() {
+    let why = plan("script = \"a\"", &[]).unwrap_err().to_string();
+    let expected = "p.toml:1: `script` = \"a\"\n  allowed: only with workload = \"script\"\n  \
+                    to do:   leave `script` out, or set workload = \"script\"";
+    assert_eq!(why, expected);
+    let script = "workload=script";
+    assert_eq!(refused(&[script, "deploy.tills=3"]), ["deploy.tills"]);
+    assert_eq!(refused(&[script, "deploy.web_cpus=1"]), ["deploy.web_cpus"]);
+    assert_eq!(refused(&[script, "data.shelves=3"]), Vec::<String>::new());
+    // Resolved plans of earlier versions name all keys.
+    assert_eq!(refused(&[script, "deploy.tills=2", "deploy.web_cpus=0.0"]), Vec::<String>::new());
+    let resolved = plan("", &[script]).unwrap().resolved;
+    assert!(!resolved.contains("tills") && !resolved.contains("web_cpus"), "{resolved}");
+}
+
+#[test]
+fn a_workload_that_does_not_exist_is_refused_once() {
+    assert_eq!(refused(&["workload=shops", "deploy.tills=3"]), ["workload"]);
+    let why = plan("", &["workload=shops"]).unwrap_err();
+    assert_eq!(why.0[0].allowed, "one of shop, script");
 }
 
 #[test]
 fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
     let url = "target.url=http://127.0.0.1:9";
-    for set in [
-        "deploy.like=full",
-        "deploy.application_nodes=2",
-        "deploy.application_cpus=1",
-        "deploy.application_cores=0",
-        "deploy.hosts=together",
-    ] {
+    for set in ["deploy.tills=3", "deploy.web_cpus=1", "deploy.web_cores=0", "deploy.hosts=together"] {
         let key = set.split('=').next().unwrap();
         assert!(refused(&[url, set]).contains(&key.to_owned()), "{set}: {:?}", refused(&[url, set]));
     }
     assert_eq!(refused(&[url, "target.port=8080"]), ["target.port"]);
-    assert_eq!(refused(&[url, "target.threads=2"]), ["target.threads"]);
-    assert_eq!(refused(&[url, "target.tls.verify=false"]), Vec::<String>::new());
-    let scenario = ["workload=scenario", "scenario=x.toml", "deploy.relational=postgres"];
-    assert_eq!(refused(&scenario), ["deploy.relational"]);
+    assert_eq!(refused(&["workload=script", "deploy.hosts=together"]), ["deploy.hosts"]);
+    assert_eq!(refused(&["driver.place=own", "deploy.driver_cores=0"]), ["deploy.driver_cores"]);
+    assert_eq!(refused(&["driver.place=own", "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
     // Drivers are deployed all the same, where they are units.
     assert_eq!(refused(&[url, "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
     assert_eq!(refused(&[url, "deploy.driver_cpus=1", "driver.place=unit"]), Vec::<String>::new());
@@ -81,7 +100,6 @@ fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
 #[test]
 fn one_changed_platform_refuses_nothing_that_matters_on_another() {
     let sets = [
-        "deploy.like=minimal",
         "deploy.container_network=host",
         "deploy.container_engine=unix:///run/podman/podman.sock",
         "deploy.vm_accel=tcg",
@@ -109,33 +127,13 @@ fn an_engine_is_a_socket_of_this_machine_and_stays_in_the_resolved_plan() {
 }
 
 #[test]
-fn a_value_that_is_the_default_asks_for_nothing() {
-    assert_eq!(
-        refused(&[
-            "deploy.web_nodes=1",
-            "deploy.bids_cpus=0",
-            "deploy.bids_cores=\"\"",
-            "target.tls.verify=true"
-        ]),
-        Vec::<String>::new()
-    );
-    for sets in [&["deploy.like=full"][..], &["deploy.like=full", "deploy.tls=true", "deploy.bids_cpus=1.5"]]
-    {
-        let first = plan("", sets).unwrap();
-        let second = plan(&first.resolved, &[]).unwrap();
-        assert_eq!(first.deploy, second.deploy, "a resolved plan names every key");
-    }
+fn a_part_has_a_disk_where_the_plan_or_a_fault_says_so() {
+    let deploy = plan("", &["deploy.store_disk_mib=300"]).unwrap().deploy;
+    assert_eq!((deploy.disk_mib("store", true), deploy.disk_mib("store", false)), (Some(300), Some(300)));
+    assert_eq!((deploy.disk_mib("web", true), deploy.disk_mib("web", false)), (Some(1_024), None));
 }
 
 #[test]
-fn a_part_has_a_disk_where_the_plan_or_a_fault_says_so() {
-    let deploy = plan("", &["deploy.like=minimal", "deploy.relational_disk_mib=300"]).unwrap().deploy;
-    assert_eq!(
-        (deploy.disk_mib("relational", true), deploy.disk_mib("relational", false)),
-        (Some(300), Some(300))
-    );
-    assert_eq!(
-        (deploy.disk_mib("application", true), deploy.disk_mib("application", false)),
-        (Some(1_024), None)
-    );
+fn a_file_system_has_room_for_itself() {
+    assert_eq!(refused(&["deploy.store_disk_mib=31"]), ["deploy.store_disk_mib"]);
 }

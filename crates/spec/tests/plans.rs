@@ -5,20 +5,20 @@ use barograph_spec::{Refusal, read};
 
 fn refusals(text: &str, sets: &[&str]) -> Vec<Refusal> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    read("plans/x.toml", text, &sets).expect_err("this plan must be refused").0
+    read(&[], "plans/x.toml", text, &sets).expect_err("this plan must be refused").0
 }
 
 #[test]
 fn an_empty_plan_is_the_default_search() {
-    let plan = read("p", "", &[]).unwrap();
-    assert_eq!((plan.workload.as_str(), plan.profile.as_str()), ("auction", ""));
+    let plan = read(&[], "p", "", &[]).unwrap();
+    assert_eq!((plan.workload.as_str(), plan.profile.as_str()), ("", ""));
     assert!(matches!(plan.strategy, Strategy::Search(b) if b.max == 0));
 }
 
 #[test]
 fn a_set_wins_over_the_file_and_bare_words_are_texts() {
     let sets = ["load.strategy=fixed".to_owned(), "load.users=50".to_owned(), "data.size=nano".to_owned()];
-    let plan = read("p", "[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
+    let plan = read(&[], "p", "[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
     assert_eq!(plan.strategy, Strategy::Fixed { level: 50, windows: 1 });
     assert_eq!(plan.durations.window, Nanos::from_secs(5));
     assert_eq!(plan.data.size, "nano");
@@ -26,16 +26,17 @@ fn a_set_wins_over_the_file_and_bare_words_are_texts() {
 
 #[test]
 fn what_was_resolved_reads_back_to_the_same_plan() {
-    let plan = read("p", "seed = 9\n[load]\nduration = \"standard\"\n[data]\nhistory = 0.5\n", &[]).unwrap();
-    let again = read("p", &plan.resolved, &[]).unwrap();
-    // Only where the keys stand differs: in the resolved text all of them are given.
-    assert_eq!(again, barograph_spec::Plan { places: again.places.clone(), ..plan });
+    let plan =
+        read(&[], "p", "seed = 9\n[load]\nduration = \"standard\"\n[data]\nsnapshots = 2\n", &[]).unwrap();
+    let again = read(&[], "p", &plan.resolved, &[]).unwrap();
+    assert_eq!(again.resolved, plan.resolved);
+    assert_eq!((again.strategy, again.durations, again.data), (plan.strategy, plan.durations, plan.data));
 }
 
 #[test]
 fn a_plan_knows_where_its_keys_stand() {
     let sets = ["load.users=50".to_owned()];
-    let plan = read("p.toml", "seed = 9\n[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
+    let plan = read(&[], "p.toml", "seed = 9\n[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
     let places = ["seed", "load.window_s", "load.users", "data.size"].map(|key| plan.place(key));
     assert_eq!(places, ["p.toml:1", "p.toml:4", "--set", "p.toml"]);
 }
@@ -51,9 +52,9 @@ fn an_unknown_key_is_refused_with_its_line_and_a_suggestion() {
 #[test]
 fn impossible_values_are_all_named_at_once() {
     let got =
-        refusals("[load]\nusers = -5\nstrategy = \"guess\"\n", &["data.history=2", "target.port=99999"]);
+        refusals("[load]\nusers = -5\nstrategy = \"guess\"\n", &["data.snapshots=2000", "target.port=99999"]);
     let keys: Vec<&str> = got.iter().map(|r| r.key.as_str()).collect();
-    assert_eq!(keys, ["load.strategy", "load.users", "data.history", "target.port"]);
+    assert_eq!(keys, ["load.strategy", "load.users", "data.snapshots", "target.port"]);
     assert_eq!(got[0].allowed, "one of search, fixed, path");
     assert_eq!((got[1].value.as_str(), got[1].allowed.as_str()), ("-5", "a whole number from 1 to 1000000"));
     assert_eq!(got[2].place, "--set");
@@ -73,7 +74,7 @@ fn windows_too_short_to_be_valid_are_refused() {
     assert!(got[0].allowed.starts_with("at least 4: 4 intervals of driver.interval_ms = 1000"), "{got:?}");
     let ok = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-        read("p", "", &sets).is_ok()
+        read(&[], "p", "", &sets).is_ok()
     };
     assert!(ok(&["load.window_s=4", "load.confirm_s=4"]));
     assert!(ok(&["load.window_s=3", "load.confirm_s=2", "driver.interval_ms=500"]));

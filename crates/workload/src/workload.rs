@@ -8,7 +8,7 @@ use std::sync::Arc;
 use barograph_engine::Runnable;
 use barograph_model::words::count;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
-use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_spec::{Connections, Plan, Refusal, Refused, WorkloadKeys};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -162,11 +162,8 @@ impl fmt::Display for FailureReason {
     }
 }
 
-/// Makes the workload that a plan names.
-pub trait WorkloadFactory: Sync {
-    /// Name of the workload in plans.
-    fn name(&self) -> &'static str;
-
+/// Makes the workload that a plan names, and reads its keys.
+pub trait WorkloadFactory: WorkloadKeys {
     /// Description in one line.
     fn about(&self) -> &'static str;
 

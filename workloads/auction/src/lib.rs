@@ -12,6 +12,7 @@ mod choose;
 pub mod fill;
 mod follow;
 pub mod ops;
+mod plan;
 pub mod profile;
 mod questions;
 mod seam;

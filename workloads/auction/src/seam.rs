@@ -15,7 +15,7 @@ use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
 use barograph_platform::{Later, Readiness, Unit};
 use barograph_record::{Count, Figure, Fill, Tier};
-use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused};
+use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused, TlsPlan};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
     Application, DataSet, FillLine, FillProgress, Job, LoadError, LoadJob, SentFile, SizeInfo, Verified,
@@ -24,11 +24,13 @@ use barograph_workload::{
 use serde_json::{Map, Value, json};
 
 use crate::fill::Line;
+use crate::plan::AuctionPlan;
 use crate::topology::{self, Certificate};
 use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, questions};
 
 /// The auction.
 pub(crate) struct AuctionWorkload {
+    settings: AuctionPlan,
     /// How users hear of bids in the profile that a plan asks for.
     news: News,
     /// What is believed about an application that is spoken to over TLS.
@@ -40,6 +42,7 @@ pub(crate) struct AuctionWorkload {
 impl AuctionWorkload {
     /// With its default profile.
     const DEFAULT: AuctionWorkload = AuctionWorkload {
+        settings: AuctionPlan::DEFAULT,
         news: News::Polled,
         tls: Tls { authorities: None, verify: Verify::Peer, server_name: None },
         certificate: None,
@@ -47,8 +50,8 @@ impl AuctionWorkload {
 
     /// The workload of a plan.
     fn of_plan(plan: &Plan) -> Result<Self, Refused> {
-        let plain = AuctionWorkload::of_profile(&plan.profile);
-        if !plan.deploy.tls || plan.target.url.is_some() {
+        let plain = AuctionWorkload::plain(plan);
+        if !plain.settings.deploy.tls || plan.target.url.is_some() {
             return Ok(AuctionWorkload { tls: trust(plan)?, ..plain });
         }
         let certificate = Certificate::new().map_err(|why| no_certificate(plan, &why))?;
@@ -62,14 +65,24 @@ impl AuctionWorkload {
 
     /// The workload of a plan on the host of a driver. The file, if there is one, has the authorities to trust.
     fn of_files(plan: &Plan, files: &[SentFile]) -> Self {
+        let plain = AuctionWorkload::plain(plan);
         // A deployed web tier has the certificate that the harness made.
-        let deployed = plan.deploy.tls.then(|| Certificate::NAME.to_owned());
+        let deployed = plain.settings.deploy.tls.then(|| Certificate::NAME.to_owned());
+        let said = &plain.settings.tls;
         let tls = Tls {
             authorities: files.first().map(|(_, pem)| Arc::clone(pem)),
-            verify: verify(plan),
-            server_name: deployed.or_else(|| plan.target.tls.server_name.clone()),
+            verify: verify(said),
+            server_name: deployed.or_else(|| said.server_name.clone()),
         };
-        AuctionWorkload { tls, ..AuctionWorkload::of_profile(&plan.profile) }
+        AuctionWorkload { tls, ..plain }
+    }
+
+    /// As a plan has it, without what is believed about its target.
+    fn plain(plan: &Plan) -> Self {
+        AuctionWorkload {
+            settings: AuctionPlan::of(plan).clone(),
+            ..AuctionWorkload::of_profile(&plan.profile)
+        }
     }
 
     /// As the profile of this name has it. One that does not exist is refused when the plan is checked.
@@ -90,7 +103,7 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_POLL: Nanos = Nanos::from_secs(45);
 
 /// Its name in plans.
-const NAME: &str = "auction";
+pub(crate) const NAME: &str = "auction";
 
 /// The size of the main job.
 const DEFAULT_SIZE: &str = "run30k";
@@ -162,7 +175,7 @@ impl Application for AuctionWorkload {
     }
 
     fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal> {
-        let fill = fill_plan(plan, seed)?;
+        let fill = fill_plan(plan, &self.settings, seed)?;
         let rows = fill.rows();
         // Three sizes for current items, two for all others.
         let full = rows.files.saturating_sub(2 * rows.images) as f64;
@@ -209,7 +222,7 @@ impl Application for AuctionWorkload {
     }
 
     fn topology(&self, plan: &Plan, data: &DataSet) -> Topology {
-        topology::topology(plan, data, self.certificate.as_ref())
+        topology::topology(plan, &self.settings, data, self.certificate.as_ref())
     }
 
     fn job_unit(&self, _: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
@@ -297,10 +310,6 @@ fn no_certificate(plan: &Plan, why: &rcgen::Error) -> Refused {
 pub struct Auctions;
 
 impl WorkloadFactory for Auctions {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn about(&self) -> &'static str {
         "users of an auction site that browse, bid and sell, and the site itself"
     }
@@ -318,14 +327,14 @@ impl WorkloadFactory for Auctions {
     }
 }
 
-fn verify(plan: &Plan) -> Verify {
-    if plan.target.tls.verify { Verify::Peer } else { Verify::Nothing }
+fn verify(said: &TlsPlan) -> Verify {
+    if said.verify { Verify::Peer } else { Verify::Nothing }
 }
 
 /// What a plan believes about the target.
 fn trust(plan: &Plan) -> Result<Tls, Refused> {
     const KEY: &str = "target.tls.authorities";
-    let said = &plan.target.tls;
+    let said = &AuctionPlan::of(plan).tls;
     let read = |file: &PathBuf| {
         certificates(&plan.file_of(KEY, file)).map_err(|why| {
             Refused(vec![Refusal {
@@ -339,7 +348,7 @@ fn trust(plan: &Plan) -> Result<Tls, Refused> {
     };
     Ok(Tls {
         authorities: said.authorities.as_ref().map(read).transpose()?,
-        verify: verify(plan),
+        verify: verify(said),
         server_name: said.server_name.clone(),
     })
 }
@@ -352,7 +361,7 @@ fn keeping(connections: Connections) -> Keeping {
 }
 
 /// The fill a plan asks for.
-fn fill_plan(plan: &DataPlan, seed: u64) -> Result<FillPlan, Refusal> {
+fn fill_plan(plan: &DataPlan, own: &AuctionPlan, seed: u64) -> Result<FillPlan, Refusal> {
     let name = if plan.size.is_empty() { DEFAULT_SIZE } else { &plan.size };
     let refusal = |key: &str, value: String, allowed: String| Refusal {
         place: String::new(),
@@ -367,7 +376,7 @@ fn fill_plan(plan: &DataPlan, seed: u64) -> Result<FillPlan, Refusal> {
     })?;
     let default = if name == DEFAULT_SIZE { sizes::DEFAULT_FACTORS } else { sizes::PUBLISHED_FACTORS };
     let or = |given: f64, default: f64| if given == 0.0 { default } else { given };
-    let factors = Factors::new(or(plan.history, default.history()), or(plan.images, default.images()))
+    let factors = Factors::new(or(own.history, default.history()), or(own.images, default.images()))
         .map_err(|e| {
             refusal(&format!("data.{}", e.name), e.value.to_string(), "above 0 and at most 1".into())
         })?;
@@ -432,8 +441,13 @@ mod tests {
     }
 
     fn plan(sets: &[&str]) -> Plan {
-        barograph_spec::read("a plan", "", &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
-            .unwrap()
+        barograph_spec::read(
+            &[&Auctions],
+            "a plan",
+            "",
+            &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>(),
+        )
+        .unwrap()
     }
 
     /// What the driver of a plan believes about its target, which it knows by its URL.

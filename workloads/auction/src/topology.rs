@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
-use barograph_spec::{DeployPlan, Plan};
+use barograph_spec::Plan;
 use barograph_workload::DataSet;
 use barograph_workload::topology::{Floating, Part, SiteFile, Stored, Topology, Value, Work, limits_of};
+
+use crate::plan::{AuctionPlan, Parts};
 
 /// Tiers of nodes.
 const NODES: [&str; 2] = ["application", "bids"];
@@ -37,10 +39,16 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 
 /// The parts for a plan. With a certificate, clients speak TLS to the web tier.
-pub(super) fn topology(plan: &Plan, data: &DataSet, certificate: Option<&Certificate>) -> Topology {
+pub(super) fn topology(
+    plan: &Plan,
+    own: &AuctionPlan,
+    data: &DataSet,
+    certificate: Option<&Certificate>,
+) -> Topology {
     let mut making = Making {
         plan,
-        deploy: &plan.deploy,
+        made_of: &own.deploy,
+        threads: own.threads,
         data_dir: absolute(&data.dir_in(&plan.data.dir)),
         certificate,
         parts: Vec::new(),
@@ -97,7 +105,8 @@ impl Certificate {
 
 struct Making<'p> {
     plan: &'p Plan,
-    deploy: &'p DeployPlan,
+    made_of: &'p Parts,
+    threads: usize,
     data_dir: PathBuf,
     certificate: Option<&'p Certificate>,
     parts: Vec<Part>,
@@ -108,12 +117,12 @@ impl Making<'_> {
     /// The application, and the stores under it. Gives the names of its nodes, bid nodes last.
     fn nodes(&mut self) -> Vec<String> {
         let stores = self.stores();
-        let bus = match self.deploy.bus.as_str() {
+        let bus = match self.made_of.bus {
             "none" => None,
             name => Some(self.add("bus", 1, name, vec![])),
         };
         let mut all = Vec::new();
-        for (tier, count) in NODES.into_iter().zip([self.deploy.application_nodes, self.deploy.bid_nodes]) {
+        for (tier, count) in NODES.into_iter().zip([self.made_of.application_nodes, self.made_of.bid_nodes]) {
             for number in 1..=count {
                 let name =
                     self.add(tier, number, "auction", self.node_values(tier, number, &stores, bus.as_ref()));
@@ -145,10 +154,10 @@ impl Making<'_> {
         if threads > 0 {
             values.push(("threads", text(threads.to_string())));
         }
-        if self.deploy.limits_of(tier).is_none_or(|limits| limits.memory_mib == 0) {
+        if self.plan.deploy.limits_of(tier).is_none_or(|limits| limits.memory_mib == 0) {
             values.push(("cache_mib", text(CACHE_MIB.to_string())));
         }
-        if self.deploy.bid_nodes > 0 {
+        if self.made_of.bid_nodes > 0 {
             values.push(("role", text(tier.to_owned())));
         }
         values.extend(stores.values());
@@ -160,8 +169,8 @@ impl Making<'_> {
 
     /// Threads of a node: what the plan says, else as many as the node may use cores; 0 is all of the machine.
     fn threads(&self, tier: &str) -> usize {
-        let cpus = self.deploy.limits_of(tier).map_or(0.0, |limits| limits.cpus);
-        match self.plan.target.threads {
+        let cpus = self.plan.deploy.limits_of(tier).map_or(0.0, |limits| limits.cpus);
+        match self.threads {
             0 => cpus.ceil() as usize,
             threads => threads,
         }
@@ -169,21 +178,21 @@ impl Making<'_> {
 
     /// The servers that hold the data; none for the embedded form.
     fn stores(&mut self) -> Stores {
-        if self.deploy.is_embedded() {
+        if self.made_of.is_embedded() {
             return Stores::default();
         }
         let relational = self.relational();
-        let events = match self.deploy.events.as_str() {
+        let events = match self.made_of.events {
             "same" => relational.clone(),
             "postgres" => self.add("events", 1, "postgres", self.durability()),
             name => self.add("events", 1, name, vec![]),
         };
         let mut urls = vec![("relational", relational), ("events", events.clone())];
-        let in_events = self.deploy.images == "events";
+        let in_events = self.made_of.images == "events";
         if in_events {
             urls.push(("images", events));
         }
-        let nodes = self.deploy.application_nodes + self.deploy.bid_nodes;
+        let nodes = self.made_of.nodes();
         let mut stores = Stores { urls, shared_pictures: nodes > 1 && !in_events, load: None };
         let mut values = stores.values();
         values.push(("data", Value::Text(self.data_dir.display().to_string())));
@@ -210,7 +219,7 @@ impl Making<'_> {
 
     /// What every PostgreSQL is told of durability.
     fn durability(&self) -> Vec<(&'static str, Value)> {
-        match self.deploy.sql_durability.as_str() {
+        match self.made_of.sql_durability {
             "off" => vec![("not_durable", Value::Text("yes".to_owned()))],
             _ => vec![],
         }
@@ -234,8 +243,8 @@ impl Making<'_> {
 
     /// The relational store, with its standby where the plan asks for one. Gives the name of the first server.
     fn relational(&mut self) -> String {
-        let kind = self.deploy.relational.as_str();
-        if !self.deploy.standby {
+        let kind = self.made_of.relational;
+        if !self.made_of.standby {
             return self.add("relational", 1, kind, self.durability());
         }
         let standby = "relational-2".to_owned();
@@ -253,10 +262,10 @@ impl Making<'_> {
 
     /// Web servers in front of the nodes.
     fn web(&mut self, nodes: &[String]) -> Vec<String> {
-        if self.deploy.web == "none" {
+        if self.made_of.web == "none" {
             return Vec::new();
         }
-        let service = self.deploy.web.clone();
+        let service = self.made_of.web;
         let (application, bids): (Vec<String>, Vec<String>) =
             nodes.iter().cloned().partition(|name| name.starts_with("application"));
         let mut values = vec![("servers", addresses(&application))];
@@ -267,9 +276,9 @@ impl Making<'_> {
             values.push(("tls_certificate", Value::SiteFile(CERTIFICATE)));
             values.push(("tls_key", Value::SiteFile(KEY)));
         }
-        (1..=self.deploy.web_nodes)
+        (1..=self.made_of.web_nodes)
             .map(|number| {
-                let name = self.add("web", number, &service, values.clone());
+                let name = self.add("web", number, service, values.clone());
                 self.parts.last_mut().expect("it was added just now").uses = nodes.to_vec();
                 name
             })
@@ -279,15 +288,15 @@ impl Making<'_> {
     /// Balancers in front of the web servers, or of the nodes where there are none.
     fn balancers(&mut self, web: &[String], nodes: &[String]) -> Vec<String> {
         let behind = if web.is_empty() { nodes } else { web };
-        (1..=self.deploy.balancer_nodes)
+        (1..=self.made_of.balancer_nodes)
             .map(|number| {
                 let mut values = vec![("servers", addresses(behind))];
-                if self.deploy.tls {
+                if self.made_of.tls {
                     // The web servers end TLS; here connections go through as they are.
                     values.push(("mode", Value::Text("tcp".to_owned())));
                     values.push(("check", Value::Text("connect".to_owned())));
                 }
-                if self.deploy.virtual_addresses > 0 {
+                if self.made_of.virtual_addresses > 0 {
                     values.push(("bind", of_one(FRONT, "{address}")));
                 }
                 let name = self.add("balancer", number, "haproxy", values);
@@ -299,7 +308,7 @@ impl Making<'_> {
 
     /// On each balancer's host somebody who gives it the address when the other does not show itself any more.
     fn virtual_address(&mut self, balancers: &[String]) -> Option<Floating> {
-        let first = balancers.first().filter(|_| self.deploy.virtual_addresses > 0)?.clone();
+        let first = balancers.first().filter(|_| self.made_of.virtual_addresses > 0)?.clone();
         for (number, balancer) in (1..).zip(balancers) {
             let others: Vec<String> = balancers.iter().filter(|other| *other != balancer).cloned().collect();
             let values = vec![
@@ -326,15 +335,19 @@ impl Making<'_> {
         values: Vec<(&'static str, Value)>,
     ) -> String {
         let name = format!("{tier}-{number}");
-        let mut limits = limits_of(self.deploy.limits_of(tier));
+        let mut limits = limits_of(self.plan.deploy.limits_of(tier));
         // A machine of its own has some size, and services are tuned for it.
-        if self.deploy.has_guests() {
+        if self.plan.deploy.has_guests() {
             limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
         }
         self.parts.push(Part {
             name: name.clone(),
             tier,
-            host: if self.deploy.hosts == "together" { TOGETHER.to_owned() } else { host_of(tier, number) },
+            host: if self.plan.deploy.hosts == "together" {
+                TOGETHER.to_owned()
+            } else {
+                host_of(tier, number)
+            },
             node: NODES.contains(&tier),
             work: Work::Service(service_of(service)),
             needs: vec![],

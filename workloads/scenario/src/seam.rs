@@ -11,7 +11,7 @@ use barograph_http::Target;
 use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
-use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_spec::{Connections, Given, Plan, Refusal, Refused, WorkloadKeys, WorkloadSettings};
 use barograph_workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 use serde_json::{Map, Value, json};
 
@@ -177,7 +177,7 @@ fn of_plan(plan: &Plan, time_of_day: fn() -> Nanos) -> Result<ScenarioFile, Refu
                 .to_owned(),
         }])
     };
-    let Some(file) = &plan.scenario else {
+    let Some(file) = &ScenarioPlan::of(plan).file else {
         return Err(refused(
             "nothing".to_owned(),
             "a scenario file, which workload = \"scenario\" needs".to_owned(),
@@ -228,11 +228,44 @@ pub struct ScenarioFiles {
     pub time_of_day: fn() -> Nanos,
 }
 
-impl WorkloadFactory for ScenarioFiles {
+impl WorkloadKeys for ScenarioFiles {
     fn name(&self) -> &'static str {
         NAME
     }
 
+    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        let file = given.optional_word("scenario", "a scenario file, as in \"scenarios/get.toml\"");
+        Some(Arc::new(ScenarioPlan { file: file?.map(PathBuf::from) }))
+    }
+}
+
+/// What a plan says of its scenario.
+#[derive(Debug)]
+struct ScenarioPlan {
+    /// The scenario's file.
+    file: Option<PathBuf>,
+}
+
+impl ScenarioPlan {
+    fn of(plan: &Plan) -> &Self {
+        plan.settings().expect("a plan of a scenario is read with the keys of scenarios")
+    }
+}
+
+impl WorkloadSettings for ScenarioPlan {
+    fn explain(&self, plan: &Plan) -> Vec<String> {
+        let file = self.file.iter().map(|file| format!("scenario  {}", file.display()));
+        let target = match &plan.target.url {
+            Some(url) => {
+                format!("target    {url}, which is there already: nothing is deployed, filled or verified")
+            }
+            None => "target    as the scenario names it".to_owned(),
+        };
+        file.chain([target]).collect()
+    }
+}
+
+impl WorkloadFactory for ScenarioFiles {
     fn about(&self) -> &'static str {
         "users as small programs in a file, on any HTTP service"
     }
@@ -328,9 +361,26 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_says_which_scenario_goes_where() {
+        let keys = ScenarioFiles { time_of_day: || Nanos::ZERO };
+        let text = "scenario = \"scenarios/get.toml\"\n[load]\nstrategy = \"fixed\"\nunit = \"rate\"\n";
+        let url = ["target.url=http://127.0.0.1:8080".to_owned()];
+        let there = barograph_spec::read(&[&keys], "p.toml", text, &url).unwrap();
+        assert_eq!(ScenarioPlan::of(&there).file.as_deref(), Some(Path::new("scenarios/get.toml")));
+        assert_eq!(
+            barograph_spec::explain(&there),
+            "plan      p.toml (workload scenario, seed 1)\nload      1,000 starts/s: ramp 1 min 30 s, warm-up 1 min 10 s, 1 \
+             measured window of 45 s\n          operations start at equal distances; as many users at work as rate and limits \
+             ask for, and at most 100,000 arrivals waiting\nscenario  scenarios/get.toml\ntarget    \
+             http://127.0.0.1:8080, which is there already: nothing is deployed, filled or verified\nrecord    a new folder \
+             in runs\nduration  at most 3 min 30 s of load\n"
+        );
+    }
+
+    #[test]
     fn a_driver_elsewhere_reads_what_it_was_sent_and_nothing_else() {
-        let plan =
-            barograph_spec::read("a plan", "workload = \"scenario\"\nscenario = \"s.toml\"", &[]).unwrap();
+        let keys = ScenarioFiles { time_of_day: || Nanos::ZERO };
+        let plan = barograph_spec::read(&[&keys], "a plan", "scenario = \"s.toml\"", &[]).unwrap();
         let of = |files: &[SentFile]| of_files(&plan, files, || Nanos::ZERO).map(|made| made.profile);
         let text = "[data.words]\nfile = \"words.csv\"\n[operations.Page]\n[[operations.Page.exchanges]]\npath = \"/\"\n\
                     [behaviours.main]\nfirst = \"Page\"\n";

@@ -26,12 +26,12 @@ pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Arc<dyn Workload>), Faile
         Some(path) => (path.display().to_string(), read(path)?),
         None => (DEFAULT_NAME.to_owned(), DEFAULT_PLAN.to_owned()),
     };
-    of_plan(&barograph_spec::read(&name, &text, &args.sets).map_err(HarnessError::Refused)?)
+    of_plan(&catalog::WORKLOADS.read(&name, &text, &args.sets).map_err(HarnessError::Refused)?)
 }
 
 /// Checks a plan against its workload and this machine.
 pub(crate) fn of_plan(plan: &Plan) -> Result<(Checked, Arc<dyn Workload>), Failed> {
-    let workload = catalog::workload(plan).map_err(HarnessError::Refused)?;
+    let workload = catalog::WORKLOADS.of_plan(plan).map_err(HarnessError::Refused)?;
     let machine = machine::facts(&plan.data.dir);
     let checked =
         barograph_harness::check(plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;

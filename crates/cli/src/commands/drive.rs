@@ -1,7 +1,6 @@
 //! `barograph drive`: this program as one of several drivers of a run.
 
 use std::net::TcpListener;
-use std::sync::Arc;
 
 use anyhow::Context;
 use barograph_harness::fleet::driver::Driver;
@@ -36,7 +35,7 @@ pub(crate) fn drive(args: &DriveArgs) -> Done {
         cores: machine::cores(),
         open_files: machine::raise_open_files(),
         clock,
-        workloads: Arc::new(catalog::workload_of_files),
+        workloads: catalog::WORKLOADS,
     };
     let runtime = super::run::runtime()?;
     let (told, tell) = tokio::sync::oneshot::channel::<()>();

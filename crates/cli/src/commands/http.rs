@@ -35,7 +35,7 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
     let title = asked.title;
     let (runs, _removed_at_the_end) = records(args)?;
     let text = plan::text(args, &asked.base, &runs.display().to_string());
-    let plan = barograph_spec::read("barograph http", &text, &[]).map_err(HarnessError::Refused)?;
+    let plan = crate::catalog::WORKLOADS.read("barograph http", &text, &[]).map_err(HarnessError::Refused)?;
     let workload: Arc<dyn Workload> = Arc::new(ScenarioFile::new(asked.scenario, time_of_day));
     let machine = machine::facts(&runs);
     let checked =

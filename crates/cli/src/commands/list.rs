@@ -25,7 +25,7 @@ pub(crate) fn list(args: &ListArgs) -> Done {
 }
 
 fn workloads() {
-    for factory in catalog::WORKLOADS {
+    for factory in catalog::WORKLOADS.0 {
         terminal::result(&format!("{}  {}", factory.name(), factory.about()));
         factory.hint().into_iter().for_each(|hint| terminal::result(&format!("  {hint}")));
         let Some(workload) = factory.built_in() else { continue };
@@ -49,7 +49,7 @@ fn services() {
 
 fn sizes() {
     let applications =
-        catalog::built_in().filter_map(|workload| Some((workload.name(), workload.application()?)));
+        catalog::WORKLOADS.built_in().filter_map(|workload| Some((workload.name(), workload.application()?)));
     for (name, application) in applications {
         for size in application.sizes() {
             terminal::result(&format!("{name:<10} {:<10} {:>7} users", size.name, size.max_users));
@@ -115,9 +115,9 @@ fn runs(args: &ListArgs) -> Result<(), Failed> {
 
 /// A plan of all defaults, a key a line with what is allowed; keys that are not in an empty plan stand in it as comments.
 fn keys() {
-    let plan = barograph_spec::read("defaults", "", &[]).expect("the defaults are a plan");
+    let plan = catalog::WORKLOADS.read("defaults", "", &[]).expect("the defaults are a plan");
     let empty: toml::Value = plan.resolved.parse::<toml::Table>().expect("a resolved plan is TOML").into();
-    for (key, known) in barograph_spec::keys() {
+    for (key, known) in catalog::WORKLOADS.keys() {
         let is_there = key.split('.').try_fold(&empty, |table, name| table.get(name)).is_some();
         let begin = if is_there { "" } else { "# " };
         let setting = format!("{begin}{key} = {}", known.default);

@@ -99,7 +99,8 @@ pub(super) fn again(folder: &Path) -> Result<Conclusions, Failed> {
     let study = study.map_err(|why| {
         refused(anyhow!("the study in `{}` is not of this version's kind\n{why}", folder.display()))
     })?;
-    let plans = header.plans.iter().filter_map(|(name, text)| barograph_spec::read(name, text, &[]).ok());
+    let plans =
+        header.plans.iter().filter_map(|(name, text)| crate::catalog::WORKLOADS.read(name, text, &[]).ok());
     let counted = counted(plans.map(|plan| plan.unit));
     let complete = matches!(read.entries.last(), Some(StudyEntry::Finished {}));
     Ok(concluded(&study, &Progress::new(&study, &read.entries), header, complete, counted))

@@ -39,12 +39,12 @@ p.toml:4: `load.duration` = \"short\"
 p.toml:3: `load.users` = 0
   allowed: a whole number from 1 to 1000000
   to do:   give `load.users` such a value, or leave it out for the default
-p.toml:6: `data.images` = 1.5
-  allowed: a number from 0 to 1
-  to do:   give `data.images` such a value, or leave it out for the default
 --set: `target.port` = \"http\"
   allowed: a whole number from 0 to 65535
   to do:   give `target.port` such a value, or leave it out for the default
+p.toml:6: `data.images` = 1.5
+  allowed: a number from 0 to 1
+  to do:   give `data.images` such a value, or leave it out for the default
 ";
     assert_eq!(refused(text, &["target.port=http"]), expected);
 }
@@ -63,7 +63,7 @@ fn text_that_is_not_toml_is_refused_with_its_line() {
 #[test]
 fn names_that_nobody_knows_are_refused_with_the_known_ones() {
     let expected = "barograph: the plan cannot be run\np.toml:1: `workload` = \"mail\"\n  allowed: one of auction, scenario\n  \
-        to do:   `barograph list workloads` shows them\n";
+        to do:   give `workload` such a value, or leave it out for the default\n";
     assert_eq!(refused("workload = \"mail\"", &[]), expected);
     let expected = "barograph: the plan cannot be run\np.toml:1: `profile` = \"calm\"\n  allowed: one of official2, official2-push\n  \
         to do:   name one of them\n";

@@ -240,7 +240,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     let mut sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.join("runs").display()));
     sets.push("load.strategy=fixed".to_owned());
-    let plan = barograph_spec::read("test", "", &sets).unwrap();
+    let plan = barograph_spec::read(&[], "test", "", &sets).unwrap();
     let checked = barograph_harness::check(
         &plan,
         &FakeWorkload,

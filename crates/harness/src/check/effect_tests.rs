@@ -3,14 +3,14 @@
 use std::net::TcpListener;
 
 use super::super::{Machine, check};
-use crate::testing::TestWorkload;
+use crate::testing::{TestKeys, TestWorkload};
 
 const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
 
 /// Notes, or the refusal.
 fn told(sets: &[&str]) -> Result<Vec<String>, String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let plan = barograph_spec::read("p.toml", "", &sets).unwrap();
+    let plan = barograph_spec::read(&[&TestKeys], "p.toml", "", &sets).unwrap();
     check(&plan, &TestWorkload::default(), ROOMY)
         .map(|checked| checked.notes)
         .map_err(|refused| refused.to_string())

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn counted(text: &str) -> u32 {
-        count(&barograph_spec::read("p", text, &[]).unwrap())
+        count(&barograph_spec::read(&[], "p", text, &[]).unwrap())
     }
 
     #[test]

@@ -15,10 +15,10 @@ use super::clock::Clock;
 use super::error::out_of_place;
 use super::frame::{self, Kind};
 use super::message::{self, Command, PROTOCOL, Said};
-pub use super::order::MakeWorkload;
 use super::wire::{Trouble, Wire};
 use super::{FleetError, Token};
 use barograph_record::ExitCode;
+use barograph_workload::Workloads;
 
 /// Whoever connects must have shown its token by then.
 const GREETING: Duration = Duration::from_secs(5);
@@ -46,8 +46,8 @@ pub struct Driver {
     pub open_files: u64,
     /// The clock that the harness aligns with its own.
     pub clock: Clock,
-    /// How it makes workloads.
-    pub workloads: MakeWorkload,
+    /// Those that it can run.
+    pub workloads: Workloads,
 }
 
 impl Driver {
@@ -81,7 +81,6 @@ impl Driver {
                         continue;
                     }
                     let welcome = Said::Welcome { protocol: PROTOCOL, tool: tool.clone(), cores, open_files };
-                    let workloads = MakeWorkload::clone(&workloads);
                     session = Some(Box::pin(async move {
                         wire.say(&welcome).await.map_err(FleetError::Harness)?;
                         session::Session::new(wire, clock, workloads)?.run().await

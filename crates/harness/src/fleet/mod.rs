@@ -30,7 +30,7 @@ mod tests;
 pub use clock::Clock;
 pub use error::FleetError;
 pub use frame::FrameError;
-pub use order::{FleetJob, MakeWorkload};
+pub use order::FleetJob;
 pub use several::{DriverAt, DriverSample, Fleet};
 pub use token::Token;
 pub use wire::Trouble;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use barograph_engine::{Place, Runnable, Settings};
 use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
-use barograph_workload::{DataSet, LoadJob, SentFile, Workload};
+use barograph_workload::{DataSet, LoadJob, SentFile, Workload, Workloads};
 use serde::{Deserialize, Serialize};
 
 use super::FleetError;
@@ -37,10 +37,6 @@ pub struct FleetJob<'j> {
     /// This program's version; drivers must have the same.
     pub tool: &'j str,
 }
-
-/// Makes the workload of a plan that was sent, from the files that came with it, in the order of [`FleetJob::files`]. The
-/// plan's target is there already, at the URL of the harness.
-pub type MakeWorkload = Arc<dyn Fn(&Plan, &[SentFile]) -> Result<Arc<dyn Workload>, Refused> + Send + Sync>;
 
 /// One driver's part of a load, without the bytes of its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -189,19 +185,20 @@ impl Receipt {
         self.got.iter().map(|bytes| bytes.len() as u64).sum::<u64>() == announced
     }
 
-    /// Makes the load ready. Takes as long as names take to resolve and targets to answer.
-    pub(super) fn ready(self, make: &MakeWorkload) -> Result<Ready, HarnessError> {
+    /// Makes the load ready. Takes as long as names take to resolve and targets to answer. The plan's target is there already,
+    /// at the URL of the harness.
+    pub(super) fn ready(self, workloads: Workloads) -> Result<Ready, HarnessError> {
         let Receipt { order, mut got } = self;
         got.resize_with(order.files.len() + 1, Vec::new);
         let trace = got.pop().unwrap_or_default();
-        let mut plan = barograph_spec::read(&order.name, &order.plan, &[])?;
+        let mut plan = workloads.read(&order.name, &order.plan, &[])?;
         plan.profile.clone_from(&order.profile);
         plan.driver.connections = if order.keep_connections { Connections::Keep } else { Connections::Close };
         plan.driver.workers = order.workers;
         plan.target.url = Some(order.url.clone());
         let files: Vec<SentFile> =
             order.files.iter().map(|file| file.path.clone()).zip(got.into_iter().map(Arc::from)).collect();
-        let workload = make(&plan, &files)?;
+        let workload = workloads.of_files(&plan, &files)?;
         // They can be large.
         drop(files);
         let data =

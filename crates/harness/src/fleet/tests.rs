@@ -4,19 +4,20 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use barograph_engine::EngineHandle;
 use barograph_model::Nanos;
 use barograph_record::ExitCode;
-use barograph_spec::Plan;
+use barograph_spec::{Plan, Refused, WorkloadKeys};
 use barograph_stats::Interval;
 use barograph_testkit::Closed;
-use barograph_workload::FailureReason;
+use barograph_workload::{FailureReason, SentFile, Workload, WorkloadFactory, Workloads};
 
 use super::clock::Offset;
-use super::driver::{Driver, MakeWorkload};
+use super::driver::Driver;
 use super::frame::{Frames, Kind as Of, framed};
 use super::message::{self, Command, PROTOCOL, Said};
 use super::order::Orders;
@@ -32,15 +33,44 @@ struct Running {
     thread: JoinHandle<Result<(), FleetError>>,
 }
 
-fn workloads() -> MakeWorkload {
-    Arc::new(|_, _| {
-        let (operation, outcome, why, answer) = ("Ask", "refused", "no".to_owned(), String::new());
-        let failures = vec![FailureReason { operation, outcome, why, count: 3, answer }];
-        Ok(Arc::new(TestWorkload { failures, ..TestWorkload::default() }))
-    })
+/// Makes test workloads, and shows the files that they come from.
+struct Made(fn() -> TestWorkload, Option<SyncSender<Vec<SentFile>>>);
+
+impl WorkloadKeys for Made {
+    fn name(&self) -> &'static str {
+        "test"
+    }
 }
 
-fn driver_with(name: &str, clock: Clock, workloads: MakeWorkload) -> Running {
+impl WorkloadFactory for Made {
+    fn about(&self) -> &'static str {
+        "a test"
+    }
+    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+        Ok(Arc::new((self.0)()))
+    }
+    fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+        self.1.iter().for_each(|tell| tell.send(files.to_vec()).unwrap());
+        self.of_plan(plan)
+    }
+}
+
+/// A list of one, for as long as this process.
+fn listed(made: Made) -> Workloads {
+    let made: &'static dyn WorkloadFactory = Box::leak(Box::new(made));
+    Workloads(Box::leak(Box::new([made])))
+}
+
+fn workloads() -> Workloads {
+    let failing = || {
+        let (operation, outcome, why, answer) = ("Ask", "refused", "no".to_owned(), String::new());
+        let failures = vec![FailureReason { operation, outcome, why, count: 3, answer }];
+        TestWorkload { failures, ..TestWorkload::default() }
+    };
+    listed(Made(failing, None))
+}
+
+fn driver_with(name: &str, clock: Clock, workloads: Workloads) -> Running {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, token) = (listener.local_addr().unwrap(), Token::fresh().unwrap());
     let at = DriverAt { name: name.to_owned(), address, token: token.clone() };
@@ -60,7 +90,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 fn plan() -> Plan {
     let sets = ["driver.workers=1", "driver.interval_ms=100", "load.strategy=fixed", "load.users=4"];
-    let mut plan = barograph_spec::read("test", "", &sets.map(str::to_owned)).unwrap();
+    let mut plan = workloads().read("test", "", &sets.map(str::to_owned)).unwrap();
     plan.profile = "official2".to_owned();
     plan.driver.connections = barograph_spec::Connections::Keep;
     plan
@@ -262,10 +292,7 @@ fn files_reach_the_driver_byte_by_byte() {
     let expected: Vec<_> = contents.into_iter().enumerate().map(named).collect();
     let files = expected.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice().into())).collect();
     let (tell, told) = std::sync::mpsc::sync_channel(1);
-    let workloads: MakeWorkload = Arc::new(move |_, files| {
-        tell.send(files.to_vec()).unwrap();
-        Ok(Arc::new(TestWorkload::default()))
-    });
+    let workloads = listed(Made(TestWorkload::default, Some(tell)));
     let (workload, plan) = (TestWorkload::default(), plan());
     let running = driver_with("driver-1", Clock::start(), workloads);
     let job = FleetJob { files, ..job(&workload, &plan) };

@@ -62,7 +62,7 @@ fn run_until(
     if more.contains(&"load.unit=rate") || more.contains(&"load.strategy=search") {
         sets.retain(|set| set != "load.users=1");
     }
-    let plan = barograph_spec::read("test", "", &sets).unwrap();
+    let plan = barograph_spec::read(&[], "test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let checked = check(&plan, &workload, machine).unwrap();
     let clock = workload.ground.clone().map_or_else(RunClock::start, RunClock::of);

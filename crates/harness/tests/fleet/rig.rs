@@ -16,8 +16,8 @@ use barograph_model::{
     Arrivals, Behaviour, Behaviours, ChooserId, Next, OpId, OpSpec, OpenLoop, Outcome, Pace, Profile,
     QosRule, Share, StartOf, UserId,
 };
-use barograph_spec::Plan;
-use barograph_workload::{LoadError, LoadJob, Workload};
+use barograph_spec::{Plan, Refused, WorkloadKeys};
+use barograph_workload::{LoadError, LoadJob, SentFile, Workload, WorkloadFactory, Workloads};
 
 const TOOL: &str = "barograph under test";
 const OPS: [OpSpec; 1] = [OpSpec { name: "Get", about: "Gets a page." }];
@@ -75,6 +75,29 @@ impl Workload for Web {
     }
 }
 
+/// Makes it.
+struct Webs;
+
+const WORKLOADS: Workloads = Workloads(&[&Webs]);
+
+impl WorkloadKeys for Webs {
+    fn name(&self) -> &'static str {
+        "web"
+    }
+}
+
+impl WorkloadFactory for Webs {
+    fn about(&self) -> &'static str {
+        "a test"
+    }
+    fn of_plan(&self, _: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+        Ok(Arc::new(Web::new()))
+    }
+    fn of_files(&self, plan: &Plan, _: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+        self.of_plan(plan)
+    }
+}
+
 struct Asking {
     client: Rc<Client>,
 }
@@ -106,7 +129,7 @@ impl User for Asker {
 
 pub(crate) fn plan(workers: usize) -> Plan {
     let sets = [&format!("driver.workers={workers}"), "driver.interval_ms=250", "load.strategy=fixed"];
-    let mut plan = barograph_spec::read("test", "", &sets.map(str::to_owned)).unwrap();
+    let mut plan = WORKLOADS.read("test", "", &sets.map(str::to_owned)).unwrap();
     plan.profile = "plain".to_owned();
     plan.driver.connections = barograph_spec::Connections::Keep;
     plan
@@ -132,7 +155,7 @@ pub(crate) fn drive(token: &Path) {
         cores: 2,
         open_files: 1_000,
         clock: Clock::start(),
-        workloads: Arc::new(|_, _| Ok(Arc::new(Web::new()))),
+        workloads: WORKLOADS,
     };
     let (told, tell) = tokio::sync::oneshot::channel::<()>();
     std::thread::spawn(move || {

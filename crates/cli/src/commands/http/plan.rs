@@ -118,7 +118,9 @@ mod tests {
     fn plan(typed: &str) -> Plan {
         let words = ["http", "http://127.0.0.1:8080/"].into_iter().chain(typed.split_whitespace());
         let args = Typed::try_parse_from(words).map_err(|why| why.to_string()).unwrap().args;
-        barograph_spec::read("barograph http", &text(&args, "http://127.0.0.1:8080", "/tmp/x"), &[]).unwrap()
+        crate::catalog::WORKLOADS
+            .read("barograph http", &text(&args, "http://127.0.0.1:8080", "/tmp/x"), &[])
+            .unwrap()
     }
 
     #[test]

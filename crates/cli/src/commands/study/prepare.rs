@@ -15,6 +15,7 @@ use barograph_workload::Workload;
 
 use super::refused;
 use crate::args::StudyArgs;
+use crate::catalog::WORKLOADS;
 use crate::commands::{Failed, check};
 
 /// What was typed.
@@ -257,7 +258,10 @@ impl Prepared {
     pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<(Checked, Arc<dyn Workload>), Failed> {
         let configuration = &self.study.configurations[at];
         let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
-        let plan = self.study.plan_of(configuration, &self.text, &all).map_err(HarnessError::Refused);
+        let plan = self
+            .study
+            .plan_of(&WORKLOADS.readers(), configuration, &self.text, &all)
+            .map_err(HarnessError::Refused);
         let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan));
         checked.map_err(|failed| Failed {
             why: failed.why.context(format!("check configuration `{}` of the study", configuration.name)),

@@ -9,7 +9,7 @@ use barograph_model::words::in_one_line;
 use barograph_probe::ProcessProbe;
 use barograph_record::ExitCode;
 use barograph_stats::Interval;
-use barograph_workload::Workload;
+use barograph_workload::{Workload, Workloads};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -18,7 +18,7 @@ use crate::fleet::clock::Clock;
 use crate::fleet::error::out_of_place;
 use crate::fleet::frame::{Frame, Kind};
 use crate::fleet::message::{self, Command, Facts, Said};
-use crate::fleet::order::{MakeWorkload, Ready, Receipt};
+use crate::fleet::order::{Ready, Receipt};
 use crate::fleet::wire::{Trouble, Wire};
 use crate::{HarnessError, connections};
 
@@ -35,7 +35,7 @@ const FARTHEST: Nanos = Nanos::from_secs(60);
 pub(super) struct Session {
     wire: Wire,
     clock: Clock,
-    workloads: MakeWorkload,
+    workloads: Workloads,
     stage: Stage,
     own: Own,
 }
@@ -78,7 +78,7 @@ async fn step(stage: &mut Stage) -> Step {
 }
 
 impl Session {
-    pub(super) fn new(wire: Wire, clock: Clock, workloads: MakeWorkload) -> Result<Self, FleetError> {
+    pub(super) fn new(wire: Wire, clock: Clock, workloads: Workloads) -> Result<Self, FleetError> {
         Ok(Session { wire, clock, workloads, stage: Stage::Idle, own: Own::new()? })
     }
 
@@ -201,8 +201,8 @@ impl Session {
     /// answered meanwhile.
     fn receive(&mut self, receipt: Receipt) {
         self.stage = if receipt.is_whole() {
-            let workloads = MakeWorkload::clone(&self.workloads);
-            Stage::Preparing(tokio::task::spawn_blocking(move || receipt.ready(&workloads)))
+            let workloads = self.workloads;
+            Stage::Preparing(tokio::task::spawn_blocking(move || receipt.ready(workloads)))
         } else {
             Stage::Receiving(receipt)
         };

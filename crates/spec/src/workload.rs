@@ -1,0 +1,47 @@
+//! The seam to the keys that a workload reads itself: those of its application, its data and its target.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::given::Given;
+use crate::plan::Plan;
+
+/// The keys of one workload.
+pub trait WorkloadKeys: Sync {
+    /// Name of the workload in plans.
+    fn name(&self) -> &'static str;
+
+    /// Tiers of the application that it can deploy, in the order of a request's way: each can be given limits, as in
+    /// `deploy.TIER_cpus`. There are none when it loads any target at a URL.
+    fn tiers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Reads its keys, each with what is allowed and its default; `None` when one is refused. All must be read: those that are
+    /// not are unknown keys.
+    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        let _ = given;
+        Some(Arc::new(NoSettings))
+    }
+}
+
+/// The settings of a workload in one plan.
+pub trait WorkloadSettings: Any + fmt::Debug + Send + Sync {
+    /// Refuses what does not go together, and keys that have no effect in this plan.
+    fn check(&self, plan: &Plan, given: &mut Given) {
+        let _ = (plan, given);
+    }
+
+    /// What is loaded, as lines of `barograph check`: a word, spaces up to the tenth column, what it says.
+    fn explain(&self, plan: &Plan) -> Vec<String> {
+        let _ = plan;
+        Vec::new()
+    }
+}
+
+/// Those of a workload without keys, and of plans that are read without workloads.
+#[derive(Debug)]
+pub(crate) struct NoSettings;
+
+impl WorkloadSettings for NoSettings {}

@@ -1,0 +1,73 @@
+//! The list of workloads.
+
+use std::sync::Arc;
+
+use barograph_spec::{Known, Plan, Refused, Setting, WorkloadKeys};
+
+use crate::{SentFile, Workload, WorkloadFactory};
+
+/// The workloads of a program, the default of plans first.
+#[derive(Clone, Copy)]
+pub struct Workloads(pub &'static [&'static dyn WorkloadFactory]);
+
+impl Workloads {
+    /// Reads a plan; see [`barograph_spec::read`].
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(self, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
+        barograph_spec::read(&self.readers(), name, text, sets)
+    }
+
+    /// Reads a plan under the settings of a study; see [`barograph_spec::read_with`].
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read_with(
+        self,
+        name: &str,
+        text: &str,
+        settings: &[Setting],
+        sets: &[String],
+    ) -> Result<Plan, Refused> {
+        barograph_spec::read_with(&self.readers(), name, text, settings, sets)
+    }
+
+    /// What reads the keys of each workload.
+    #[must_use]
+    pub fn readers(self) -> Vec<&'static dyn WorkloadKeys> {
+        self.0.iter().map(|factory| *factory as &dyn WorkloadKeys).collect()
+    }
+
+    /// Every key a plan may have.
+    #[must_use]
+    pub fn keys(self) -> Vec<(String, Known)> {
+        barograph_spec::keys(&self.readers())
+    }
+
+    /// The workload of a plan that was read with this list.
+    ///
+    /// # Errors
+    /// Settings of the plan that are not possible.
+    pub fn of_plan(self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
+        self.factory(plan).of_plan(plan)
+    }
+
+    /// The workload of a plan that was read with this list, from the files that the harness sent.
+    ///
+    /// # Errors
+    /// Files that are missing or not possible.
+    pub fn of_files(self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
+        self.factory(plan).of_files(plan, files)
+    }
+
+    /// Workloads that need no file.
+    pub fn built_in(self) -> impl Iterator<Item = &'static dyn Workload> {
+        self.0.iter().filter_map(|factory| factory.built_in())
+    }
+
+    fn factory(self, plan: &Plan) -> &'static dyn WorkloadFactory {
+        let found = self.0.iter().find(|factory| factory.name() == plan.workload);
+        *found.expect("plans that name another workload are refused when they are read")
+    }
+}

@@ -1,0 +1,213 @@
+//! The keys of the auction in plans: of which parts its application is made, how deep its data are, and what is believed of
+//! a target over TLS.
+//!
+//! `deploy.like` gives the other keys of `[deploy]` their defaults, so that a plan names only what differs from a usual
+//! topology.
+
+mod checked;
+mod explained;
+
+use std::sync::Arc;
+
+use barograph_spec::{Given, Plan, TlsPlan, WorkloadKeys, WorkloadSettings};
+
+use crate::seam::{Auctions, NAME};
+
+/// Tiers of the application, in the order of a request's way.
+const TIERS: [&str; 7] = ["balancer", "web", "application", "bids", "bus", "relational", "events"];
+
+/// Most instances of one tier: addresses and names of a site end somewhere.
+const MOST_NODES: u64 = 32;
+
+/// What a plan says of the auction.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AuctionPlan {
+    /// The parts of the application.
+    pub(crate) deploy: Parts,
+    /// Depth of history, future and attendance relative to the published ratios; 0 is the default of the size.
+    pub(crate) history: f64,
+    /// Bytes of pictures relative to the published ones; 0 is the default of the size.
+    pub(crate) images: f64,
+    /// Threads of a node; 0 is one per core.
+    pub(crate) threads: usize,
+    /// What is believed about a target over TLS.
+    pub(crate) tls: TlsPlan,
+}
+
+/// The parts an application is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Parts {
+    /// The topology that gives the defaults.
+    pub(crate) like: &'static str,
+    /// Users, auctions, items: `embedded`, `postgres` or `mariadb`.
+    pub(crate) relational: &'static str,
+    /// PostgreSQL has a second server that follows synchronously.
+    pub(crate) standby: bool,
+    /// What a commit survives in PostgreSQL: `full` (the end of the machine) or `off` (nothing is waited for).
+    pub(crate) sql_durability: &'static str,
+    /// Bids and attendance: `same` (as the relational store), `postgres` (a server of its own) or `ferretdb`.
+    pub(crate) events: &'static str,
+    /// Pictures: `files` or `events` (in the store of the events).
+    pub(crate) images: &'static str,
+    /// Between nodes: `none`, `nats` or `rabbitmq`.
+    pub(crate) bus: &'static str,
+    /// Nodes of the application. They also take bids unless there are bid nodes.
+    pub(crate) application_nodes: u32,
+    /// Nodes that own auctions and take bids, apart from the rest.
+    pub(crate) bid_nodes: u32,
+    /// In front of the nodes: `none`, `nginx` or `httpd`.
+    pub(crate) web: &'static str,
+    /// How many of them; 0 without a web tier.
+    pub(crate) web_nodes: u32,
+    /// Clients speak TLS to the web tier.
+    pub(crate) tls: bool,
+    /// In front of the web servers, or of the nodes: `none` or `haproxy`.
+    pub(crate) balancer: &'static str,
+    /// How many of them; 0 without any.
+    pub(crate) balancer_nodes: u32,
+    /// Addresses that move between the balancers, by Keepalived.
+    pub(crate) virtual_addresses: u32,
+}
+
+impl Parts {
+    /// Everything is one process of the application, with its stores in itself.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.relational == "embedded"
+    }
+
+    /// Nodes of both tiers.
+    pub(crate) fn nodes(&self) -> u32 {
+        self.application_nodes + self.bid_nodes
+    }
+}
+
+impl AuctionPlan {
+    /// The settings in a plan of the auction.
+    pub(crate) fn of(plan: &Plan) -> &Self {
+        plan.settings().expect("a plan of the auction is read with the keys of the auction")
+    }
+
+    /// That of an empty plan.
+    pub(crate) const DEFAULT: AuctionPlan = AuctionPlan {
+        deploy: EMBEDDED,
+        history: 0.0,
+        images: 0.0,
+        threads: 0,
+        tls: TlsPlan { verify: true, authorities: None, server_name: None },
+    };
+}
+
+const EMBEDDED: Parts = Parts {
+    like: "embedded",
+    relational: "embedded",
+    standby: false,
+    sql_durability: "full",
+    events: "same",
+    images: "files",
+    bus: "none",
+    application_nodes: 1,
+    bid_nodes: 0,
+    web: "none",
+    web_nodes: 0,
+    tls: false,
+    balancer: "none",
+    balancer_nodes: 0,
+    virtual_addresses: 0,
+};
+
+const MINIMAL: Parts = Parts { like: "minimal", relational: "postgres", ..EMBEDDED };
+
+const FULL: Parts = Parts {
+    like: "full",
+    events: "ferretdb",
+    bus: "rabbitmq",
+    application_nodes: 2,
+    bid_nodes: 1,
+    web: "nginx",
+    web_nodes: 2,
+    balancer: "haproxy",
+    balancer_nodes: 1,
+    ..MINIMAL
+};
+
+const FULL_HA: Parts = Parts {
+    like: "full-ha",
+    standby: true,
+    bus: "nats",
+    bid_nodes: 2,
+    balancer_nodes: 2,
+    virtual_addresses: 1,
+    ..FULL
+};
+
+const LIKE: [Parts; 4] = [EMBEDDED, MINIMAL, FULL, FULL_HA];
+
+impl WorkloadKeys for Auctions {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn tiers(&self) -> &'static [&'static str] {
+        &TIERS
+    }
+
+    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        let deploy = parts(g);
+        let history = g.fraction("data.history", 0.0..=1.0, 0.0);
+        let images = g.fraction("data.images", 0.0..=1.0, 0.0);
+        let threads = g.number("target.threads", 0..=1_024, 0);
+        let tls = TlsPlan::read(g);
+        Some(Arc::new(AuctionPlan {
+            deploy: deploy?,
+            history: history?,
+            images: images?,
+            threads: threads? as usize,
+            tls: tls?,
+        }))
+    }
+}
+
+fn parts(g: &mut Given) -> Option<Parts> {
+    let like = g.choice("deploy.like", &LIKE.map(|usual| usual.like), EMBEDDED.like);
+    let usual = LIKE.into_iter().find(|usual| Some(usual.like) == like).unwrap_or(EMBEDDED);
+    let relational = g.choice("deploy.relational", &["embedded", "postgres", "mariadb"], usual.relational);
+    let usual = if relational == Some("embedded") { EMBEDDED } else { usual };
+    let standby = g.flag("deploy.standby", usual.standby);
+    let sql_durability = g.choice("deploy.sql_durability", &["full", "off"], usual.sql_durability);
+    let events = g.choice("deploy.events", &["same", "postgres", "ferretdb"], usual.events);
+    let images = g.choice("deploy.images", &["files", "events"], usual.images);
+    let bus = g.choice("deploy.bus", &["none", "nats", "rabbitmq"], usual.bus);
+    let application_nodes = nodes(g, "deploy.application_nodes", 1, usual.application_nodes);
+    let bid_nodes = nodes(g, "deploy.bid_nodes", 0, usual.bid_nodes);
+    let web = g.choice("deploy.web", &["none", "nginx", "httpd"], usual.web);
+    let web_nodes = nodes(g, "deploy.web_nodes", 1, usual.web_nodes.max(1));
+    let tls = g.flag("deploy.tls", usual.tls);
+    let balancer = g.choice("deploy.balancer", &["none", "haproxy"], usual.balancer);
+    let balancer_nodes = nodes(g, "deploy.balancer_nodes", 1, usual.balancer_nodes.max(1));
+    let virtual_addresses = g.number("deploy.virtual_addresses", 0..=1, usual.virtual_addresses.into());
+    let of = |tier: &'static str, count: u32| if tier == "none" { 0 } else { count };
+    Some(Parts {
+        like: like?,
+        relational: relational?,
+        standby: standby?,
+        sql_durability: sql_durability?,
+        events: events?,
+        images: images?,
+        bus: bus?,
+        application_nodes: application_nodes?,
+        bid_nodes: bid_nodes?,
+        web: web?,
+        web_nodes: of(web?, web_nodes?),
+        tls: tls?,
+        balancer: balancer?,
+        balancer_nodes: of(balancer?, balancer_nodes?),
+        virtual_addresses: virtual_addresses? as u32,
+    })
+}
+
+fn nodes(g: &mut Given, key: &str, least: u64, usual: u32) -> Option<u32> {
+    Some(g.number(key, least..=MOST_NODES, usual.into())? as u32)
+}
+
+#[cfg(test)]
+mod tests;
