@@ -1,11 +1,11 @@
 //! Everything another person needs to repeat a run: versions, machine, settings.
 
-use barograph_harness::{Checked, Target};
-use barograph_workload::{DataSet, Workload};
+use barograph_harness::{CheckedLoad, Target};
+use barograph_workload::DataSet;
 use serde_json::{Map, Value, json};
 
-/// The disclosure of a run.
-pub(crate) fn disclosure(checked: &Checked, workload: &dyn Workload, command: &str) -> Value {
+/// The disclosure of a run. Of several loads each has a section under its name.
+pub(crate) fn disclosure(loads: &[CheckedLoad], command: &str) -> Value {
     let host: Map<String, Value> =
         barograph_probe::host_facts().into_iter().map(|(key, value)| (key, Value::String(value))).collect();
     let mut all = json!({
@@ -15,11 +15,27 @@ pub(crate) fn disclosure(checked: &Checked, workload: &dyn Workload, command: &s
             "build": if cfg!(debug_assertions) { "debug: figures mean nothing" } else { "release" },
             "command": command,
         },
-        "workload": { "name": workload.name(), "version": workload.version(), "profile": checked.plan.profile },
-        "seed": checked.plan.seed,
+        "seed": loads[0].checked.plan.seed,
         "host": host,
     });
+    let sections = match loads {
+        [only] => of_load(only),
+        several => {
+            let each =
+                several.iter().map(|load| (load.checked.plan.load.clone(), Value::Object(of_load(load))));
+            Map::from_iter([("loads".to_owned(), Value::Object(each.collect()))])
+        }
+    };
+    all.as_object_mut().expect("it was made as one").extend(sections);
+    all
+}
+
+/// What must be known of a load.
+fn of_load(CheckedLoad { checked, workload }: &CheckedLoad) -> Map<String, Value> {
     let mut sections = workload.disclose();
+    let about =
+        json!({ "name": workload.name(), "version": workload.version(), "profile": checked.plan.profile });
+    sections.insert("workload".to_owned(), about);
     match &checked.target {
         Target::There { url } => {
             sections.insert("target".to_owned(), json!({ "url": url, "made_by_the_run": false }));
@@ -30,8 +46,7 @@ pub(crate) fn disclosure(checked: &Checked, workload: &dyn Workload, command: &s
                 .extend(workload.application().into_iter().flat_map(|application| application.disclose()));
         }
     }
-    all.as_object_mut().expect("it was made as one").extend(sections);
-    all
+    sections
 }
 
 fn of_data(data: &DataSet) -> Value {

@@ -4,6 +4,7 @@ mod cores;
 mod effect;
 mod files;
 mod load;
+mod loads;
 
 use std::net::TcpListener;
 
@@ -14,6 +15,8 @@ use barograph_workload::{Application, DataSet, Workload};
 
 use crate::deploy;
 pub(crate) use effect::disk_mib;
+pub(crate) use loads::OF_LOAD;
+pub use loads::check_all;
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);

@@ -1,27 +1,29 @@
 //! The load: ramp, warm-up, measured windows, drain; every interval recorded as it comes.
 
-use std::sync::Arc;
-
-use barograph_model::{Arrivals, Nanos, Outcome, Phase, Profile, Strategy};
+use barograph_engine::Beginning;
+use barograph_model::{Arrivals, Nanos, Phase, Strategy};
 use barograph_record::{Entry, LoadStarted, ProbeRow, Trial};
 use barograph_spec::{FaultAct, FaultPlan};
 use barograph_stats::{Interval, OpStats, Part, search};
 use barograph_workload::LoadJob;
 
-use crate::check::AFTER_WAIT;
+use crate::check::Checked;
 use crate::control::{self, Listening};
 use crate::deploy::Deployed;
 use crate::faults::{self, Done, Faults, NotDone};
-use crate::fleet::{self, DriverAt, DriverSample, Fleet, FleetJob, Load};
+use crate::fleet::{self, DriverAt, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
-use crate::run::Run;
+use crate::run::{CheckedLoad, Run};
 use crate::statistics::Statistics;
 use crate::{HarnessError, Live, Progress, hold, outside};
 
 mod commands;
+mod running;
 
-/// With operations in progress and not one answered for this long, the target is as good as gone.
-const SILENCE: Nanos = Nanos::from_secs(30);
+pub(crate) use running::RunningLoad;
+
+/// How far ahead the common beginning of several loads is: their workers must have started by then.
+const LEAD: Nanos = Nanos::from_millis(200);
 
 /// No more than this part of all users may have come with a step for them not to be seen in the mix.
 const FEW_NEW: f64 = 0.05;
@@ -31,8 +33,8 @@ const TAIL: usize = 20;
 
 /// What the load came to.
 pub(crate) struct Held {
-    /// Every trial.
-    pub(crate) trials: Vec<Trial>,
+    /// Every trial of each load.
+    pub(crate) trials: Vec<Vec<Trial>>,
     /// The search's answer; absent for other strategies.
     pub(crate) answer: Option<search::Answer>,
     /// Seconds of load until the search had it.
@@ -44,41 +46,39 @@ pub(crate) struct Held {
 pub(crate) async fn drive(
     run: &mut Run<'_>,
     app: Option<&Deployed>,
-    url: &str,
+    urls: &[String],
     drivers: &[DriverAt],
 ) -> Result<Held, HarnessError> {
     let plan = run.plan.clone();
     let folder = run.ledger.make_directory(&run.folder(control::FOLDER))?;
     let ledger = run.ledger.clone();
-    let mut drive = Drive::start(run, app, url, drivers).await?;
-    let answer = match &plan.strategy {
+    let mut drive = Drive::start(run, app, urls, drivers).await?;
+    let answer = match plan.of_all() {
         Strategy::Fixed { level, windows } => hold::fixed(&mut drive, *level, *windows).await.map(|()| None),
         Strategy::Search(bounds) => hold::search(&mut drive, *bounds).await.map(Some),
         Strategy::Path(path) => hold::path(&mut drive, path).await.map(|()| None),
     }?;
     drive.drain(plan.durations.drain).await?;
     ledger.remove_directory(folder)?;
-    if drive.trials.is_empty() {
+    if drive.tried() == 0 {
         // Ended before anything was measured: there is nothing to judge.
         return Err(HarnessError::Interrupted);
     }
-    Ok(Held { trials: drive.trials, answer, searched_s: drive.searched_s })
+    let trials = drive.loads.into_iter().map(|load| load.trials).collect();
+    Ok(Held { trials, answer, searched_s: drive.searched_s })
 }
 
-/// A load in progress.
+/// All loads of a run in progress: on one clock, with intervals of the same length.
 pub(crate) struct Drive<'r, 'w> {
     pub(crate) run: &'r mut Run<'w>,
-    pub(crate) engine: Load,
+    pub(crate) loads: Vec<RunningLoad>,
+    /// The level asked for by the latest change, in the unit of the run.
+    level: u32,
     pub(crate) probes: Probes,
     statistics: Statistics,
-    pub(crate) profile: Profile,
-    pub(crate) trials: Vec<Trial>,
     app: Option<&'r Deployed>,
     faults: Faults<'r>,
     guests: Guests<'r>,
-    names: Vec<&'static str>,
-    silent_for: Nanos,
-    silence: Nanos,
     /// End of the latest interval. The load's own time: intervals may wait in a queue while the disk is slow.
     pub(crate) reached: Nanos,
     ends_at_most: Nanos,
@@ -99,53 +99,45 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) crowd_at: Nanos,
     /// How often a command changed the load, and when the latest change is complete.
     pub(crate) changes: (u32, Nanos),
-    /// What each driver did in the window that is, or was last, collected; empty when this process is the only one.
-    pub(crate) window: Vec<DriverSample>,
 }
 
 impl<'r, 'w> Drive<'r, 'w> {
     async fn start(
         run: &'r mut Run<'w>,
         app: Option<&'r Deployed>,
-        url: &str,
+        urls: &[String],
         drivers: &[DriverAt],
     ) -> Result<Self, HarnessError> {
-        let workload = Arc::clone(&run.world.workload);
-        let profile = workload.profile(&run.plan.profile).expect("the profile was checked");
         let folder = run.folder(control::FOLDER);
         let control =
             Listening::start(&folder).map_err(|why| HarnessError::Listen { folder: folder.clone(), why })?;
         let stop = run.world.stop.clone();
-        let mut engine = stop.or(begin(run, url, drivers)).await??;
-        let mut probes = Probes::new(app, &run.clock, engine.samples())?;
-        probes.apart = outside::apart(app, url);
+        let mut engines = stop.or(begin(run, urls, drivers)).await??;
+        let mut probes = Probes::new(app, &run.clock, engines[0].samples())?;
+        // Of several targets, one that is elsewhere hides what others do on this host.
+        probes.apart = urls.iter().map(|url| outside::apart(app, url)).find(Result::is_err).unwrap_or(Ok(()));
         let asked = app.filter(|_| run.plan.deploy.statistics);
         let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, &run.clock));
         // The load's clock, and with it every interval, counts from here.
-        let at_s = (run.clock.now() - engine.now()).as_secs_f64();
+        let at_s = (run.clock.now() - engines[0].now()).as_secs_f64();
         run.record.append(&Entry::LoadStarted(LoadStarted { at_s }))?;
-        for note in engine.take_notes() {
+        for note in engines.iter_mut().flat_map(Load::take_notes) {
             run.note(note)?;
         }
         let ends_at_most = barograph_spec::estimate(&run.plan);
-        // Where some response time is limited, users do things that are answered soon, beside all waiting on purpose.
-        let waits = workload.longest_wait().filter(|_| profile.rules.iter().all(|rule| rule.limit.is_none()));
-        let silence = waits.map_or(SILENCE, |wait| SILENCE.max(wait + AFTER_WAIT));
+        let each = run.loads.iter().zip(engines);
+        let loads = each.map(|(load, engine)| RunningLoad::new(load, engine)).collect();
         let faults = Faults::new(&run.plan, app);
         let guests = Guests::new(app.map(Deployed::site));
         Ok(Drive {
             faults,
             guests,
             run,
-            engine,
+            loads,
+            level: 0,
             probes,
             statistics,
-            profile,
-            trials: Vec::new(),
             app,
-            names: workload.ops().iter().map(|op| op.name).collect(),
-            silent_for: Nanos::ZERO,
-            silence,
             reached: Nanos::ZERO,
             ends_at_most,
             phase_span: (Nanos::ZERO, Nanos::ZERO),
@@ -157,13 +149,37 @@ impl<'r, 'w> Drive<'r, 'w> {
             level_at: Nanos::ZERO,
             crowd_at: Nanos::ZERO,
             changes: (0, Nanos::ZERO),
-            window: Vec::new(),
         })
+    }
+
+    /// Time since the load began.
+    pub(crate) fn now(&self) -> Nanos {
+        self.loads[0].engine.now()
+    }
+
+    /// The level asked for by the latest change, in the unit of the run.
+    pub(crate) fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Each load, with what was checked of it.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Each<'_>> {
+        self.loads.iter().zip(&self.run.loads).map(|(load, of)| Each { load, of })
+    }
+
+    /// Windows that were measured.
+    pub(crate) fn tried(&self) -> usize {
+        self.loads[0].trials.len()
+    }
+
+    /// What each load showed in the latest window; nothing before the first.
+    pub(crate) fn latest(&self) -> impl Iterator<Item = &Trial> {
+        self.loads.iter().filter_map(|load| load.trials.last())
     }
 
     /// Begins a phase that should take `span`.
     pub(crate) fn phase(&mut self, phase: Phase, span: Nanos, about: &str) -> Result<(), HarnessError> {
-        self.phase_span = (self.engine.now(), span);
+        self.phase_span = (self.now(), span);
         self.run.phase(phase, about)
     }
 
@@ -172,17 +188,21 @@ impl<'r, 'w> Drive<'r, 'w> {
         !self.ending
     }
 
-    /// The next interval: recorded, shown, with samples beside it. Commands are done while it is waited for.
-    pub(crate) async fn next(&mut self) -> Result<Interval, HarnessError> {
+    /// The next interval of each load: recorded, shown, with samples beside it. Commands are done while it is waited for.
+    pub(crate) async fn next(&mut self) -> Result<Vec<Interval>, HarnessError> {
         let stop = self.run.world.stop.clone();
         let app = self.app;
-        let next = loop {
-            let now = (self.engine.now(), self.run.clock.clone());
+        let mut all = Vec::new();
+        while all.len() < self.loads.len() {
+            let now = (self.now(), self.run.clock.clone());
             tokio::select! {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),
                 gone = gone(app) => return Err(gone),
-                next = self.engine.next() => break next?,
+                // Before the drain an engine never ends by itself.
+                next = self.loads[all.len()].engine.next() => {
+                    all.push(next?.ok_or(barograph_engine::EngineError::WorkerGone { worker: 0 })?);
+                }
                 asked = asked(&mut self.control) => self.answer(asked).await?,
                 (fault, began, done) = self.faults.next(now) => self.gone_wrong(&fault, began, done)?,
                 told = self.guests.answer() => {
@@ -191,22 +211,34 @@ impl<'r, 'w> Drive<'r, 'w> {
                     silent.map_or(Ok(()), |note| self.run.note(note))?;
                 }
             }
-        };
-        // Before the drain the engine never ends by itself.
-        let interval = next.ok_or(barograph_engine::EngineError::WorkerGone { worker: 0 })?;
-        self.reached = interval.to;
-        self.crowded = self.crowded || interval.late > 0;
-        self.keep(&interval)?;
-        self.listen(&interval)?;
-        Ok(interval)
+        }
+        self.reached = all.iter().map(|interval| interval.to).max().unwrap_or_default();
+        self.crowded = self.crowded || all.iter().any(|interval| interval.late > 0);
+        self.keep(&all)?;
+        self.listen(&all)?;
+        Ok(all)
     }
 
-    fn keep(&mut self, interval: &Interval) -> Result<(), HarnessError> {
-        self.run.record.interval(interval, &self.names)?;
-        for note in self.engine.take_notes() {
+    /// Keeps an interval of each load.
+    fn keep(&mut self, all: &[Interval]) -> Result<(), HarnessError> {
+        for (at, interval) in all.iter().enumerate().filter(|(_, interval)| interval.to > interval.from) {
+            self.run.record.of_load(at).interval(interval, &self.loads[at].names)?;
+        }
+        let joint;
+        let interval = match all {
+            [only] => only,
+            several => {
+                joint = Interval::beside(several);
+                let names = self.names();
+                self.run.record.show(&joint, &names.iter().map(String::as_str).collect::<Vec<_>>());
+                &joint
+            }
+        };
+        for note in self.loads.iter_mut().flat_map(|load| load.engine.take_notes()) {
             self.run.note(note)?;
         }
-        let rows = self.probes.sample(self.run.clock.now(), interval.users, self.engine.samples())?;
+        let rows =
+            self.probes.sample(self.run.clock.now(), interval.users, self.loads[0].engine.samples())?;
         self.keep_rows(&rows)?;
         self.guests.ask(self.run.clock.now());
         let (told, silent) = self.statistics.next();
@@ -220,7 +252,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         let live = Live {
             phase: self.run.phase,
             done: done.min(1.0),
-            offered: self.run.plan.offered(self.engine.level()),
+            offered: self.run.plan.offered_by_all(self.level),
             remaining: Some(self.ends_at_most - interval.to),
             driver_cores: cores("driver"),
             driver_rss_bytes: rows.iter().find(|r| r.subject == "driver").and_then(|r| r.rss_bytes),
@@ -253,39 +285,57 @@ impl<'r, 'w> Drive<'r, 'w> {
         {
             self.probes.started_again(&part.name, &part.running().accounts());
         }
-        let kept = faults::kept(fault, (began, self.engine.now() - began), done);
+        let kept = faults::kept(fault, (began, self.now() - began), done);
         let outcome = kept.failed.as_ref().map_or_else(String::new, |why| format!(": not done, {why}"));
         self.run.say(&format!("fault: {} {}{outcome}", kept.act, kept.unit));
         Ok(self.run.record.append(&Entry::Fault(kept))?)
     }
 
-    /// A target that answers nothing at all is not worth waiting for. An operation that timed out had no answer.
-    fn listen(&mut self, interval: &Interval) -> Result<(), HarnessError> {
-        let answered = |op: &OpStats| op.count() - op.outcomes[Outcome::TimedOut.index()];
-        let length = interval.to - interval.from;
-        let asked = interval.users > 0 && (interval.in_flight_s > 0.0 || interval.starts > 0);
-        let waiting = asked && interval.ops.iter().map(answered).sum::<u64>() == 0;
-        self.silent_for = if waiting { self.silent_for + length } else { Nanos::ZERO };
-        if self.silent_for >= self.silence {
-            let what = if self.app.is_some() { "application" } else { "target" };
-            return Err(HarnessError::TargetSilent { what, seconds: self.silence.0 / 1_000_000_000 });
+    /// Ends the run when the target of a load answers nothing at all.
+    fn listen(&mut self, all: &[Interval]) -> Result<(), HarnessError> {
+        for (load, interval) in self.loads.iter_mut().zip(all) {
+            if let Some(silence) = load.silent(interval) {
+                let what = match (load.name.as_str(), self.app) {
+                    ("", Some(_)) => "application".to_owned(),
+                    ("", None) => "target".to_owned(),
+                    (name, _) => format!("target of load {name}"),
+                };
+                return Err(HarnessError::TargetSilent { what, seconds: silence.0 / 1_000_000_000 });
+            }
         }
         Ok(())
+    }
+
+    /// Names of all operations, with the load in front where there are several.
+    fn names(&self) -> Vec<String> {
+        let of_load = |load: &RunningLoad| -> Vec<String> {
+            load.names.iter().map(|op| format!("{}/{op}", load.name)).collect()
+        };
+        self.loads.iter().flat_map(of_load).collect()
     }
 
     /// Begins a change of the load; gives the instant at which it will be complete.
     pub(crate) async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
         let many = self.brings_many(level);
-        self.level_at = self.engine.ramp(level, over).await?;
+        self.level_at = self.change_to(level, over).await?;
         if many {
             self.crowd_at = self.level_at;
         }
         Ok(self.level_at)
     }
 
+    async fn change_to(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
+        self.level = level;
+        let mut complete = Nanos::ZERO;
+        for load in &mut self.loads {
+            complete = complete.max(load.engine.ramp(load.level_at(level), over).await?);
+        }
+        Ok(complete)
+    }
+
     /// Would a step to `level` bring so many users that they are seen in the mix?
     pub(crate) fn brings_many(&self, level: u32) -> bool {
-        let new = level.saturating_sub(self.engine.level());
+        let new = level.saturating_sub(self.level);
         f64::from(new) > FEW_NEW * f64::from(level)
     }
 
@@ -297,7 +347,10 @@ impl<'r, 'w> Drive<'r, 'w> {
     /// Lets whole intervals pass until the load is at its level: an interval in which it still changed must not be
     /// measured. A trace has no level, and all of it is measured.
     pub(crate) async fn level_there(&mut self) -> Result<(), HarnessError> {
-        if self.run.open.as_ref().is_some_and(|open| matches!(open.arrivals, Arrivals::Trace(_))) {
+        let is_trace = |load: &CheckedLoad| {
+            load.checked.open.as_ref().is_some_and(|open| matches!(open.arrivals, Arrivals::Trace(_)))
+        };
+        if self.run.loads.iter().all(is_trace) {
             return Ok(());
         }
         while self.goes_on() && self.reached < self.level_at {
@@ -308,7 +361,7 @@ impl<'r, 'w> Drive<'r, 'w> {
 
     /// Lets time pass.
     pub(crate) async fn pass(&mut self, span: Nanos) -> Result<(), HarnessError> {
-        let end = self.engine.now() + span;
+        let end = self.now() + span;
         // An interval that ends within half its length of the asked instant is the last.
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         while self.goes_on() && self.reached + half < end {
@@ -317,68 +370,108 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(())
     }
 
-    /// Collects a window: whole intervals from now on until their length is `span`, until the end is asked for, or until
-    /// `enough` has seen what it needs.
+    /// Collects a window of each load: whole intervals from now on until their length is `span`, until the end is asked for, or
+    /// until `enough` has seen what it needs of a load.
     pub(crate) async fn collect(
         &mut self,
         span: Nanos,
-        mut enough: impl FnMut(&Self, &Interval, &[Part]) -> bool,
-    ) -> Result<(Interval, Vec<Part>), HarnessError> {
+        enough: impl Fn(&Self, usize, &Collected) -> bool,
+    ) -> Result<Vec<Collected>, HarnessError> {
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         let first = self.next().await?;
-        self.window = self.engine.samples().to_vec();
-        let mut parts = vec![Part::of(&first, &self.profile.rules)];
-        let mut joined = first;
-        while self.goes_on() && joined.to - joined.from + half < span {
-            let interval = self.next().await?;
-            fleet::follow(&mut self.window, self.engine.samples());
-            parts.push(Part::of(&interval, &self.profile.rules));
-            joined.append(&interval);
-            if enough(self, &joined, &parts) {
+        let mut all = Vec::new();
+        for (load, first) in self.loads.iter_mut().zip(first) {
+            load.window = load.engine.samples().to_vec();
+            all.push(Collected { parts: vec![Part::of(&first, &load.profile.rules)], joined: first });
+        }
+        let length = |all: &[Collected]| all[0].joined.to - all[0].joined.from;
+        while self.goes_on() && length(&all) + half < span {
+            let next = self.next().await?;
+            for ((load, collected), interval) in self.loads.iter_mut().zip(&mut all).zip(&next) {
+                fleet::follow(&mut load.window, load.engine.samples());
+                collected.parts.push(Part::of(interval, &load.profile.rules));
+                collected.joined.append(interval);
+            }
+            if all.iter().enumerate().any(|(at, collected)| enough(self, at, collected)) {
                 break;
             }
         }
-        Ok((joined, parts))
+        Ok(all)
     }
 
     /// No new starts; what is in flight may end.
     async fn drain(&mut self, span: Nanos) -> Result<(), HarnessError> {
         self.control = None;
         for (fault, why) in self.faults.missed() {
-            self.gone_wrong(&fault, self.engine.now(), Err(why))?;
+            self.gone_wrong(&fault, self.now(), Err(why))?;
         }
         self.phase(Phase::Drain, span, "no new operations; those in flight may end")?;
-        self.engine.stop(span).await;
-        let stop = self.run.world.stop.clone();
-        while let Some(interval) = stop.or(self.engine.next()).await?? {
-            self.keep(&interval)?;
+        for load in &mut self.loads {
+            load.engine.stop(span).await;
         }
-        for note in self.engine.take_notes() {
+        let stop = self.run.world.stop.clone();
+        while let Some(all) = stop.or(last_of(&mut self.loads)).await?? {
+            self.keep(&all)?;
+        }
+        for note in self.loads.iter_mut().flat_map(|load| load.engine.take_notes()) {
             self.run.note(note)?;
         }
         self.run.done()
     }
 }
 
-/// Begins the load, in this process or in several others.
-async fn begin(run: &Run<'_>, url: &str, drivers: &[DriverAt]) -> Result<Load, HarnessError> {
-    let workload = run.world.workload.as_ref();
-    if drivers.is_empty() {
-        let settings =
-            fleet::settings(workload, &run.plan, run.open.clone()).expect("the profile was checked");
-        let load = workload.load(&LoadJob { url, plan: &run.plan, data: run.data.as_ref() })?;
-        return Ok(Load::Own(load.start(&settings)?));
+/// A load in progress, and what was checked of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Each<'d> {
+    pub(crate) load: &'d RunningLoad,
+    pub(crate) of: &'d CheckedLoad,
+}
+
+/// A window of one load.
+pub(crate) struct Collected {
+    /// Its intervals as one.
+    pub(crate) joined: Interval,
+    /// What each of them showed.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// The next interval of each load in the drain, of no length for one that has ended; `None` when all have.
+async fn last_of(loads: &mut [RunningLoad]) -> Result<Option<Vec<Interval>>, HarnessError> {
+    let (mut all, mut goes_on) = (Vec::new(), false);
+    for load in loads.iter_mut() {
+        let next = load.engine.next().await?;
+        goes_on |= next.is_some();
+        all.push(next.unwrap_or_else(|| Interval::new(load.names.len())));
     }
-    let job = FleetJob {
-        workload,
-        plan: &run.plan,
-        url,
-        data: run.data.as_ref(),
-        open: run.open.as_ref(),
-        files: workload.files()?,
-        tool: &run.world.tool,
-    };
-    Ok(Load::Fleet(Box::new(Fleet::connect(drivers, &job).await?)))
+    Ok(goes_on.then_some(all))
+}
+
+/// Begins the loads at one instant, in this process; or the only load in several others.
+async fn begin(run: &Run<'_>, urls: &[String], drivers: &[DriverAt]) -> Result<Vec<Load>, HarnessError> {
+    let mut ready = Vec::new();
+    for (load, url) in run.loads.iter().zip(urls) {
+        let CheckedLoad { checked: Checked { plan, data, open, .. }, workload } = load;
+        let (workload, data) = (workload.as_ref(), data.as_ref());
+        if !drivers.is_empty() {
+            let (open, files, tool) = (open.as_ref(), workload.files()?, run.world.tool.as_str());
+            let job = FleetJob { workload, plan, url, data, open, files, tool };
+            return Ok(vec![Load::Fleet(Box::new(Fleet::connect(drivers, &job).await?))]);
+        }
+        let settings = fleet::settings(workload, plan, open.clone()).expect("the profile was checked");
+        ready.push((workload.load(&LoadJob { url, plan, data })?, settings));
+    }
+    let mut beginning = Beginning::default();
+    if ready.len() > 1 {
+        beginning.origin = fleet::Clock::start().instant(LEAD);
+    }
+    let mut begun = Vec::new();
+    for (load, settings) in ready {
+        begun.push(Load::Own(load.begin(&settings, beginning)?));
+    }
+    if let Some(origin) = beginning.origin {
+        tokio::time::sleep_until(origin.into()).await;
+    }
+    Ok(begun)
 }
 
 /// Ends when a service of the application does; somebody else's are not watched, and drivers tell of themselves.
@@ -406,7 +499,9 @@ fn figures(interval: &Interval, live: &Live) -> String {
     let seconds = interval.seconds().max(1e-9);
     let load = match live.offered.unit {
         LoadUnit::Users => format!("{} users", interval.users),
-        LoadUnit::PerSecond => format!("towards {}, {} users", offered(live.offered), interval.users),
+        LoadUnit::PerSecond | LoadUnit::Scale => {
+            format!("towards {}, {} users", offered(live.offered), interval.users)
+        }
     };
     let mut text = format!(
         "{load}  {:.0} ops/s  {over} over limit  {failed} failed  lag p99 {:.1} ms",

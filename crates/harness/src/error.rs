@@ -124,8 +124,8 @@ pub enum HarnessError {
     /// Users get no answers at all.
     #[error("the {what} has not answered a single operation for {seconds} s")]
     TargetSilent {
-        /// `application` when it is ours, `target` when it was there already.
-        what: &'static str,
+        /// `application` when it is ours, `target` when it was there already; the load's, where there are several.
+        what: String,
         /// For how long.
         seconds: u64,
     },

@@ -65,7 +65,7 @@ async fn run_job(run: &mut Run<'_>, application: &dyn Application, dir: &Path) -
     job.data_dir = dir.to_owned();
     let unit = application.fill_unit(&job);
     let said: Arc<Mutex<Said>> = Arc::default();
-    let on_line = listener(Arc::clone(&run.world.workload), Arc::clone(&said));
+    let on_line = listener(run.workload(), Arc::clone(&said));
     let stop = run.world.stop.clone();
     let home = stop.or(run.home()).await??;
     stop.or(home.preflight(&unit)).await?.map_err(HarnessError::Missing)?;

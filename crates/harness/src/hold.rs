@@ -34,7 +34,7 @@ pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: u32, windows: u32) -
     for _ in 0..windows {
         if drive.goes_on() {
             // A control command may have changed it.
-            let level = drive.engine.level();
+            let level = drive.level();
             trial(drive, (level, Purpose::Fixed), d.window).await?;
         }
     }
@@ -66,7 +66,7 @@ pub(crate) async fn path(drive: &mut Drive<'_, '_>, path: &LoadPath) -> Result<(
                 // Nothing happens in a pause, so there is nothing to judge.
                 settle(drive, step.hold).await?;
             } else if drive.goes_on() {
-                let level = drive.engine.level();
+                let level = drive.level();
                 trial(drive, (level, Purpose::Path), step.hold).await?;
             }
         }
@@ -93,13 +93,13 @@ pub(crate) async fn search(
             search::Step::Done(_) => break,
             search::Step::Trial { level, purpose } => (level, purpose),
         };
-        let first = drive.trials.is_empty();
-        if drive.trials.last().map_or(ramp_gave_way, |trial| trial.aborted) {
+        let first = drive.tried() == 0;
+        if drive.latest().map(|trial| trial.aborted).reduce(|a, b| a || b).unwrap_or(ramp_gave_way) {
             recover(drive, level, &mut spreads).await?;
         }
         if first {
             settle_first(drive, level).await?;
-        } else if level != drive.engine.level() || drive.crowded {
+        } else if level != drive.level() || drive.crowded {
             step_to(drive, level, &mut spreads).await?;
         }
         let (purpose, span) = match purpose {
@@ -109,10 +109,9 @@ pub(crate) async fn search(
             search::Purpose::Confirm => (Purpose::Confirm, d.confirm),
         };
         if drive.goes_on() {
-            let verdict = trial(drive, (level, purpose), span).await?;
-            let kept = drive.trials.last().expect("a trial that was judged is kept");
-            search.tell(level, observed(&verdict, &kept.resources));
-            let so_far = search.so_far(drive.run.plan.unit, bounds.max_trials);
+            let verdicts = trial(drive, (level, purpose), span).await?;
+            search.tell(level, observed(drive, &verdicts));
+            let so_far = search.so_far(drive.run.plan.unit_of_all(), bounds.max_trials);
             drive.run.screen.so_far(&so_far);
         }
     }
@@ -121,7 +120,7 @@ pub(crate) async fn search(
 }
 
 fn words(drive: &Drive<'_, '_>, level: u32) -> String {
-    offered(drive.run.plan.offered(level))
+    offered(drive.run.plan.offered_by_all(level))
 }
 
 /// In an open loop arrivals may still wait for free users after too much load, and would spoil the next window: it pauses
@@ -135,7 +134,10 @@ async fn empty(drive: &mut Drive<'_, '_>) -> Result<(), HarnessError> {
     let end = drive.ramp(0, Nanos::ZERO).await? + most;
     // The interval in which the pause begins has starts of its own.
     drive.level_there().await?;
-    while drive.goes_on() && drive.reached < end && drive.next().await?.starts > 0 {}
+    while drive.goes_on()
+        && drive.reached < end
+        && drive.next().await?.iter().any(|interval| interval.starts > 0)
+    {}
     drive.crowded = false;
     drive.run.done()
 }
@@ -150,14 +152,15 @@ async fn recover(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading)
     if most == Nanos::ZERO {
         return Ok(());
     }
-    let fewer = ((f64::from(level) * RECOVERS_WITH) as u32).clamp(1, drive.engine.level().max(1));
+    let fewer = ((f64::from(level) * RECOVERS_WITH) as u32).clamp(1, drive.level().max(1));
     drive.phase(Phase::WarmUp, most, &format!("{}, until the target keeps up again", words(drive, fewer)))?;
-    let (begun, step) = (drive.engine.now(), drive.run.plan.durations.step);
+    let (begun, step) = (drive.now(), drive.run.plan.durations.step);
     drive.ramp(fewer, step.min(most)).await?;
     let mut well = 0;
     while drive.goes_on() && well < BAD_INTERVALS && drive.reached < begun + most {
-        let interval = drive.next().await?;
-        well = if keeps_up(drive, &interval) { well + 1 } else { 0 };
+        let all = drive.next().await?;
+        let keep_up = drive.each().zip(&all).all(|(load, interval)| keeps_up(load, interval));
+        well = if keep_up { well + 1 } else { 0 };
     }
     spreads.in_all = spreads.in_all - (drive.reached - begun);
     drive.run.done()
@@ -175,16 +178,16 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
     empty(drive).await?;
     let d = drive.run.plan.durations;
     let spread_at = d.ramp + d.warm_up;
-    let span = match drive.run.plan.unit {
-        LoadUnit::Users => (spread_at - drive.engine.now()).max(d.warm_up),
+    let span = match drive.run.plan.unit_of_all() {
+        LoadUnit::Users | LoadUnit::Scale => (spread_at - drive.now()).max(d.warm_up),
         // Arrivals from outside have no step to fall out of.
         LoadUnit::PerSecond => d.warm_up,
     };
     drive.phase(Phase::WarmUp, span, &format!("{}, kept but not counted", words(drive, level)))?;
-    if level != drive.engine.level() {
-        let over = match drive.run.plan.unit {
+    if level != drive.level() {
+        let over = match drive.run.plan.unit_of_all() {
             // Methods that climb have no ramp before; all users at once are a load of their own.
-            LoadUnit::Users if drive.engine.level() == 0 => d.ramp,
+            LoadUnit::Users | LoadUnit::Scale if drive.level() == 0 => d.ramp,
             _ => d.step,
         };
         drive.ramp(level, over).await?;
@@ -206,8 +209,8 @@ async fn step_to(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading)
     empty(drive).await?;
     let d = drive.run.plan.durations;
     let many = drive.brings_many(level);
-    let queued = drive.trials.last().is_some_and(|trial| trial.aborted);
-    let was_too_much = drive.trials.last().is_some_and(was_too_much);
+    let queued = drive.latest().any(|trial| trial.aborted);
+    let was_too_much = drive.latest().any(was_too_much);
     let more = if many || queued { spreads.each.min(spreads.in_all) } else { Nanos::ZERO };
     spreads.in_all = spreads.in_all - more;
     drive.phase(Phase::Ramp, d.step, &format!("to {}", words(drive, level)))?;

@@ -28,10 +28,10 @@ mod stop;
 mod testing;
 mod verdict;
 
-pub use check::{Checked, Machine, Most, Target, check};
+pub use check::{Checked, Machine, Most, Target, check, check_all};
 pub use deploy::{missing, outlook, whole};
 pub use error::HarnessError;
-pub use run::{Finished, World, run, sweep};
+pub use run::{CheckedLoad, Finished, World, run, sweep};
 pub use screen::{Live, Progress, Screen};
 pub use snapshots::{RemovedSnapshots, remove_snapshots};
 pub use stop::{Stop, StopHandle};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use barograph_model::Phase;
 use barograph_model::words::in_one_line;
-use barograph_model::{OpenLoop, Phase};
 use barograph_platform::{Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
 use barograph_record::{
     Entry, ExitCode, Expected, Follower, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
@@ -12,15 +12,13 @@ use barograph_record::{
 use barograph_spec::Plan;
 use barograph_workload::{DataSet, Job, Verified, Workload};
 
-use crate::check::{Checked, Most, Target};
+use crate::check::{Checked, OF_LOAD, Target};
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
 use crate::{HarnessError, Screen, Stop, control, deploy, disk, drive, fill, verdict};
 
 /// Everything a run is given from outside.
 pub struct World<'w> {
-    /// The workload.
-    pub workload: Arc<dyn Workload>,
     /// Where units can be created. The first is this machine itself.
     pub platforms: &'w [&'w dyn Platform],
     /// The wish to stop.
@@ -65,24 +63,39 @@ const LET_GO: std::time::Duration = std::time::Duration::from_secs(30);
 /// How often is looked whether it is.
 const LET_GO_LOOK: std::time::Duration = std::time::Duration::from_millis(2);
 
-/// Runs a checked plan. An error means that no record could be begun; everything later is in [`Finished`], and in the
-/// record as far as that can still be written.
+/// A load of a run: what was checked of it, and its workload.
+#[derive(Clone)]
+pub struct CheckedLoad {
+    /// Its plan with nothing left open, and what was found out on the way.
+    pub checked: Checked,
+    /// Its workload.
+    pub workload: Arc<dyn Workload>,
+}
+
+/// Runs the checked loads of a plan, all at once. An error means that no record could be begun; everything later is in
+/// [`Finished`], and in the record as far as that can still be written.
+///
+/// # Panics
+/// Without a load.
 pub async fn run(
-    checked: Checked,
+    loads: Vec<CheckedLoad>,
     world: &World<'_>,
     screen: &mut dyn Screen,
 ) -> Result<Finished, HarnessError> {
-    run_on(RunClock::start(), checked, world, screen).await
+    run_on(RunClock::start(), loads, world, screen).await
 }
 
 /// The same by any clock.
 async fn run_on(
     clock: RunClock,
-    checked: Checked,
+    mut loads: Vec<CheckedLoad>,
     world: &World<'_>,
     screen: &mut dyn Screen,
 ) -> Result<Finished, HarnessError> {
-    let Checked { plan, target, data, open, notes, most, most_users } = checked;
+    let notes = loads.iter_mut().flat_map(|load| std::mem::take(&mut load.checked.notes)).collect();
+    let deploys = |load: &CheckedLoad| load.checked.target == Target::Deployed;
+    let deployed = loads.iter().position(deploys).unwrap_or(0);
+    let plan = loads[deployed].checked.plan.clone();
     let mut record = begin_record(&plan.runs, world)?;
     let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
         Ok(ledger) => ledger,
@@ -95,11 +108,8 @@ async fn run_on(
     let mut run = Run {
         world,
         plan,
-        target,
-        data,
-        open,
-        most,
-        most_users,
+        deployed,
+        loads,
         record,
         ledger,
         clock: clock.clone(),
@@ -181,15 +191,15 @@ fn end(
 /// A run in progress.
 pub(crate) struct Run<'w> {
     pub(crate) world: &'w World<'w>,
+    /// The plan of the load whose application is deployed, or of the first. What all loads share is the same in each.
     pub(crate) plan: Plan,
-    pub(crate) target: Target,
-    pub(crate) data: Option<DataSet>,
-    pub(crate) open: Option<OpenLoop>,
+    /// Which load that is.
+    deployed: usize,
+    /// Every load.
+    pub(crate) loads: Vec<CheckedLoad>,
     pub(crate) record: RunWriter,
     pub(crate) ledger: Ledger,
     pub(crate) clock: RunClock,
-    pub(crate) most: Most,
-    pub(crate) most_users: u32,
     pub(crate) screen: &'w mut dyn Screen,
     /// The latest phase.
     pub(crate) phase: Phase,
@@ -204,34 +214,54 @@ impl Run<'_> {
         app: &mut Option<Deployed>,
     ) -> Result<Verdict, HarnessError> {
         self.check(notes).await?;
-        let workload = Arc::clone(&self.world.workload);
-        let url = match (self.target.clone(), workload.application()) {
-            (Target::There { url }, _) => {
+        let workload = self.workload();
+        match (&self.loads[self.deployed].checked.target, workload.application()) {
+            (Target::There { .. }, _) => {
                 if deploy::drivers_apart(&self.plan) > 0 {
                     deploy::deploy(self, None, app).await?;
                 }
-                url
             }
             (Target::Deployed, Some(application)) => {
                 fill::fill(self, application).await?;
                 deploy::deploy(self, Some(application), app).await?;
-                app.as_ref().map(Deployed::url).unwrap_or_default()
             }
             (Target::Deployed, None) => return Err(HarnessError::NoData),
-        };
-        self.tiers(&url).await?;
+        }
+        let urls = self.urls(app.as_ref());
+        for (at, url) in urls.iter().enumerate() {
+            self.tiers(at, url).await?;
+        }
         let drivers = app.as_ref().map_or_else(Vec::new, deploy::waiting_drivers);
-        let held = drive::drive(self, app.as_ref(), &url, &drivers).await?;
-        let verified = self.verify(app.as_ref(), &url).await?;
-        if matches!(self.target, Target::Deployed) {
+        let held = drive::drive(self, app.as_ref(), &urls, &drivers).await?;
+        let verified = self.verify(app.as_ref(), &urls).await?;
+        if self.deploys() {
             self.collect()?;
         }
-        Ok(verdict::conclude(self, &held, verified.as_ref(), &url))
+        Ok(verdict::conclude(self, &held, &verified, &urls))
     }
 
-    /// What the application stands on, into the record.
-    async fn tiers(&mut self, url: &str) -> Result<(), HarnessError> {
-        let workload = Arc::clone(&self.world.workload);
+    /// Where the target of each load answers.
+    fn urls(&self, app: Option<&Deployed>) -> Vec<String> {
+        let url = |load: &CheckedLoad| match &load.checked.target {
+            Target::There { url } if !url.starts_with(OF_LOAD) => url.clone(),
+            Target::There { .. } | Target::Deployed => app.map(Deployed::url).unwrap_or_default(),
+        };
+        self.loads.iter().map(url).collect()
+    }
+
+    /// Whether the run deploys an application.
+    fn deploys(&self) -> bool {
+        self.loads[self.deployed].checked.target == Target::Deployed
+    }
+
+    /// The workload whose application is deployed, or the first.
+    pub(crate) fn workload(&self) -> Arc<dyn Workload> {
+        Arc::clone(&self.loads[self.deployed].workload)
+    }
+
+    /// What the application of a load stands on, into the record.
+    async fn tiers(&mut self, at: usize, url: &str) -> Result<(), HarnessError> {
+        let workload = Arc::clone(&self.loads[at].workload);
         let Some(application) = workload.application() else { return Ok(()) };
         match self.world.stop.clone().or(application.tiers(url)).await? {
             Ok(tiers) if tiers.is_empty() => Ok(()),
@@ -245,16 +275,34 @@ impl Run<'_> {
         }
     }
 
-    /// Is the data still right? `None` when the workload has no checks: nothing is known of data that are somebody
-    /// else's, and nothing is claimed. An error inside means that nobody can tell.
+    /// The data checks of each load; nothing is known of the data of a workload without checks. An error inside means that they
+    /// could not be made.
     async fn verify(
         &mut self,
         app: Option<&Deployed>,
+        urls: &[String],
+    ) -> Result<Vec<Option<Result<Verified, String>>>, HarnessError> {
+        if self.loads.iter().all(|load| load.workload.application().is_none()) {
+            return Ok(vec![None; self.loads.len()]);
+        }
+        self.phase(Phase::Verify, "is the data still right?")?;
+        let mut all = Vec::new();
+        for (at, url) in urls.iter().enumerate() {
+            let app = app.filter(|_| at == self.deployed);
+            all.push(self.verified(at, app, url).await?);
+        }
+        self.done()?;
+        Ok(all)
+    }
+
+    async fn verified(
+        &self,
+        at: usize,
+        app: Option<&Deployed>,
         url: &str,
     ) -> Result<Option<Result<Verified, String>>, HarnessError> {
-        let workload = Arc::clone(&self.world.workload);
+        let workload = Arc::clone(&self.loads[at].workload);
         let Some(application) = workload.application() else { return Ok(None) };
-        self.phase(Phase::Verify, "is the data still right?")?;
         let ended = async {
             let Some(app) = app else { return std::future::pending().await };
             let (part, ended) = app.application_ends().await;
@@ -274,17 +322,15 @@ impl Run<'_> {
                 Err(_) => Err(why),
             }
         };
-        let verified = self.world.stop.clone().or(verified).await?;
-        self.done()?;
-        Ok(Some(verified))
+        Ok(Some(self.world.stop.clone().or(verified).await?))
     }
 
     /// The plan was checked before the run began; here its answers go into the record.
     async fn check(&mut self, notes: Vec<String>) -> Result<(), HarnessError> {
         self.phase(Phase::Check, "the plan is possible here")?;
-        self.record.plan(&self.plan.resolved)?;
+        self.record.plan(&self.loads[0].checked.plan.of_run)?;
         self.record.disclosure(&self.world.disclosure)?;
-        if self.target == Target::Deployed {
+        if self.deploys() {
             let mut disclosure = self.world.disclosure.clone();
             disclosure["disk"] = self.world.stop.or(disk::told(self.record.dir())).await?;
             self.record.disclosure(&disclosure)?;
@@ -296,22 +342,28 @@ impl Run<'_> {
         self.done()
     }
 
-    /// The profile's rules and figures, for the report.
+    /// The rules and figures of each load's profile, for the report.
     fn expected(&mut self) -> Result<(), HarnessError> {
-        let workload = &self.world.workload;
-        let profile = workload.profile(&self.plan.profile).expect("the profile was checked");
-        let mut expected = Expected::keep(workload.name(), &profile, workload.ops(), workload.session_op());
-        expected.unit = self.plan.unit.into();
-        if let Target::There { url } = &self.target {
-            expected.target = Some(url.clone());
+        let names: Vec<String> = self.loads.iter().map(|load| load.checked.plan.load.clone()).collect();
+        self.record.loads(&names)?;
+        for (at, CheckedLoad { checked, workload }) in self.loads.iter().enumerate() {
+            let plan = &checked.plan;
+            let profile = workload.profile(&plan.profile).expect("the profile was checked");
+            let mut expected =
+                Expected::keep(workload.name(), &profile, workload.ops(), workload.session_op());
+            expected.unit = plan.unit.into();
+            if let Target::There { url } = &checked.target {
+                expected.target = Some(url.clone());
+            }
+            self.record.of_load(at).append(&Entry::Expected(expected))?;
         }
-        Ok(self.record.append(&Entry::Expected(expected))?)
+        Ok(())
     }
 
     /// Copies what says what the data were. Logs need no collecting: units write them into the record as they go.
     fn collect(&mut self) -> Result<(), HarnessError> {
         self.phase(Phase::Collect, "what the data were, into the record")?;
-        let workload = Arc::clone(&self.world.workload);
+        let workload = self.workload();
         let dir = self.data_set()?.dir_in(&self.plan.data.dir);
         for file in workload.application().map_or_else(Vec::new, |d| d.describing_files(&dir)) {
             let name = file.file_name().map_or_else(|| "data".into(), std::ffi::OsStr::to_os_string);
@@ -408,7 +460,7 @@ impl Run<'_> {
 
     /// The data under the application.
     pub(crate) fn data_set(&self) -> Result<&DataSet, HarnessError> {
-        self.data.as_ref().ok_or(HarnessError::NoData)
+        self.loads[self.deployed].checked.data.as_ref().ok_or(HarnessError::NoData)
     }
 
     /// This machine as a site without hosts of its own, for jobs that come before the application.

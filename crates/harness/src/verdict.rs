@@ -5,24 +5,50 @@ mod reasons;
 mod sentence;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use barograph_model::Strategy;
-use barograph_record::{Entry, KeptResult, Note, Resources, SearchSummary, Trial, Verdict};
+use barograph_record::{Entry, ExitCode, KeptResult, Note, Resources, SearchSummary, Trial, Verdict};
 use barograph_stats::search::{Answer, BoundedBy};
 use barograph_workload::Verified;
 
 use crate::check::Target;
 use crate::drive::Held;
-use crate::run::Run;
+use crate::run::{CheckedLoad, Run};
 use reasons::{doubts_of, reasons_of};
 use sentence::{Case, DataAfter};
 
-/// `verified` is what the data checks say; `None` where there are none, because the target is somebody else's.
+/// The verdict on a run. Of several loads each has one of its own, which goes into its record; the run passes if all do, and is
+/// valid if all are. `verified` is what the data checks of each say; `None` where there are none, because the target is
+/// somebody else's.
 pub(crate) fn conclude(
     run: &mut Run<'_>,
     held: &Held,
-    verified: Option<&Result<Verified, String>>,
-    url: &str,
+    verified: &[Option<Result<Verified, String>>],
+    urls: &[String],
+) -> Verdict {
+    let mut verdicts = Vec::new();
+    for (at, (verified, url)) in verified.iter().zip(urls).enumerate() {
+        verdicts.push(of_load(run, at, held, (verified.as_ref(), url)));
+    }
+    if let [only] = &verdicts[..] {
+        return only.clone();
+    }
+    for (at, verdict) in verdicts.iter_mut().enumerate() {
+        verdict.exit_code = ExitCode::of_run(verdict.passed, verdict.valid).code();
+        // A disk that fails now is reported when the verdict of the run cannot be written.
+        let _ = run.record.of_load(at).append(&Entry::Verdict(Box::new(verdict.clone())));
+    }
+    let names: Vec<&str> = run.loads.iter().map(|load| load.checked.plan.load.as_str()).collect();
+    together::of_all(run.plan.of_all(), held, &names, &verdicts)
+}
+
+/// The verdict on one load.
+fn of_load(
+    run: &mut Run<'_>,
+    at: usize,
+    held: &Held,
+    (verified, url): (Option<&Result<Verified, String>>, &str),
 ) -> Verdict {
     let findings = verified.map_or_else(Vec::new, data_reasons);
     for text in &findings {
@@ -36,29 +62,29 @@ pub(crate) fn conclude(
         Some(Ok(_)) => DataAfter::Wrong,
         Some(Err(_)) => DataAfter::Unknown,
     };
-    let (holder, object) = match &run.target {
-        Target::Deployed => (
-            "this machine",
-            format!("of the {} application ({})", run.world.workload.name(), run.plan.profile),
-        ),
+    let CheckedLoad { checked, workload } = &run.loads[at];
+    let (holder, object) = match &checked.target {
+        Target::Deployed => {
+            ("this machine", format!("of the {} application ({})", workload.name(), checked.plan.profile))
+        }
         Target::There { .. } => ("the target", format!("at {url}")),
     };
-    let trials: Vec<&Trial> = held.trials.iter().collect();
+    let trials: Vec<&Trial> = together::deciding(held, at);
     let case = Case {
         holder,
         object: &object,
-        unit: run.plan.unit,
+        unit: checked.plan.unit,
         trials: &trials,
         data,
-        most: run.most,
+        most: checked.most,
         searched_s: held.searched_s,
     };
-    let mut verdict = match &held.answer {
+    let mut verdict = match held.answer.as_ref().filter(|_| run.loads.len() == 1) {
         Some(answer) => of_search(&case, answer),
         None => of_windows(&case),
     };
-    verdict.resources = resources(held, verdict.trial);
-    if let (Some(search), Strategy::Search(bounds)) = (&mut verdict.search, &run.plan.strategy) {
+    verdict.resources = resources(&held.trials[at], verdict.trial);
+    if let (Some(search), Strategy::Search(bounds)) = (&mut verdict.search, checked.plan.of_all()) {
         search.method = Some(bounds.method.name().to_owned());
     }
     verdict.doubts.splice(0..0, findings.iter().cloned());
@@ -67,8 +93,8 @@ pub(crate) fn conclude(
 }
 
 /// What was used in the trial the answer rests on.
-fn resources(held: &Held, trial: Option<u32>) -> Resources {
-    let found = held.trials.iter().find(|t| Some(t.n) == trial);
+fn resources(trials: &[Trial], trial: Option<u32>) -> Resources {
+    let found = trials.iter().find(|t| Some(t.n) == trial);
     found.map(|t| t.resources).unwrap_or_default()
 }
 

@@ -20,7 +20,7 @@ pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next,
 pub use distribution::Distribution;
 pub use load::{
     Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, SearchMethod, Stair,
-    StartOf, Strategy,
+    StartOf, Strategy, scale_of, scaled,
 };
 pub use metric::Metric;
 pub use op::{OpId, OpSpec, UserId};

@@ -10,6 +10,8 @@ pub enum LoadUnit {
     Users,
     /// Open loop: starts per second, whatever answers take.
     PerSecond,
+    /// Of several loads: percent of what each has of its own.
+    Scale,
 }
 
 impl LoadUnit {
@@ -19,8 +21,23 @@ impl LoadUnit {
         match self {
             LoadUnit::Users => "users",
             LoadUnit::PerSecond => "starts/s",
+            LoadUnit::Scale => "% of each load",
         }
     }
+}
+
+/// The level of a load that has `whole` at 100 %, at a scale in percent: the nearest, and at least 1.
+#[must_use]
+pub fn scaled(whole: u32, scale: u32) -> u32 {
+    let level = (u64::from(whole) * u64::from(scale) + 50) / 100;
+    u32::try_from(level).unwrap_or(u32::MAX).max(u32::from(scale > 0))
+}
+
+/// The scale in percent at which a load that has `whole` at 100 % has this level.
+#[must_use]
+pub fn scale_of(whole: u32, level: u32) -> u32 {
+    let scale = (u64::from(level) * 100 + u64::from(whole.max(1)) / 2) / u64::from(whole.max(1));
+    u32::try_from(scale).unwrap_or(u32::MAX)
 }
 
 /// A load: so much of a unit.

@@ -51,7 +51,9 @@ pub fn users(n: u32) -> String {
 pub fn offered(load: Offered) -> String {
     match load.unit {
         LoadUnit::Users => users(load.level),
-        LoadUnit::PerSecond => format!("{} {}", count(load.level.into()), load.unit.name()),
+        LoadUnit::PerSecond | LoadUnit::Scale => {
+            format!("{} {}", count(load.level.into()), load.unit.name())
+        }
     }
 }
 

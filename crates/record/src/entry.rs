@@ -8,7 +8,9 @@ use crate::{KeptEstimate, KeptFault, KeptTopology, KeptUnit, Resources, Trial};
 /// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
 ///
 /// Version 2: loads are levels of a unit, and not always users; operations may be judged without a share of the mix.
-pub const VERSION: u32 = 2;
+///
+/// Version 3: a run may have several loads, each with intervals, windows and histograms in a folder of its own.
+pub const VERSION: u32 = 3;
 
 /// Reads a number where JSON, which has no not-a-number, may hold `null`.
 pub(crate) fn nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -48,6 +50,8 @@ pub enum Entry {
     Control(Control),
     /// A load level, tried.
     Trial(Box<Trial>),
+    /// The loads of a run of several.
+    Loads(Loads),
     /// What the profile asks for.
     Expected(Expected),
     /// The answer.
@@ -295,6 +299,14 @@ pub struct OpRow {
     pub outcomes: Vec<Count>,
 }
 
+/// The loads of a run of several. What each did is in the folder `loads/NAME`, which is like the record of a run with that load
+/// alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loads {
+    /// Their names, in the order of the plan.
+    pub names: Vec<String>,
+}
+
 /// What the profile asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
@@ -460,7 +472,7 @@ pub struct Unknown {
 }
 
 /// Every kind this program knows, as written.
-pub(crate) const KINDS: [&str; 16] = [
+pub(crate) const KINDS: [&str; 17] = [
     "header",
     "phase_started",
     "phase_ended",
@@ -473,6 +485,7 @@ pub(crate) const KINDS: [&str; 16] = [
     "interval",
     "control",
     "trial",
+    "loads",
     "expected",
     "verdict",
     "interrupted",

@@ -32,8 +32,8 @@ mod writer;
 pub use append::Appender;
 pub use entry::{
     Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
-    LoadStarted, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, SearchSummary, Tier, Tiers,
-    Unknown, VERSION, Verdict,
+    LoadStarted, Loads, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, SearchSummary, Tier,
+    Tiers, Unknown, VERSION, Verdict,
 };
 pub use error::RecordError;
 pub use estimate::{KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats};

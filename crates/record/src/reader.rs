@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::entry::KINDS;
+use crate::writer::LOADS;
 use crate::{
     Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptFault, KeptTopology, LogReader,
     PhaseOutcome, ProbeRow, RecordError, RunId, StatisticRow, Tier, Trial, Unknown, VERSION, Verdict, probe,
@@ -28,6 +29,11 @@ pub struct Run {
     pub probes: Vec<ProbeRow>,
     /// What services said of themselves, in the order told; empty where nobody was asked.
     pub statistics: Vec<StatisticRow>,
+    /// Name of the load, where this is one of several.
+    pub load: Option<String>,
+    /// The loads of a run of several: each as the record of a run with that load alone, with the phases, samples and notes of
+    /// all. Empty for one load.
+    pub loads: Vec<Run>,
     /// The record was closed: the run came to an orderly end, be it an interrupted one.
     pub complete: bool,
     /// What could not be read, each with file and line.
@@ -69,8 +75,37 @@ impl Run {
         let plan = fs::read(dir.join("plan.toml")).ok().map(|b| String::from_utf8_lossy(&b).into_owned());
         let complete = matches!(entries.last(), Some(Entry::Finished(_)));
         let damage = bad.iter().map(RecordError::in_one_line).collect();
-        let dir = dir.to_owned();
-        Ok(Run { dir, header, entries, plan, disclosure, probes, statistics, complete, damage })
+        let (dir, load, loads) = (dir.to_owned(), None, Vec::new());
+        let mut run =
+            Run { dir, header, entries, plan, disclosure, probes, statistics, load, loads, complete, damage };
+        for name in run.load_names().to_vec() {
+            match run.read_load(&name) {
+                Ok(load) => run.loads.push(load),
+                Err(why) => run.damage.push(why.in_one_line()),
+            }
+        }
+        Ok(run)
+    }
+
+    /// Names of the loads of a run of several, in the order of the plan.
+    #[must_use]
+    pub fn load_names(&self) -> &[String] {
+        self.last(|e| if let Entry::Loads(loads) = e { Some(&loads.names) } else { None })
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// A load with what the run recorded of all.
+    fn read_load(&self, name: &str) -> Result<Run, RecordError> {
+        let dir = self.dir.join(LOADS).join(name);
+        let path = dir.join("run.jsonl");
+        let bytes = fs::read(&path).map_err(|why| RecordError::read(&path, why))?;
+        let (own, bad) = read_entries(&path, &bytes);
+        let of_run = |entry: &&Entry| !matches!(entry, Entry::Verdict(_) | Entry::Loads(_));
+        let own = own.into_iter().filter(|entry| !matches!(entry, Entry::Header(_) | Entry::Finished(_)));
+        let entries = self.entries.iter().filter(of_run).cloned().chain(own).collect();
+        let damage = bad.iter().map(RecordError::in_one_line).collect();
+        let load = Some(name.to_owned());
+        Ok(Run { dir, entries, damage, load, loads: Vec::new(), ..self.clone() })
     }
 
     /// The intervals in the order of time.

@@ -15,6 +15,8 @@ pub enum KeptUnit {
     Users,
     /// Starts per second.
     StartsPerSecond,
+    /// Of several loads: percent of what each has of its own.
+    Percent,
 }
 
 impl KeptUnit {
@@ -24,6 +26,7 @@ impl KeptUnit {
         let unit = match self {
             KeptUnit::Users => LoadUnit::Users,
             KeptUnit::StartsPerSecond => LoadUnit::PerSecond,
+            KeptUnit::Percent => LoadUnit::Scale,
         };
         Offered { unit, level }
     }
@@ -40,6 +43,7 @@ impl From<LoadUnit> for KeptUnit {
         match unit {
             LoadUnit::Users => KeptUnit::Users,
             LoadUnit::PerSecond => KeptUnit::StartsPerSecond,
+            LoadUnit::Scale => KeptUnit::Percent,
         }
     }
 }

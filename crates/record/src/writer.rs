@@ -9,8 +9,8 @@ use barograph_stats::Interval;
 
 use crate::hlog::LogWriter;
 use crate::{
-    Appender, Entry, Finished, Follower, IntervalRow, ProbeRow, RecordError, RunId, StatisticRow, probe,
-    statistic,
+    Appender, Entry, Finished, Follower, Header, IntervalRow, Loads, ProbeRow, RecordError, RunId,
+    StatisticRow, probe, statistic,
 };
 
 /// How the name of a file ends that is being written; a dot is in front of it.
@@ -60,12 +60,16 @@ fn is_untouched(path: &Path, time: Duration) -> bool {
     time.is_zero() || age().is_some_and(|age| age >= time)
 }
 
+/// The folder of the loads of a run of several.
+pub(crate) const LOADS: &str = "loads";
+
 /// Writes the record of one run.
 #[derive(Debug)]
 pub struct RunWriter {
     dir: PathBuf,
     entries: Appender<File>,
-    probes: Appender<File>,
+    /// That of a load among several has none: the run's are those of all.
+    probes: Option<Appender<File>>,
     /// Begun with its first row: many targets say nothing of themselves.
     statistics: Option<Appender<File>>,
     response: LogWriter,
@@ -73,6 +77,9 @@ pub struct RunWriter {
     started_at: SystemTime,
     load_start_s: f64,
     followers: Vec<Arc<dyn Follower>>,
+    header: Option<Header>,
+    /// Those of the loads of a run of several; empty for one load.
+    loads: Vec<RunWriter>,
 }
 
 impl RunWriter {
@@ -87,6 +94,10 @@ impl RunWriter {
         make(&dir.join("services"), |p| fs::create_dir(p))?;
         let mut probes = Appender::open(dir.join("probe.csv"))?;
         probes.bytes(probe::header().as_bytes())?;
+        RunWriter::in_folder(dir, Some(probes))
+    }
+
+    fn in_folder(dir: PathBuf, probes: Option<Appender<File>>) -> Result<Self, RecordError> {
         Ok(RunWriter {
             entries: Appender::open(dir.join("run.jsonl"))?,
             probes,
@@ -97,7 +108,33 @@ impl RunWriter {
             started_at: SystemTime::UNIX_EPOCH,
             load_start_s: 0.0,
             followers: Vec::new(),
+            header: None,
+            loads: Vec::new(),
         })
+    }
+
+    /// Gives each load a record of its own below that of the run, where there are several. Comes after the header.
+    pub fn loads(&mut self, names: &[String]) -> Result<(), RecordError> {
+        if names.len() < 2 {
+            return Ok(());
+        }
+        self.append(&Entry::Loads(Loads { names: names.to_vec() }))?;
+        for name in names {
+            let dir = self.dir.join(LOADS).join(name);
+            fs::create_dir_all(&dir)
+                .map_err(|why| RecordError::CreateDirectory { path: dir.clone(), why })?;
+            let mut load = RunWriter::in_folder(dir, None)?;
+            if let Some(header) = &self.header {
+                load.append(&Entry::Header(header.clone()))?;
+            }
+            self.loads.push(load);
+        }
+        Ok(())
+    }
+
+    /// The record of a load: that of the run itself where there is only one.
+    pub fn of_load(&mut self, load: usize) -> &mut RunWriter {
+        if self.loads.is_empty() { self } else { &mut self.loads[load] }
     }
 
     /// Tells `followers` of everything that is written from here on.
@@ -148,8 +185,12 @@ impl RunWriter {
                 if let Ok(at) = header.started_at.parse::<jiff::Timestamp>() {
                     self.started_at = at.into();
                 }
+                self.header = Some(header.clone());
             }
-            Entry::LoadStarted(load) => self.load_start_s = load.at_s,
+            Entry::LoadStarted(load) => {
+                self.load_start_s = load.at_s;
+                self.loads.iter_mut().for_each(|each| each.load_start_s = load.at_s);
+            }
             // Kept as it came: the kind of an unknown entry is inside its value.
             Entry::Unknown(unknown) => return self.entries.json(&unknown.value),
             _ => {}
@@ -174,9 +215,16 @@ impl RunWriter {
         Ok(())
     }
 
+    /// Shows followers an interval of several loads, each of which was appended to its record.
+    pub fn show(&self, interval: &Interval, names: &[&str]) {
+        self.followers.iter().for_each(|follower| follower.interval(interval, names));
+    }
+
     /// Appends a resource sample.
     pub fn probe(&mut self, row: &ProbeRow) -> Result<(), RecordError> {
-        self.probes.bytes(probe::line(row).as_bytes())?;
+        if let Some(probes) = &mut self.probes {
+            probes.bytes(probe::line(row).as_bytes())?;
+        }
         self.followers.iter().for_each(|follower| follower.probe(row));
         Ok(())
     }
@@ -201,9 +249,10 @@ impl RunWriter {
     /// Closes the record: its last entry is written and everything put on the disk. The writer stays usable
     /// for [`Self::report`].
     pub fn finish(&mut self) -> Result<(), RecordError> {
+        self.loads.iter_mut().try_for_each(RunWriter::finish)?;
         self.entries.json(&Entry::Finished(Finished {}))?;
         self.entries.sync()?;
-        self.probes.sync()?;
+        self.probes.as_mut().map_or(Ok(()), Appender::sync)?;
         self.statistics.as_mut().map_or(Ok(()), Appender::sync)?;
         self.response.sync()?;
         self.service.sync()

@@ -265,6 +265,17 @@ fn tiles(run: &Run) -> Vec<Tile> {
         (None, None) => ("Load", words::NONE.to_owned()),
     };
     let per_window = |of: fn(&KeptWindow) -> f64| words::maybe(trial.map(|t| of(&t.window)));
+    if trial.is_none() && !run.loads.is_empty() {
+        let length = words::duration(run_seconds(run));
+        let capacity = verdict.and_then(|v| v.capacity);
+        let scale = capacity.map(|scale| Tile {
+            label,
+            value: words::count(scale.into()),
+            unit: "% of each load".into(),
+        });
+        let length = Tile { label: "Run length", value: length, unit: "start to end".into() };
+        return scale.into_iter().chain([length]).collect();
+    }
     let mut tiles = vec![
         Tile { label, value: level, unit: how_sure(run) },
         Tile { label: "Throughput", value: per_window(|w| w.throughput), unit: "operations/s".into() },

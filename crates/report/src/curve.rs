@@ -58,6 +58,7 @@ pub(crate) fn load_name(unit: KeptUnit) -> &'static str {
     match unit {
         KeptUnit::Users => "Users",
         KeptUnit::StartsPerSecond => "Starts/s",
+        KeptUnit::Percent => "Scale, %",
     }
 }
 

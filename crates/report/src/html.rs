@@ -7,8 +7,8 @@ use crate::answer::{Answer, answer};
 use crate::chart::Dash;
 use crate::operations::OpLine;
 use crate::{
-    ReportError, curve, facts, guests, heat, nines, operations, passing, search, series, services, timelines,
-    topology, words,
+    ReportError, curve, facts, guests, heat, loads, nines, operations, passing, search, series, services,
+    timelines, topology, words,
 };
 
 /// A plain table of worded cells. Its first column names the rows; the others hold figures, which stand right so that
@@ -93,6 +93,9 @@ struct Page<'a> {
     figures: Vec<Figure>,
     merged: String,
     trials: Grid,
+    /// The loads of a run of several, and where the page of each is.
+    loads: Option<Grid>,
+    pages: Vec<(String, String)>,
     certainty: Option<Grid>,
     /// What the search believes, load by load.
     passing: Option<Figure>,
@@ -125,6 +128,12 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         figures: timelines::figures(run, &measured),
         merged: merged(&measured),
         trials: facts::trials(run),
+        loads: loads::table(run),
+        pages: run
+            .load_names()
+            .iter()
+            .map(|name| (name.clone(), format!("loads/{name}/report.html")))
+            .collect(),
         certainty: search::certainty(run),
         passing: passing::figure(run),
         phases: facts::phases(run),
@@ -142,7 +151,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
 }
 
 fn subtitle(run: &Run) -> String {
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> = run.load.iter().map(|load| format!("load {load}")).collect();
     if let Some(expected) = run.expected() {
         parts.push(format!("workload {}", expected.workload));
         parts.push(format!("profile {}", expected.profile));

@@ -17,6 +17,7 @@ mod guests;
 mod headroom;
 mod heat;
 mod html;
+mod loads;
 mod nines;
 mod operations;
 mod passing;

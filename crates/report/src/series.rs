@@ -214,7 +214,7 @@ impl<'a> Ramp<'a> {
     fn finish(mut self, unit: KeptUnit, rows: &[&IntervalRow]) -> Vec<RampPoint> {
         self.close();
         let level = |row: &&IntervalRow| match unit {
-            KeptUnit::Users => row.users,
+            KeptUnit::Users | KeptUnit::Percent => row.users,
             KeptUnit::StartsPerSecond => (row.starts as f64 / row.seconds()).round() as u32,
         };
         let level_at = |at_s: f64| {

@@ -28,7 +28,7 @@ fn every_example_reads_back_from_its_resolved_text() {
         assert_eq!(again.unwrap_or_else(|e| panic!("{name}: {e}\n{}", first.resolved)), first, "{name}");
         count += 1;
     }
-    assert_eq!(count, 5);
+    assert_eq!(count, 6);
 }
 
 #[test]

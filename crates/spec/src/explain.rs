@@ -13,7 +13,7 @@ pub fn estimate(plan: &Plan) -> Nanos {
     let d = &plan.durations;
     let begin = d.ramp + d.warm_up;
     let end = d.drain;
-    match &plan.strategy {
+    match plan.of_all() {
         Strategy::Fixed { windows, .. } => begin + Nanos(d.window.0 * u64::from(*windows)) + end,
         Strategy::Search(bounds) => {
             // The first trial follows the ramp. Each later one changes the level and settles, and may be one that
@@ -50,8 +50,8 @@ pub struct Spreading {
 #[must_use]
 pub fn spreading(plan: &Plan) -> Spreading {
     let d = &plan.durations;
-    match (plan.unit, &plan.strategy) {
-        (LoadUnit::Users, Strategy::Search(search)) if !search.method.climbs() => {
+    match (plan.unit_of_all(), plan.of_all()) {
+        (LoadUnit::Users | LoadUnit::Scale, Strategy::Search(search)) if !search.method.climbs() => {
             let in_all = d.ramp + d.warm_up;
             // Whole seconds read better, and a part of one changes nothing.
             let whole = Nanos::from_secs(in_all.0 / 3_000_000_000);
@@ -65,9 +65,10 @@ pub fn spreading(plan: &Plan) -> Spreading {
 /// offered a little more than the target carries are gone in less than another.
 #[must_use]
 pub fn emptying(plan: &Plan) -> Nanos {
-    match plan.unit {
-        LoadUnit::Users => Nanos::ZERO,
-        LoadUnit::PerSecond => plan.durations.window.max(plan.durations.confirm),
+    let rates = plan.all().any(|load| load.unit == LoadUnit::PerSecond);
+    match rates {
+        false => Nanos::ZERO,
+        true => plan.durations.window.max(plan.durations.confirm),
     }
 }
 
@@ -79,18 +80,22 @@ pub fn explain(plan: &Plan) -> String {
         "" => String::new(),
         name => format!(", profile {name}"),
     };
-    lines.push(format!("plan      {} (workload {}{profile}, seed {})", plan.name, plan.workload, plan.seed));
-    lines.extend(load(plan));
-    if let Some(open) = &plan.open {
-        let users = match open.most_users {
-            0 => "as many users at work as rate and limits ask for".to_owned(),
-            most => format!("at most {} at work", users(most)),
-        };
-        let waiting = count(open.most_waiting.into());
-        let how = arrivals(&open.arrivals, open.start_of);
-        lines.push(format!("          {how}; {users}, and at most {waiting} arrivals waiting"));
+    match plan.beside.len() {
+        0 => lines.push(format!(
+            "plan      {} (workload {}{profile}, seed {})",
+            plan.name, plan.workload, plan.seed
+        )),
+        more => lines.push(format!("plan      {} ({} loads, seed {})", plan.name, more + 1, plan.seed)),
     }
-    lines.extend(plan.own.explain(plan));
+    lines.extend(load(plan));
+    for each in plan.all() {
+        if !plan.beside.is_empty() {
+            let at_whole = offered(each.offered(each.whole().unwrap_or_default()));
+            lines.push(format!("load      {}: workload {}, {at_whole} at 100 %", each.load, each.workload));
+        }
+        lines.extend(started(each));
+        lines.extend(each.own.explain(each));
+    }
     lines.extend(links(plan));
     lines.extend(plan.deploy.limits.iter().filter_map(|limits| limited(&plan.deploy, limits)));
     for fault in &plan.faults {
@@ -116,6 +121,27 @@ pub fn placed(deploy: &DeployPlan) -> String {
         _ => "each part on a host of its own",
     };
     format!("on platform {}, {hosts}, services {}", deploy.platform, deploy.flavour)
+}
+
+/// How a load in an open loop starts operations.
+fn started(plan: &Plan) -> Option<String> {
+    let open = plan.open.as_ref()?;
+    let users = match open.most_users {
+        0 => "as many users at work as rate and limits ask for".to_owned(),
+        most => format!("at most {} at work", users(most)),
+    };
+    let waiting = count(open.most_waiting.into());
+    let how = arrivals(&open.arrivals, open.start_of);
+    Some(format!("          {how}; {users}, and at most {waiting} arrivals waiting"))
+}
+
+/// A target that the run does not deploy, and what is `done` about it, as a line of an explanation.
+#[must_use]
+pub fn there(url: &str, done: &str) -> String {
+    match url.strip_prefix("load:") {
+        Some(load) => format!("target    the application that load {load} deploys"),
+        None => format!("target    {url}, which is there already: {done}"),
+    }
 }
 
 /// What the way between hosts is made to be.
@@ -148,13 +174,13 @@ fn is_trace(plan: &Plan) -> bool {
 
 fn load(plan: &Plan) -> Vec<String> {
     let d = &plan.durations;
-    match &plan.strategy {
+    match plan.of_all() {
         Strategy::Fixed { .. } if is_trace(plan) => {
             vec!["load      as the trace says, measured from its start to its end".to_owned()]
         }
         Strategy::Fixed { level, windows } => vec![format!(
             "load      {}: ramp {}, warm-up {}, {windows} measured window{} of {}",
-            offered(plan.offered(*level)),
+            offered(plan.offered_by_all(*level)),
             span(d.ramp),
             span(d.warm_up),
             if *windows == 1 { "" } else { "s" },
@@ -182,7 +208,7 @@ fn load(plan: &Plan) -> Vec<String> {
                 } else {
                     format!(", held for {}", span(step.hold))
                 };
-                lines.push(format!("          to {} {over}{hold}", offered(plan.offered(step.level))));
+                lines.push(format!("          to {} {over}{hold}", offered(plan.offered_by_all(step.level))));
             }
             lines
         }
@@ -191,13 +217,14 @@ fn load(plan: &Plan) -> Vec<String> {
 
 fn search(plan: &Plan, bounds: &SearchBounds) -> Vec<String> {
     let d = &plan.durations;
-    let unit = match plan.unit {
+    let unit = match plan.unit_of_all() {
         LoadUnit::Users => "the most users",
         LoadUnit::PerSecond => "the most starts/s",
+        LoadUnit::Scale => "the highest scale of all loads",
     };
-    let most = match (bounds.max, plan.unit) {
+    let most = match (bounds.max, plan.unit_of_all()) {
         (0, LoadUnit::Users) => "what the data or this machine admit".to_owned(),
-        (0, LoadUnit::PerSecond) => "what it holds".to_owned(),
+        (0, LoadUnit::PerSecond | LoadUnit::Scale) => "what it holds".to_owned(),
         (max, _) => count(max.into()),
     };
     let from = if bounds.min == 0 { String::new() } else { format!("from {} ", count(bounds.min.into())) };
@@ -233,7 +260,7 @@ fn how(plan: &Plan, bounds: &SearchBounds) -> String {
     let exact = percent(bounds.resolution);
     let stride = |step: u32, otherwise: &str| match step {
         0 => otherwise.to_owned(),
-        step => offered(plan.offered(step)),
+        step => offered(plan.offered_by_all(step)),
     };
     match bounds.method {
         SearchMethod::Posterior => format!(

@@ -15,6 +15,7 @@ use crate::{Refusal, Refused};
 /// What stands for the place of an override.
 const SET: &str = "--set";
 
+#[derive(Clone)]
 struct Found {
     value: Value,
     /// How many, where the value is a list of tables and nothing else.
@@ -72,16 +73,7 @@ impl Known {
 impl Given {
     /// Reads the text and the overrides. Fails when one of them is not TOML.
     pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, Refused> {
-        let mut given = Given {
-            name: name.into(),
-            found: BTreeMap::new(),
-            known: BTreeMap::new(),
-            foreign: BTreeSet::new(),
-            only_with: None,
-            resolved: BTreeMap::new(),
-            places: BTreeMap::new(),
-            refusals: Vec::new(),
-        };
+        let mut given = Given::empty(name);
         let table = DeTable::parse(text).map_err(|e| {
             let line = line_of(text, e.span().map_or(0, |s| s.start));
             Refused(vec![Refusal {
@@ -127,6 +119,76 @@ impl Given {
                 self.found.insert(path, Found { value: plain(value), tables: None, place });
             }
         }
+    }
+
+    /// Whether a key was given.
+    pub(crate) fn stands(&self, key: &str) -> bool {
+        self.found.contains_key(key)
+    }
+
+    /// Refuses those of its keys that stand in the list that it is an element of, and belong outside.
+    pub(crate) fn refuse_keys(&mut self, outside: impl Fn(&str) -> bool, of: &Given) -> Vec<Refusal> {
+        let misplaced = |(key, found): (&String, &Found)| {
+            let is_own = of.found.get(key).is_none_or(|there| there.place != found.place);
+            (outside(key) && is_own).then(|| Refusal {
+                place: found.place.clone(),
+                key: key.clone(),
+                value: found.value.to_string(),
+                allowed: "outside of [[loads]]: it is that of all loads".to_owned(),
+                remedy: format!("move `{key}` above the list"),
+            })
+        };
+        self.found.iter().filter_map(misplaced).collect()
+    }
+
+    /// The refusals of what was taken so far.
+    pub(crate) fn finish_taken(self) -> Vec<Refusal> {
+        self.refusals
+    }
+
+    /// Whether there is a list of this name, or something else that is called so.
+    pub(crate) fn has_list(&self, key: &str) -> bool {
+        self.found.contains_key(key)
+    }
+
+    /// The keys of an element of a list as a plan of its own: those that `shared` wants of all others, and the element's own
+    /// over them.
+    pub(crate) fn element(&self, prefix: &str, shared: impl Fn(&str) -> bool) -> Given {
+        let list = prefix.split('[').next().unwrap_or(prefix);
+        let own = format!("{prefix}.");
+        let in_list =
+            |key: &str| key == list || key.strip_prefix(list).is_some_and(|rest| rest.starts_with('['));
+        let outside = self.found.iter().filter(|(key, _)| !in_list(key) && shared(key));
+        let mut found: BTreeMap<String, Found> =
+            outside.map(|(key, found)| (key.clone(), found.clone())).collect();
+        let inside = self.found.iter().filter_map(|(key, found)| Some((key.strip_prefix(&own)?, found)));
+        found.extend(inside.map(|(key, found)| (key.to_owned(), found.clone())));
+        Given { found, ..Given::empty(&self.name) }
+    }
+
+    /// Nothing but the keys that are wanted.
+    pub(crate) fn only(&self, wanted: impl Fn(&str) -> bool) -> Given {
+        let found = self.found.iter().filter(|(key, _)| wanted(key));
+        let found = found.map(|(key, found)| (key.clone(), found.clone())).collect();
+        Given { found, ..Given::empty(&self.name) }
+    }
+
+    fn empty(name: &str) -> Self {
+        Given {
+            name: name.into(),
+            found: BTreeMap::new(),
+            known: BTreeMap::new(),
+            foreign: BTreeSet::new(),
+            only_with: None,
+            resolved: BTreeMap::new(),
+            places: BTreeMap::new(),
+            refusals: Vec::new(),
+        }
+    }
+
+    /// The values of the resolved plan, by key.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.resolved.iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Takes an override of the form `key=value`.
@@ -369,10 +431,15 @@ impl Given {
         Some(value)
     }
 
+    /// What something is called; it is not kept.
+    pub(crate) fn label(&mut self, key: &str, allowed: &str) -> Option<Option<String>> {
+        let known = Known { allowed: allowed.to_owned(), default: String::new() };
+        self.take(key, known, |found| as_text(found).filter(|s| !s.trim().is_empty()))
+    }
+
     /// A text that may be absent.
     pub fn optional_word(&mut self, key: &str, allowed: &str) -> Option<Option<String>> {
-        let known = Known { allowed: allowed.to_owned(), default: String::new() };
-        let taken = self.take(key, known, |found| as_text(found).filter(|s| !s.trim().is_empty()))?;
+        let taken = self.label(key, allowed)?;
         if let Some(value) = &taken {
             self.keep(key, value.clone());
         }

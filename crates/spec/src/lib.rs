@@ -13,6 +13,7 @@ mod explain;
 mod faults;
 mod given;
 mod load;
+mod loads;
 pub mod plan;
 pub mod study;
 mod tls;
@@ -22,12 +23,12 @@ mod workload;
 pub use barograph_model::{Refusal, Refused};
 pub use cores::Cores;
 pub use deploy::{DeployPlan, GUESTS, LINKED, Link, PLATFORMS, TierLimits};
-pub use explain::{Spreading, emptying, estimate, explain, placed, spreading};
+pub use explain::{Spreading, emptying, estimate, explain, placed, spreading, there};
 pub use faults::{FaultAct, FaultPlan};
 pub use given::{Given, Known};
 pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
-    MOST_RATE, MOST_USERS, OpenPlan, Plan, TargetPlan,
+    MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan, Plan, TargetPlan,
 };
 pub use tls::TlsPlan;
 pub use trace::trace;
@@ -71,6 +72,9 @@ pub fn read_with(
     }
     for set in sets {
         given.set(set)?;
+    }
+    if given.has_list("loads") {
+        return loads::read(name, given, workloads);
     }
     let plan = plan::check(name, &mut given, workloads);
     let refusals = given.finish();

@@ -11,7 +11,7 @@ use toml::Value;
 
 use crate::durations;
 use crate::given::Given;
-use crate::plan::{ArrivalsPlan, LONGEST_S, MOST_RATE, MOST_USERS, OpenPlan};
+use crate::plan::{ArrivalsPlan, LONGEST_S, MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan};
 
 /// Steps of a load path; more belong into `load.repeats`.
 const MOST_STEPS: usize = 1_000;
@@ -37,6 +37,12 @@ struct Shape {
 }
 
 impl Shape {
+    /// That of all loads together, whose levels are a scale.
+    fn of_all(g: &mut Given) -> Self {
+        let strategy = g.word("load.strategy", &["search", "fixed", "path"], "search");
+        Shape { unit: Some(LoadUnit::Scale), strategy, arrivals: Some("constant".to_owned()) }
+    }
+
     fn read(g: &mut Given) -> Self {
         let strategy = g.word("load.strategy", &["search", "fixed", "path"], "search");
         let unit = g.word("load.unit", &["users", "rate"], "users").map(|unit| match unit.as_str() {
@@ -65,6 +71,16 @@ impl Shape {
 pub(crate) fn load(g: &mut Given) -> Option<LoadPlan> {
     let shape = Shape::read(g);
     let open = open(g, &shape);
+    shaped(g, shape, open)
+}
+
+/// The keys of `[load]` for several loads at once.
+pub(crate) fn of_all(g: &mut Given) -> Option<LoadPlan> {
+    let shape = Shape::of_all(g);
+    shaped(g, shape, Some(None))
+}
+
+fn shaped(g: &mut Given, shape: Shape, open: Option<Option<OpenPlan>>) -> Option<LoadPlan> {
     let method = method(g, &shape);
     let durations = durations(g, &shape, method);
     let fixed = fixed(g, &shape);
@@ -84,6 +100,7 @@ fn level_name(unit: LoadUnit) -> &'static str {
     match unit {
         LoadUnit::Users => "users",
         LoadUnit::PerSecond => "rate",
+        LoadUnit::Scale => "scale",
     }
 }
 
@@ -91,10 +108,18 @@ fn level_name(unit: LoadUnit) -> &'static str {
 fn level(g: &mut Given, shape: &Shape, prefix: &str, least_and_default: (u64, u64)) -> Option<u32> {
     let (least, default) = least_and_default;
     let mut found = None;
-    for (unit, most) in [(LoadUnit::Users, MOST_USERS), (LoadUnit::PerSecond, MOST_RATE)] {
+    let units =
+        [(LoadUnit::Users, MOST_USERS), (LoadUnit::PerSecond, MOST_RATE), (LoadUnit::Scale, MOST_SCALE)];
+    for (unit, most) in units {
         let key = format!("load.{prefix}{}", level_name(unit));
-        let condition = format!("load.unit = \"{}\"", level_name(unit));
-        g.only_with(&key, shape.counts(unit), &condition);
+        let condition = match unit {
+            LoadUnit::Scale => "[[loads]]".to_owned(),
+            unit => format!("load.unit = \"{}\"", level_name(unit)),
+        };
+        let belongs = if unit == LoadUnit::Scale { shape.unit == Some(unit) } else { shape.counts(unit) };
+        g.only_with(&key, belongs, &condition);
+        // At 100 % each load is what it says itself.
+        let default = if unit == LoadUnit::Scale { default.min(100) } else { default };
         let value = g.number(&key, least..=most, default);
         if shape.unit == Some(unit) {
             found = value;
@@ -118,7 +143,7 @@ fn method(g: &mut Given, shape: &Shape) -> Option<SearchMethod> {
     let is = |name: &str| searches && method.as_deref().is_none_or(|method| method == name);
     let (climbs, stairs) = (is("findmax") || is("staircase"), is("staircase"));
     let condition = "load.search = \"findmax\" or \"staircase\"";
-    for key in ["load.stride_users", "load.stride_rate"] {
+    for key in ["load.stride_users", "load.stride_rate", "load.stride_scale"] {
         g.only_with(key, climbs, condition);
     }
     let step = level(g, shape, "stride_", (0, 0));
@@ -234,6 +259,7 @@ fn step(g: &mut Given, unit: LoadUnit, at: usize) -> Option<LoadStep> {
     let (most, other) = match unit {
         LoadUnit::Users => (MOST_USERS, LoadUnit::PerSecond),
         LoadUnit::PerSecond => (MOST_RATE, LoadUnit::Users),
+        LoadUnit::Scale => (MOST_SCALE, LoadUnit::Users),
     };
     let level = g.required_number(&key(level_name(unit)), 0..=most);
     let other = level_name(other);

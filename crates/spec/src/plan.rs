@@ -16,11 +16,19 @@ use crate::given::Given;
 use crate::load::{LoadPlan, load};
 use crate::workload::{NoSettings, WorkloadKeys, WorkloadSettings};
 
-/// A checked plan.
+/// A checked plan: a load, and what all loads of its run share.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What the plan is called: the path it was read from.
     pub name: String,
+    /// Name of the load; empty for the only one of its run.
+    pub load: String,
+    /// The loads beside the first one, in a run of several.
+    pub beside: Vec<Plan>,
+    /// How all loads of a run of several change together, in percent of what each has of its own; `None` for the only one.
+    pub scale: Option<Strategy>,
+    /// The plan of the run with every default filled in, as TOML.
+    pub of_run: String,
     /// Name of the workload.
     pub workload: String,
     /// Name of the workload's profile; empty stands for the workload's first.
@@ -50,7 +58,7 @@ pub struct Plan {
     pub own: Arc<dyn WorkloadSettings>,
     /// Folder that holds the records.
     pub runs: PathBuf,
-    /// The plan with every default filled in, as TOML.
+    /// The plan of this load with every default filled in, as TOML.
     pub resolved: String,
     /// Where each key that was given stands: `file:line`, or `--set`.
     pub places: BTreeMap<String, String>,
@@ -96,6 +104,38 @@ impl Plan {
         match written_in.and_then(|name| Path::new(name).parent()) {
             Some(folder) => folder.join(file),
             None => file.to_owned(),
+        }
+    }
+
+    /// Every load of the run, this one first.
+    pub fn all(&self) -> impl Iterator<Item = &Plan> {
+        std::iter::once(self).chain(&self.beside)
+    }
+
+    /// The strategy of the run.
+    #[must_use]
+    pub fn of_all(&self) -> &Strategy {
+        self.scale.as_ref().unwrap_or(&self.strategy)
+    }
+
+    /// What levels of the run count.
+    #[must_use]
+    pub fn unit_of_all(&self) -> LoadUnit {
+        if self.scale.is_some() { LoadUnit::Scale } else { self.unit }
+    }
+
+    /// So much load in the unit of the run.
+    #[must_use]
+    pub fn offered_by_all(&self, level: u32) -> Offered {
+        Offered { unit: self.unit_of_all(), level }
+    }
+
+    /// The level of this load where all are at 100 %; `None` for the only one.
+    #[must_use]
+    pub fn whole(&self) -> Option<u32> {
+        match (&self.scale, &self.strategy) {
+            (Some(_), Strategy::Fixed { level, .. }) => Some(*level),
+            _ => None,
         }
     }
 
@@ -201,6 +241,9 @@ pub const MOST_USERS: u64 = 1_000_000;
 /// Most starts per second of one run: more than a machine sends.
 pub const MOST_RATE: u64 = 10_000_000;
 
+/// Largest scale of several loads, in percent.
+pub const MOST_SCALE: u64 = 100_000;
+
 /// Longest duration of any part: a day.
 pub(crate) const LONGEST_S: u64 = 86_400;
 
@@ -241,8 +284,13 @@ pub(crate) fn check(name: &str, g: &mut Given, workloads: &[&dyn WorkloadKeys]) 
     let LoadPlan { unit, strategy, durations, open } = load?;
     let driver = driver?;
     windows_can_be_judged(g, &strategy, &durations, driver.interval);
+    let resolved = g.resolved();
     let plan = Plan {
         name: name.into(),
+        load: String::new(),
+        beside: Vec::new(),
+        scale: None,
+        of_run: resolved.clone(),
         workload: workload?,
         profile: profile?,
         seed: seed?,
@@ -257,7 +305,7 @@ pub(crate) fn check(name: &str, g: &mut Given, workloads: &[&dyn WorkloadKeys]) 
         driver,
         own: own?,
         runs: runs?.into(),
-        resolved: g.resolved(),
+        resolved,
         places: g.places(),
     };
     plan.own.check(&plan, g);
@@ -266,7 +314,7 @@ pub(crate) fn check(name: &str, g: &mut Given, workloads: &[&dyn WorkloadKeys]) 
 }
 
 /// Refuses windows of so few intervals that they could never be valid. A window of no length is as long as the trace.
-fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Durations, interval: Nanos) {
+pub(crate) fn windows_can_be_judged(g: &mut Given, strategy: &Strategy, d: &Durations, interval: Nanos) {
     let least = Nanos(interval.0 * u64::from(FEWEST_INTERVALS));
     let windows = match strategy {
         Strategy::Fixed { .. } => vec![("load.window_s".to_owned(), d.window)],

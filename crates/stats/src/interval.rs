@@ -171,6 +171,21 @@ impl Interval {
         self.busiest_worker_cpu_s += later.busiest_worker_cpu_s;
     }
 
+    /// Intervals of several loads over the same time as one that has the operations of all, those of the first load first.
+    #[must_use]
+    pub fn beside(all: &[Interval]) -> Interval {
+        let mut joint = Interval::new(0);
+        let longest = all.iter().max_by_key(|interval| interval.to);
+        (joint.from, joint.to) = longest.map_or_else(Default::default, |longest| (longest.from, longest.to));
+        for interval in all {
+            let (from, to) = (joint.from, joint.to);
+            joint.add_worker(interval);
+            (joint.from, joint.to) = (from, to);
+            joint.ops.extend(interval.ops.iter().cloned());
+        }
+        joint
+    }
+
     /// One interval out of successive ones; `None` of nothing.
     #[must_use]
     pub fn joined<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Option<Interval> {

@@ -256,9 +256,7 @@ impl WorkloadSettings for ScenarioPlan {
     fn explain(&self, plan: &Plan) -> Vec<String> {
         let file = self.file.iter().map(|file| format!("scenario  {}", file.display()));
         let target = match &plan.target.url {
-            Some(url) => {
-                format!("target    {url}, which is there already: nothing is deployed, filled or verified")
-            }
+            Some(url) => barograph_spec::there(url, "nothing is deployed, filled or verified"),
             None => "target    as the scenario names it".to_owned(),
         };
         file.chain([target]).collect()

@@ -1,14 +1,12 @@
 //! `barograph check`: the plan in words before anything happens.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context;
-use barograph_harness::{Checked, HarnessError, Target};
+use barograph_harness::{CheckedLoad, HarnessError, Target};
 use barograph_platform::Missing;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
-use barograph_workload::Workload;
 
 use super::{Done, Failed, rootless, run};
 use crate::args::RunArgs;
@@ -21,7 +19,7 @@ const DEFAULT_PLAN: &str = include_str!("../../../../plans/auction.toml");
 const DEFAULT_NAME: &str = "plans/auction.toml";
 
 /// Reads the plan that was asked for and checks it against its workload and this machine.
-pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Arc<dyn Workload>), Failed> {
+pub(crate) fn load(args: &RunArgs) -> Result<Vec<CheckedLoad>, Failed> {
     let (name, text) = match &args.plan {
         Some(path) => (path.display().to_string(), read(path)?),
         None => (DEFAULT_NAME.to_owned(), DEFAULT_PLAN.to_owned()),
@@ -29,13 +27,17 @@ pub(crate) fn load(args: &RunArgs) -> Result<(Checked, Arc<dyn Workload>), Faile
     of_plan(&catalog::WORKLOADS.read(&name, &text, &args.sets).map_err(HarnessError::Refused)?)
 }
 
-/// Checks a plan against its workload and this machine.
-pub(crate) fn of_plan(plan: &Plan) -> Result<(Checked, Arc<dyn Workload>), Failed> {
-    let workload = catalog::WORKLOADS.of_plan(plan).map_err(HarnessError::Refused)?;
+/// Checks the loads of a plan against their workloads and this machine.
+pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<CheckedLoad>, Failed> {
+    let workloads: Result<Vec<_>, _> = plan.all().map(|plan| catalog::WORKLOADS.of_plan(plan)).collect();
     let machine = machine::facts(&plan.data.dir);
-    let checked =
-        barograph_harness::check(plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;
-    Ok((checked, workload))
+    let checked = workloads.and_then(|workloads| barograph_harness::check_all(plan, workloads, machine));
+    Ok(checked.map_err(HarnessError::Refused)?)
+}
+
+/// The load whose application is deployed, or the first.
+pub(crate) fn deployed(loads: &[CheckedLoad]) -> &CheckedLoad {
+    loads.iter().find(|load| load.checked.target == Target::Deployed).unwrap_or(&loads[0])
 }
 
 pub(super) fn read(path: &Path) -> Result<String, Failed> {
@@ -47,8 +49,9 @@ pub(super) fn read(path: &Path) -> Result<String, Failed> {
 }
 
 /// Says what will happen.
-pub(crate) fn describe(checked: &Checked, workload: &dyn Workload) -> String {
-    let mut text = barograph_spec::explain(&checked.plan);
+pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
+    let mut text = barograph_spec::explain(&loads[0].checked.plan);
+    let CheckedLoad { checked, workload } = deployed(loads);
     if let (Target::Deployed, Some(data), Some(application)) =
         (&checked.target, &checked.data, workload.application())
     {
@@ -77,7 +80,7 @@ pub(crate) fn describe(checked: &Checked, workload: &dyn Workload) -> String {
             text.push('\n');
         }
     }
-    for note in &checked.notes {
+    for note in loads.iter().flat_map(|load| &load.checked.notes) {
         text.push_str(&format!("note      {note}\n"));
     }
     text
@@ -85,15 +88,15 @@ pub(crate) fn describe(checked: &Checked, workload: &dyn Workload) -> String {
 
 /// Checks and explains.
 pub(crate) fn check(args: &RunArgs) -> Done {
-    let (mut checked, workload) = load(args)?;
-    rootless::enter(&checked)?;
-    rootless::note(&mut checked);
-    let mut text = describe(&checked, workload.as_ref());
-    if let Some(explained) = workload.explain() {
+    let mut loads = load(args)?;
+    rootless::enter(&deployed(&loads).checked)?;
+    rootless::note(&mut loads);
+    let mut text = describe(&loads);
+    for explained in loads.iter().filter_map(|load| load.workload.explain()) {
         text.push('\n');
         text.push_str(&explained);
     }
-    let missing = missing(&checked, workload.as_ref())?;
+    let missing = missing(&loads)?;
     for Missing { what, hint } in &missing {
         text.push_str(&format!("\nmissing   {what}\n  to do:   {hint}"));
     }
@@ -102,7 +105,8 @@ pub(crate) fn check(args: &RunArgs) -> Done {
 }
 
 /// What this machine lacks for the deployment of a plan; nothing is missing where nothing is deployed.
-pub(crate) fn missing(checked: &Checked, workload: &dyn Workload) -> Result<Vec<Missing>, Failed> {
+pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<Missing>, Failed> {
+    let CheckedLoad { checked, workload } = deployed(loads);
     let (Target::Deployed, Some(data), Some(application)) =
         (&checked.target, &checked.data, workload.application())
     else {

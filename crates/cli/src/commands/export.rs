@@ -29,7 +29,13 @@ pub(crate) fn export(args: &ExportArgs) -> Done {
             terminal::say(&format!("left out  {damage}"));
         }
         let histograms = if args.histograms { Histograms::Written } else { Histograms::Left };
-        barograph_export::export(&run, format, &folder(&run.dir), histograms)
+        let to = folder(&run.dir);
+        let each = run.load_names().iter().zip(&run.loads);
+        let each = each.map(|(name, load)| (load, to.join(name)));
+        let all = std::iter::once((&run, to.clone())).chain(each);
+        let written: Result<Vec<_>, _> =
+            all.map(|(run, to)| barograph_export::export(run, format, &to, histograms)).collect();
+        written.map(|each| each.into_iter().flatten().collect())
     };
     for Written { path, rows, .. } in written.map_err(failed)? {
         terminal::result(&format!("{:>10} rows  {}", count(rows), path.display()));

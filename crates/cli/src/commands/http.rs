@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
-use barograph_harness::{Checked, HarnessError, Progress, Screen};
+use barograph_harness::{Checked, CheckedLoad, HarnessError, Progress, Screen};
 use barograph_model::Phase;
 use barograph_record::{ExitCode, Run};
 use barograph_workload::Workload;
@@ -38,8 +38,9 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
     let plan = crate::catalog::WORKLOADS.read("barograph http", &text, &[]).map_err(HarnessError::Refused)?;
     let workload: Arc<dyn Workload> = Arc::new(ScenarioFile::new(asked.scenario, time_of_day));
     let machine = machine::facts(&runs);
-    let checked =
+    let mut checked =
         barograph_harness::check(&plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;
+    checked.plan.of_run.clone_from(&checked.plan.resolved);
     if !args.quiet {
         announce(args, &title, &checked);
     }
@@ -47,7 +48,8 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
     let start = Start::now().watched_by(&watch);
     let dir = runs.join(start.id.as_str());
     let mut screen = screen(args, title.clone(), &checked, (&dir, &start));
-    let finished = start.carry_out(checked, &workload, &mut watch.beside(screen.as_mut()));
+    let load = CheckedLoad { checked, workload: Arc::clone(&workload) };
+    let finished = start.carry_out(vec![load], &mut watch.beside(screen.as_mut()));
     // Gives the terminal back before anything else is said.
     drop(screen);
     let finished = finished?;

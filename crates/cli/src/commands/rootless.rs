@@ -2,7 +2,7 @@
 
 use std::os::unix::process::CommandExt as _;
 
-use barograph_harness::{Checked, HarnessError, Target};
+use barograph_harness::{Checked, CheckedLoad, HarnessError, Target};
 use barograph_platform::in_user_namespace;
 use barograph_platform_namespace::rootless;
 use barograph_record::ExitCode;
@@ -82,7 +82,8 @@ fn not_reachable(checked: &Checked) -> Result<(), Failed> {
 }
 
 /// Notes that this is the inside.
-pub(crate) fn note(checked: &mut Checked) {
+pub(crate) fn note(loads: &mut [CheckedLoad]) {
+    let checked = &mut loads[0].checked;
     if checked.plan.deploy.platform == PLATFORM && in_user_namespace() {
         checked.notes.push(NOTE.to_owned());
     }

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use barograph_harness::{Checked, Finished, HarnessError, Screen, Stop, StopHandle, World};
+use barograph_harness::{CheckedLoad, Finished, HarnessError, Screen, Stop, StopHandle, World};
 use barograph_model::Nanos;
 use barograph_record::{ExitCode, Follower, Run, RunId};
-use barograph_workload::Workload;
 
 use super::{Done, Failed, check, rootless};
 use crate::args::WatchedRunArgs;
@@ -19,12 +18,13 @@ use crate::watch::Watch;
 /// Runs a plan.
 pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     let WatchedRunArgs { run: args, watch } = args;
-    let (mut checked, workload) = check::load(args)?;
-    rootless::refuse_watching(&checked, watch)?;
-    rootless::enter(&checked)?;
-    rootless::note(&mut checked);
-    terminal::say(check::describe(&checked, workload.as_ref()).trim_end());
-    if let Some(missing) = check::missing(&checked, workload.as_ref())?.into_iter().next() {
+    let mut loads = check::load(args)?;
+    let deployed = check::deployed(&loads);
+    rootless::refuse_watching(&deployed.checked, watch)?;
+    rootless::enter(&deployed.checked)?;
+    rootless::note(&mut loads);
+    terminal::say(check::describe(&loads).trim_end());
+    if let Some(missing) = check::missing(&loads)?.into_iter().next() {
         return Err(HarnessError::Missing(missing).into());
     }
     warn_of_debug_builds();
@@ -32,12 +32,12 @@ pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     let watch = Watch::start(watch, &title)?;
     let start = Start::now().watched_by(&watch);
     let mut screen = Terminal::new();
-    let finished = start.carry_out(checked, &workload, &mut watch.beside(&mut screen));
+    let finished = start.carry_out(loads.clone(), &mut watch.beside(&mut screen));
     screen.finish();
     let finished = finished?;
     let report = conclude(&finished.dir, finished.error.is_some())?;
     watch.end(report.as_deref(), Some(&finished.dir));
-    for reason in workload.failure_reasons() {
+    for reason in loads.iter().flat_map(|load| load.workload.failure_reasons()) {
         terminal::result(&format!("failed  {reason}"));
     }
     if let Some(why) = finished.error {
@@ -92,29 +92,27 @@ impl Start {
     /// Runs what was checked, with signals heard.
     pub(crate) fn carry_out(
         self,
-        checked: Checked,
-        workload: &Arc<dyn Workload>,
+        loads: Vec<CheckedLoad>,
         screen: &mut dyn Screen,
     ) -> Result<Finished, Failed> {
         let runtime = runtime()?;
         let stop = self.stop.clone();
-        let world = self.world(&checked, workload);
+        let world = self.world(&loads);
         let finished = runtime.block_on(async {
             tokio::spawn(listen_for_signals(stop));
-            barograph_harness::run(checked, &world, screen).await
+            barograph_harness::run(loads, &world, screen).await
         });
         Ok(finished?)
     }
 
     /// What the run is given from outside.
-    pub(crate) fn world(self, checked: &Checked, workload: &Arc<dyn Workload>) -> World<'static> {
+    pub(crate) fn world(self, loads: &[CheckedLoad]) -> World<'static> {
         let command = command();
-        let mut disclosure = disclosure::disclosure(checked, workload.as_ref(), &command);
+        let mut disclosure = disclosure::disclosure(loads, &command);
         if let Some(watch) = self.watch {
             disclosure["watched_by"] = watch;
         }
         World {
-            workload: Arc::clone(workload),
             platforms: catalog::platforms(),
             stop: self.heard,
             id: self.id,

@@ -57,8 +57,11 @@ pub(super) fn latest(runs: &Path) -> Result<PathBuf, Failed> {
     last.map(|id| runs.join(id.as_str())).map_err(|why| Failed::new(ExitCode::Refused, why))
 }
 
-/// Writes `report.html` into the record, whole or not at all.
+/// Writes `report.html` into the record, whole or not at all; of several loads one for each as well.
 pub(crate) fn write_report(run: &Run) -> Result<PathBuf, Failed> {
+    for load in &run.loads {
+        write_report(load)?;
+    }
     let html = barograph_report::render_html(run).map_err(|why| Failed::new(ExitCode::Bug, why))?;
     let path = run.dir.join("report.html");
     write_whole(&path, html.as_bytes()).map_err(|why| Failed::new(ExitCode::CannotWrite, why))?;

@@ -77,6 +77,7 @@ fn headline(moment: &Moment, width: u16) -> Vec<Line<'static>> {
     let level = match moment.unit {
         LoadUnit::Users => format!("{} users", count(moment.level.into())),
         LoadUnit::PerSecond => format!("{} starts/s", count(moment.level.into())),
+        LoadUnit::Scale => format!("{} %", count(moment.level.into())),
     };
     let mut clock = minutes(moment.elapsed.0);
     if let Some(left) = moment.remaining {
@@ -225,6 +226,7 @@ fn keys(moment: &Moment) -> Line<'static> {
     let what = match moment.unit {
         LoadUnit::Users => "users",
         LoadUnit::PerSecond => "starts/s",
+        LoadUnit::Scale => "scale",
     };
     let key = |key: &'static str| Span::styled(key, Style::new().add_modifier(Modifier::BOLD));
     Line::from(vec![

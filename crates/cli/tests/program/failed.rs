@@ -109,7 +109,9 @@ fn moved(row: &StatisticRow) -> Option<String> {
 
 /// Lines in which nodes tell of bugs.
 fn bugs(run: &Run) -> Vec<String> {
-    let logs = fs::read_dir(run.dir.join("services")).unwrap().map(|file| file.unwrap().path());
+    // Those of a load among several are in the record of the run.
+    let record = if run.load.is_some() { run.dir.ancestors().nth(2).unwrap() } else { run.dir.as_path() };
+    let logs = fs::read_dir(record.join("services")).unwrap().map(|file| file.unwrap().path());
     let logs = logs.filter(|path| path.extension().is_some_and(|kind| kind == "log"));
     let lines = logs.flat_map(|path| {
         let text = fs::read(&path).unwrap();

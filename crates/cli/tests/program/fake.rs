@@ -241,18 +241,13 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     sets.push(format!("runs={}", root.join("runs").display()));
     sets.push("load.strategy=fixed".to_owned());
     let plan = barograph_spec::read(&[], "test", "", &sets).unwrap();
-    let checked = barograph_harness::check(
-        &plan,
-        &FakeWorkload,
-        Machine { open_files: 10_000, free_bytes: None, cores: 2 },
-    )
-    .unwrap();
+    let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+    let loads = barograph_harness::check_all(&plan, vec![Arc::new(FakeWorkload)], machine).unwrap();
     // The other end is kept, so nobody ever wants it to stop.
     let (_keep, stop) = Stop::new();
     let now = jiff::Timestamp::now();
     let platforms: [&dyn Platform; 1] = [&platform];
     let world = World {
-        workload: Arc::new(FakeWorkload),
         platforms: &platforms,
         stop,
         id: RunId::new(now, 1),
@@ -263,7 +258,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
         followers: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let finished = runtime.block_on(barograph_harness::run(checked, &world, &mut Dark)).unwrap();
+    let finished = runtime.block_on(barograph_harness::run(loads, &world, &mut Dark)).unwrap();
     drop(gone);
     finished
 }

@@ -197,7 +197,8 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Trial(_) => &["trials", "trial_operations", "checks"],
         Entry::Expected(_) => &["runs", "rules"],
         Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve"],
-        Entry::Finished(_) => &[],
+        // The names of folders, each exported like a run.
+        Entry::Loads(_) | Entry::Finished(_) => &[],
         Entry::Unknown(_) => &["unknown"],
     }
 }

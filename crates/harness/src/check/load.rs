@@ -35,6 +35,7 @@ pub(super) fn level_name(unit: LoadUnit) -> &'static str {
     match unit {
         LoadUnit::Users => "users",
         LoadUnit::PerSecond => "rate",
+        LoadUnit::Scale => "scale",
     }
 }
 
@@ -127,7 +128,7 @@ impl Checking<'_> {
         let left_open = match (unit, admitted) {
             (LoadUnit::Users, Some(admitted)) => (admitted, Most::Data),
             (LoadUnit::Users, None) => (MOST_USERS_LEFT_OPEN, Most::LeftOpen),
-            (LoadUnit::PerSecond, _) => (MOST_RATE_LEFT_OPEN, Most::LeftOpen),
+            (LoadUnit::PerSecond | LoadUnit::Scale, _) => (MOST_RATE_LEFT_OPEN, Most::LeftOpen),
         };
         let (key, level) = match &mut self.plan.strategy {
             Strategy::Fixed { level, .. } => ("load.users", *level),
@@ -165,7 +166,7 @@ impl Checking<'_> {
         if asked == 0 {
             let default = match unit {
                 LoadUnit::Users => DEFAULT_MIN_USERS,
-                LoadUnit::PerSecond => DEFAULT_MIN_RATE,
+                LoadUnit::PerSecond | LoadUnit::Scale => DEFAULT_MIN_RATE,
             };
             bounds.min = default.min(bounds.max);
         } else if unit == LoadUnit::Users && admitted.is_some_and(|admitted| asked > admitted) {

@@ -7,7 +7,9 @@ use barograph_stats::interval::histogram;
 use barograph_stats::{Interval, OpStats};
 
 use super::Drive;
+use crate::check::Checked;
 use crate::control::{Asked, Command, Reply, Status};
+use crate::run::CheckedLoad;
 use crate::{HarnessError, Live};
 
 /// How things stand after an interval.
@@ -53,18 +55,18 @@ impl Drive<'_, '_> {
             Command::Level { level, unit, over_s } => self.change(level, unit, over_s).await?,
         };
         asked.answer(match done {
-            Ok(()) => Reply { ok: true, error: None, status: Some(self.now()) },
+            Ok(()) => Reply { ok: true, error: None, status: Some(self.standing()) },
             Err(why) => Reply::refused(why),
         });
         Ok(())
     }
 
     /// The figures of the latest interval under the level and phase of this moment.
-    fn now(&self) -> Status {
+    fn standing(&self) -> Status {
         Status {
             phase: self.run.phase.name().to_owned(),
-            unit: self.run.plan.unit.into(),
-            level: self.engine.level(),
+            unit: self.run.plan.unit_of_all().into(),
+            level: self.level,
             ..self.status.clone()
         }
     }
@@ -76,11 +78,11 @@ impl Drive<'_, '_> {
         unit: Option<KeptUnit>,
         over_s: f64,
     ) -> Result<Result<(), String>, HarnessError> {
-        let is = KeptUnit::from(self.run.plan.unit);
+        let is = KeptUnit::from(self.run.plan.unit_of_all());
         if let Some(asked) = unit.filter(|asked| *asked != is) {
             return Ok(Err(format!("the load of this run is in {}, not in {}", is.name(), asked.name())));
         }
-        if matches!(self.run.plan.strategy, Strategy::Search(_)) {
+        if matches!(self.run.plan.of_all(), Strategy::Search(_)) {
             return Ok(Err(
                 "a search sets the load itself; only a fixed load or a path can be changed".to_owned()
             ));
@@ -89,28 +91,35 @@ impl Drive<'_, '_> {
             return Ok(Err(why));
         }
         let over = Nanos::from_secs_f64(over_s);
-        let at = self.engine.now();
-        self.changes = (self.changes.0 + 1, self.engine.ramp(level, over).await?);
+        let at = self.now();
+        self.changes = (self.changes.0 + 1, self.change_to(level, over).await?);
         let entry = Control { at_s: at.as_secs_f64(), unit: is, level, over_s };
         self.run.record.append(&Entry::Control(entry))?;
-        let to = barograph_model::words::offered(self.run.plan.offered(level));
+        let to = barograph_model::words::offered(self.run.plan.offered_by_all(level));
         self.run.say(&format!("a control command changes the load to {to} in {over_s} s"));
         Ok(Ok(()))
     }
 
     /// Why a level is more than this run may have; `None` where it is not.
     fn too_much(&self, level: u32) -> Option<String> {
-        let unit = self.run.plan.unit;
-        let (most, room) = match unit {
-            LoadUnit::Users => (MOST_USERS, u64::from(self.run.most_users)),
-            LoadUnit::PerSecond => (MOST_RATE, u64::MAX),
-        };
-        if u64::from(level) <= most.min(room) {
-            return None;
-        }
-        Some(match room < most {
-            true => format!("the data and the open files of this run admit {room} at the most"),
-            false => format!("level = {level}; allowed: at most {most}, as in a plan"),
-        })
+        self.loads
+            .iter()
+            .zip(&self.run.loads)
+            .find_map(|(load, CheckedLoad { checked, .. })| too_much(checked, load.level_at(level)))
     }
+}
+
+/// Why a load may not have this level; `None` where it may.
+fn too_much(checked: &Checked, level: u32) -> Option<String> {
+    let (most, room) = match checked.plan.unit {
+        LoadUnit::Users => (MOST_USERS, u64::from(checked.most_users)),
+        LoadUnit::PerSecond | LoadUnit::Scale => (MOST_RATE, u64::MAX),
+    };
+    if u64::from(level) <= most.min(room) {
+        return None;
+    }
+    Some(match room < most {
+        true => format!("the data and the open files of this run admit {room} at the most"),
+        false => format!("level = {level}; allowed: at most {most}, as in a plan"),
+    })
 }

@@ -24,14 +24,6 @@ impl Load {
         }
     }
 
-    /// The level asked for by the latest ramp.
-    pub(crate) fn level(&self) -> u32 {
-        match self {
-            Load::Own(engine) => engine.level(),
-            Load::Fleet(fleet) => fleet.level(),
-        }
-    }
-
     /// Changes the level evenly over `over`; gives the instant at which the change will be complete.
     pub(crate) async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
         match self {

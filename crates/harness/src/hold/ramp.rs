@@ -8,7 +8,7 @@ use barograph_stats::{Interval, OpStats, Part};
 
 use super::words;
 use crate::HarnessError;
-use crate::drive::Drive;
+use crate::drive::{Drive, Each};
 
 /// The ramp has failed when in so many intervals running …
 pub(super) const BAD_INTERVALS: usize = 3;
@@ -35,15 +35,21 @@ pub(super) async fn first_ramp(
     let span = drive.run.plan.durations.ramp;
     let about = format!("towards {}, until it gives way", words(drive, bounds.max));
     drive.phase(Phase::Ramp, span, &about)?;
-    let (mut bad, mut reached, mut carried) = (0, 0, MostCarried::default());
+    let (mut bad, mut reached) = (0, 0);
+    let mut carried: Vec<MostCarried> = drive.each().map(|_| MostCarried::default()).collect();
     for (level, over) in legs(drive, bounds, span) {
         let end = drive.ramp(level, over).await?;
         while drive.goes_on() && drive.reached < end && bad < BAD_INTERVALS {
-            let interval = drive.next().await?;
-            reached = level_of(drive, &interval).max(reached);
-            let part = Part::of(&interval, &drive.profile.rules);
-            bad = if gives_way(drive, &interval, &part) { bad + 1 } else { 0 };
-            carried.add(in_time(drive, &interval, &part));
+            let all = drive.next().await?;
+            let (mut there, mut gave_way) = (u32::MAX, false);
+            for ((each, interval), carried) in drive.each().zip(&all).zip(&mut carried) {
+                let part = Part::of(interval, &each.load.profile.rules);
+                there = there.min(each.load.run_level(level_of(each, interval)));
+                gave_way |= gives_way(each, interval, &part);
+                carried.add(in_time(each, interval, &part));
+            }
+            reached = there.max(reached);
+            bad = if gave_way { bad + 1 } else { 0 };
         }
         if bad >= BAD_INTERVALS {
             break;
@@ -56,7 +62,11 @@ pub(super) async fn first_ramp(
     drive.ramp(reached, Nanos::ZERO).await?;
     let at = words(drive, reached);
     let why = "too many operations were late or failed, or too few came to an end";
-    let most = carried.most.map_or(reached, |most| (most as u32).min(reached));
+    let most = drive
+        .each()
+        .zip(&carried)
+        .filter_map(|(each, carried)| carried.most.map(|most| each.load.run_level(most as u32)));
+    let most = most.min().map_or(reached, |most| most.min(reached));
     let so_much = match most < reached {
         true => format!("; what it carried in time is the load of {}", words(drive, most)),
         false => String::new(),
@@ -93,25 +103,28 @@ impl MostCarried {
 
 /// Operations of an interval that ended in time, and how many of them one user, or one arrival per second, makes in it: 0
 /// where that is not known.
-fn in_time(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> (f64, f64) {
-    let (ended, bad) = carried(drive, interval, part);
-    let of_one = match drive.run.plan.unit {
-        LoadUnit::Users => of_a_user(drive, part).unwrap_or(0.0),
-        LoadUnit::PerSecond => part.seconds * ended / part.ended.max(1) as f64,
+fn in_time(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
+    let (ended, bad) = carried(each, interval, part);
+    let of_one = match each.of.checked.plan.unit {
+        LoadUnit::Users => of_a_user(each, part).unwrap_or(0.0),
+        LoadUnit::PerSecond | LoadUnit::Scale => part.seconds * ended / part.ended.max(1) as f64,
     };
     (ended - bad, of_one)
 }
 
 /// How many operations with a limit a user makes in an interval, where the profile says so.
-fn of_a_user(drive: &Drive<'_, '_>, part: &Part) -> Option<f64> {
-    let limited = drive.profile.rules.iter().filter(|rule| rule.limit.is_some());
+fn of_a_user(each: Each<'_>, part: &Part) -> Option<f64> {
+    let limited = each.load.profile.rules.iter().filter(|rule| rule.limit.is_some());
     let mix: f64 = limited.map(|rule| rule.mix.get()).sum();
-    drive.profile.derived.map(|derived| derived.ops_per_user_s * mix * part.seconds)
+    each.load.profile.derived.map(|derived| derived.ops_per_user_s * mix * part.seconds)
 }
 
 /// The first ramp in straight pieces: levels, and how long it takes to each. Where the data set the most users, one piece.
 fn legs(drive: &Drive<'_, '_>, bounds: SearchBounds, span: Nanos) -> Vec<(u32, Nanos)> {
-    if drive.run.plan.unit == LoadUnit::Users && drive.run.data.is_some() {
+    let is_known = |each: Each<'_>| {
+        each.of.checked.plan.unit_of_all() == LoadUnit::Users && each.of.checked.data.is_some()
+    };
+    if drive.each().all(is_known) {
         return vec![(bounds.max, span)];
     }
     growing(bounds, span, drive.run.plan.driver.interval)
@@ -134,39 +147,41 @@ fn growing(bounds: SearchBounds, span: Nanos, interval: Nanos) -> Vec<(u32, Nano
 }
 
 /// The level in an interval of the ramp.
-fn level_of(drive: &Drive<'_, '_>, interval: &Interval) -> u32 {
-    match drive.run.plan.unit {
+fn level_of(each: Each<'_>, interval: &Interval) -> u32 {
+    match each.of.checked.plan.unit {
         LoadUnit::Users => interval.users,
-        LoadUnit::PerSecond => (interval.starts as f64 / interval.seconds().max(1e-9)) as u32,
+        LoadUnit::PerSecond | LoadUnit::Scale => {
+            (interval.starts as f64 / interval.seconds().max(1e-9)) as u32
+        }
     }
 }
 
 /// Does this interval of the ramp look like too much load?
-fn gives_way(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> bool {
+fn gives_way(each: Each<'_>, interval: &Interval, part: &Part) -> bool {
     if interval.dropped > 0 {
         return true;
     }
     if interval.users < JUDGED_FROM_USERS && part.ended.max(interval.starts) < JUDGED_FROM_OPS {
         return false;
     }
-    let (carried, bad) = carried(drive, interval, part);
-    carried < expected(drive, interval, part) * CARRIED_SHARE || bad > carried * BAD_SHARE
+    let (carried, bad) = carried(each, interval, part);
+    carried < expected(each, interval, part) * CARRIED_SHARE || bad > carried * BAD_SHARE
 }
 
 /// Has the target done what waited in it, and does what comes in time?
-pub(super) fn keeps_up(drive: &Drive<'_, '_>, interval: &Interval) -> bool {
-    let part = Part::of(interval, &drive.profile.rules);
-    let (carried, bad) = carried(drive, interval, &part);
-    let limited = drive.profile.rules.iter().filter(|rule| rule.judged && rule.limit.is_some());
+pub(super) fn keeps_up(each: Each<'_>, interval: &Interval) -> bool {
+    let part = Part::of(interval, &each.load.profile.rules);
+    let (carried, bad) = carried(each, interval, &part);
+    let limited = each.load.profile.rules.iter().filter(|rule| rule.judged && rule.limit.is_some());
     let allowed = limited.map(|rule| 1.0 - rule.quantile.get()).fold(WELL_SHARE, f64::max);
-    let enough = expected(drive, interval, &part) * CARRIED_SHARE;
+    let enough = expected(each, interval, &part) * CARRIED_SHARE;
     carried > 0.0 && carried >= enough && bad <= carried * allowed
 }
 
 /// Operations that ended, and bad ones among them: of those with a limit, or, where there is no limit at all, failures
 /// of all that are judged.
-fn carried(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> (f64, f64) {
-    let rules = &drive.profile.rules;
+fn carried(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
+    let rules = &each.load.profile.rules;
     if rules.iter().any(|rule| rule.judged && rule.limit.is_some()) {
         return (part.timed as f64, part.timed_bad as f64);
     }
@@ -177,11 +192,11 @@ fn carried(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> (f64, f64
 }
 
 /// How many operations should have come to an end in this interval, as far as anything is known of it.
-fn expected(drive: &Drive<'_, '_>, interval: &Interval, part: &Part) -> f64 {
-    match drive.run.plan.unit {
-        LoadUnit::Users => f64::from(interval.users) * of_a_user(drive, part).unwrap_or(0.0),
+fn expected(each: Each<'_>, interval: &Interval, part: &Part) -> f64 {
+    match each.of.checked.plan.unit {
+        LoadUnit::Users => f64::from(interval.users) * of_a_user(each, part).unwrap_or(0.0),
         // Of all that started, those that are looked at are the same part as of all that ended.
-        LoadUnit::PerSecond => {
+        LoadUnit::PerSecond | LoadUnit::Scale => {
             let share = part.timed.max(1) as f64 / part.ended.max(1) as f64;
             interval.starts as f64 * share.min(1.0)
         }

@@ -1,24 +1,22 @@
-//! One measured window: collected, judged, recorded, told.
+//! One measured window of each load: collected, judged, recorded, told.
 
 use barograph_model::words::{count, offered};
 use barograph_model::{Nanos, OpVerdict, Phase, TrialResult, WindowVerdict};
-use barograph_record::{Entry, Purpose, Resources, Trial};
+use barograph_record::{Entry, Purpose, Trial};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
 use barograph_stats::search::Observed;
-use barograph_stats::{Interval, Part};
 
 use super::hopeless::hopeless;
-use crate::drive::Drive;
+use crate::drive::{Collected, Drive};
 use crate::{HarnessError, fleet};
 
-/// One measured window, judged and recorded.
+/// One measured window of each load, judged and recorded.
 pub(super) async fn trial(
     drive: &mut Drive<'_, '_>,
     (level, purpose): (u32, Purpose),
     span: Nanos,
-) -> Result<WindowVerdict, HarnessError> {
-    let load = drive.run.plan.offered(level);
-    drive.phase(Phase::Hold, span, &format!("{}, measured", offered(load)))?;
+) -> Result<Vec<WindowVerdict>, HarnessError> {
+    drive.phase(Phase::Hold, span, &format!("{}, measured", super::words(drive, level)))?;
     let before = drive.probes.mark();
     let wall_before = drive.run.clock.wall_ahead_s();
     // A change that is still going on counts in this window too.
@@ -26,17 +24,19 @@ pub(super) async fn trial(
     let going_on = u32::from(changing_until > drive.reached);
     let searching = matches!(purpose, Purpose::Ramp | Purpose::Search | Purpose::Confirm | Purpose::Repeat);
     let spread_for = searching.then(|| drive.reached - drive.crowd_at);
-    let behaviours = drive.run.world.workload.behaviours(&drive.run.plan.profile);
-    let judge = |drive: &Drive<'_, '_>, joined: &Interval, parts: &[Part]| {
+    let behaviours: Vec<_> =
+        drive.run.loads.iter().map(|load| load.workload.behaviours(&load.checked.plan.profile)).collect();
+    let judge = |drive: &Drive<'_, '_>, at: usize, window: &Collected| {
         let host = drive.probes.host_use(&before);
+        let (load, of) = (&drive.loads[at], &drive.run.loads[at]);
         judge_window(&WindowInput {
-            joined,
-            parts,
-            profile: &drive.profile,
-            ops: drive.run.world.workload.ops(),
-            offered: load,
-            open: drive.run.open.as_ref(),
-            behaviours: behaviours.as_ref(),
+            joined: &window.joined,
+            parts: &window.parts,
+            profile: &load.profile,
+            ops: of.workload.ops(),
+            offered: of.checked.plan.offered(load.level_at(level)),
+            open: of.checked.open.as_ref(),
+            behaviours: behaviours[at].as_ref(),
             host: Some(&host),
             level_changes: drive.changes.0 - changes_before + going_on,
             spread_for,
@@ -44,42 +44,70 @@ pub(super) async fn trial(
             clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
         })
     };
-    // A search learns nothing more from a window that has failed for certain.
-    let failed_for_certain = |drive: &Drive<'_, '_>, joined: &Interval, parts: &[Part]| {
+    // A search learns nothing more from windows one of which has failed for certain.
+    let failed_for_certain = |drive: &Drive<'_, '_>, at: usize, window: &Collected| {
         searching
-            && hopeless(joined, parts, (&drive.profile.rules, span))
-            && judge(drive, joined, parts).result() == TrialResult::Fail
+            && hopeless(&window.joined, &window.parts, (&drive.loads[at].profile.rules, span))
+            && judge(drive, at, window).result() == TrialResult::Fail
     };
-    let (joined, parts) = drive.collect(span, failed_for_certain).await?;
-    let mut verdict = judge(drive, &joined, &parts);
+    let windows = drive.collect(span, failed_for_certain).await?;
+    let verdicts: Vec<WindowVerdict> =
+        windows.iter().enumerate().map(|(at, window)| judge(drive, at, window)).collect();
     let half = drive.run.plan.driver.interval.as_secs_f64() / 2.0;
-    let aborted = drive.goes_on() && joined.seconds() + half < span.as_secs_f64();
-    fleet::name_the_limit(&mut verdict.checks, &drive.window, joined.seconds());
-    let mut kept = Trial::keep(drive.trials.len() as u32 + 1, purpose, &verdict);
-    let requests = joined.ops.iter().map(|op| op.requests).sum();
-    kept.aborted = aborted;
-    kept.resources = drive.probes.resources(&before, joined.users, requests);
-    drive.run.record.append(&Entry::Trial(Box::new(kept.clone())))?;
+    let aborted = drive.goes_on() && windows[0].joined.seconds() + half < span.as_secs_f64();
+    let n = drive.tried() as u32 + 1;
+    let mut judged = Vec::new();
+    for ((at, mut verdict), window) in verdicts.into_iter().enumerate().zip(&windows) {
+        let load = &mut drive.loads[at];
+        fleet::name_the_limit(&mut verdict.checks, &load.window, window.joined.seconds());
+        let mut kept = Trial::keep(n, purpose, &verdict);
+        let requests = window.joined.ops.iter().map(|op| op.requests).sum();
+        kept.aborted = aborted;
+        kept.resources = drive.probes.resources(&before, window.joined.users, requests);
+        drive.run.record.of_load(at).append(&Entry::Trial(Box::new(kept.clone())))?;
+        load.trials.push(kept);
+        judged.push(verdict);
+    }
     drive.run.done()?;
-    drive.run.say(&line(&kept, &verdict));
-    drive.trials.push(kept);
-    Ok(verdict)
+    for (at, verdict) in judged.iter().enumerate() {
+        let load = &drive.loads[at];
+        let name = if load.name.is_empty() { String::new() } else { format!("{}: ", load.name) };
+        let line = load.trials.last().map(|kept| line(kept, verdict)).unwrap_or_default();
+        drive.run.screen.say(&format!("{name}{line}"));
+    }
+    Ok(judged)
 }
 
-/// What a trial shows to a search.
-pub(super) fn observed(verdict: &WindowVerdict, used: &Resources) -> Observed {
+/// What a trial shows to a search: the worst of its loads.
+pub(super) fn observed(drive: &Drive<'_, '_>, verdicts: &[WindowVerdict]) -> Observed {
+    let used = &drive.loads[0].trials.last().expect("a trial that was judged is kept").resources;
+    let each = || verdicts.iter().map(of_load);
+    Observed {
+        result: verdicts.iter().map(WindowVerdict::result).fold(TrialResult::Pass, worse),
+        margin: each().filter_map(|(margin, _)| margin).max_by(f64::total_cmp),
+        in_time: each().filter_map(|(_, in_time)| in_time).min_by(f64::total_cmp),
+        throughput: Some(verdicts.iter().map(|verdict| verdict.throughput).sum()),
+        cpu: used.host_busy_cores.zip(used.host_cores).map(|(busy, cores)| busy / cores),
+    }
+}
+
+/// Of two loads at once: a failure that is believed decides, and what cannot be believed leaves a pass open.
+fn worse(a: TrialResult, b: TrialResult) -> TrialResult {
+    match (a, b) {
+        (TrialResult::Fail, _) | (_, TrialResult::Fail) => TrialResult::Fail,
+        (TrialResult::Invalid, _) | (_, TrialResult::Invalid) => TrialResult::Invalid,
+        (TrialResult::Pass, TrialResult::Pass) => TrialResult::Pass,
+    }
+}
+
+/// How near a load came to its limits, and which part of its operations ended in time.
+fn of_load(verdict: &WindowVerdict) -> (Option<f64>, Option<f64>) {
     let limited = || verdict.ops.iter().filter(|op| op.judged && op.count > 0 && op.limit_ms.is_some());
     let margin = |op: &OpVerdict| op.limit_ms.map(|limit| (op.judged_ms / limit).ln());
     let margin = limited().filter_map(margin).filter(|m| m.is_finite()).max_by(f64::total_cmp);
     let count: f64 = limited().map(|op| op.count as f64).sum();
     let late: f64 = limited().map(|op| op.over_limit * op.count as f64).sum();
-    Observed {
-        result: verdict.result(),
-        margin,
-        in_time: (count > 0.0).then(|| 1.0 - late / count),
-        throughput: Some(verdict.throughput),
-        cpu: used.host_busy_cores.zip(used.host_cores).map(|(busy, cores)| busy / cores),
-    }
+    (margin, (count > 0.0).then(|| 1.0 - late / count))
 }
 
 /// A trial in a line.

@@ -9,9 +9,10 @@ use barograph_record::{PhaseOutcome, Run as Kept};
 use super::*;
 
 mod loads;
+mod together;
 mod verdicts;
 
-use crate::check::{Machine, check};
+use crate::check::{Machine, check_all};
 use crate::testing::{Dark, Here, Moment, Simulated, TestWorkload};
 
 /// A target that is there already.
@@ -64,11 +65,10 @@ fn run_until(
     }
     let plan = barograph_spec::read(&[], "test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
-    let checked = check(&plan, &workload, machine).unwrap();
     let clock = workload.ground.clone().map_or_else(RunClock::start, RunClock::of);
+    let loads = check_all(&plan, vec![Arc::new(workload)], machine).unwrap();
     let platforms: [&dyn Platform; 1] = [platform];
     let world = World {
-        workload: Arc::new(workload),
         platforms: &platforms,
         stop,
         id: id(),
@@ -79,7 +79,7 @@ fn run_until(
         followers: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(run_on(clock, checked, &world, screen))
+    runtime.block_on(run_on(clock, loads, &world, screen))
 }
 
 /// Runs on a target that is there already while `watching` does what it wants in a thread of its own. Time stands still while

@@ -174,6 +174,7 @@ fn fewest(unit: LoadUnit) -> &'static str {
     match unit {
         LoadUnit::Users => "fewest",
         LoadUnit::PerSecond => "lowest rate",
+        LoadUnit::Scale => "lowest scale",
     }
 }
 

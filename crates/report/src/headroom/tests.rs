@@ -74,6 +74,8 @@ fn run(verdict: &Value, result: &str) -> Run {
             sample(45.0, "driver", GIB, 4_090),
             sample(60.0, "host", 6 * GIB, 0),
         ],
+        load: None,
+        loads: Vec::new(),
         statistics: Vec::new(),
         complete: true,
         damage: Vec::new(),

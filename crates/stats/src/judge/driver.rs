@@ -24,7 +24,7 @@ const CHANCE: f64 = 3.29;
 pub(super) fn all(input: &WindowInput<'_>) -> Vec<Check> {
     let mut checks = vec![start_lag(input), busiest_worker(input)];
     match input.offered.unit {
-        LoadUnit::Users => checks.push(users(input)),
+        LoadUnit::Users | LoadUnit::Scale => checks.push(users(input)),
         LoadUnit::PerSecond => checks.extend([offered_rate(input), driver_bound(input)]),
     }
     checks

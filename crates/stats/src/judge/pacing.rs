@@ -22,7 +22,7 @@ const ARRIVALS_AT_EDGES: f64 = 2.0;
 
 pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
     match input.offered.unit {
-        LoadUnit::Users => closed(input),
+        LoadUnit::Users | LoadUnit::Scale => closed(input),
         LoadUnit::PerSecond => open(input),
     }
 }

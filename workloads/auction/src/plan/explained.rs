@@ -1,6 +1,6 @@
 //! The auction's part of a plan in words.
 
-use barograph_spec::{Given, Plan, WorkloadSettings, placed};
+use barograph_spec::{Given, Plan, WorkloadSettings, placed, there};
 
 use super::{AuctionPlan, checked};
 
@@ -11,9 +11,7 @@ impl WorkloadSettings for AuctionPlan {
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
         if let Some(url) = &plan.target.url {
-            return vec![format!(
-                "target    {url}, which is there already: nothing is deployed or filled, and its data are verified afterwards"
-            )];
+            return vec![there(url, "nothing is deployed or filled, and its data are verified afterwards")];
         }
         let mut lines = vec![format!("data      size {}, in {}", plan.data.size, plan.data.dir.display())];
         if self.deploy.is_embedded() && plan.deploy.platform == "process" {

@@ -1,10 +1,9 @@
 //! A study against this machine: every configuration's plan read and checked before anything is run.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use barograph_harness::{Checked, HarnessError};
+use barograph_harness::{Checked, CheckedLoad, HarnessError};
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
 use barograph_platform::Missing;
@@ -54,7 +53,7 @@ pub(super) struct Prepared {
     pub(super) text: String,
     pub(super) sets: Vec<String>,
     /// By place of the configuration.
-    pub(super) checked: Vec<(Checked, Arc<dyn Workload>)>,
+    pub(super) checked: Vec<CheckedLoad>,
 }
 
 /// Reads a study and checks the plans of all its configurations.
@@ -81,9 +80,9 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
     let text = check::read(&study.plan)?;
     let mut prepared = Prepared { study, text, sets: asked.sets.clone(), checked: Vec::new() };
     for at in 0..prepared.study.configurations.len() {
-        let (checked, workload) = prepared.check(at, &[])?;
-        measurable(&prepared.study, &checked, workload.as_ref())?;
-        prepared.checked.push((checked, workload));
+        let load = prepared.check(at, &[])?;
+        measurable(&prepared.study, &load.checked, load.workload.as_ref())?;
+        prepared.checked.push(load);
     }
     divisible(&prepared)?;
     alike(&prepared)?;
@@ -218,7 +217,7 @@ fn alike(prepared: &Prepared) -> Result<(), Failed> {
         study.configurations.iter().map(|configuration| configuration.name.as_str()).collect();
     let mut refusals = Vec::new();
     for (key, of) in decided {
-        let values: Vec<String> = prepared.checked.iter().map(|(checked, _)| of(&checked.plan)).collect();
+        let values: Vec<String> = prepared.checked.iter().map(|load| of(&load.checked.plan)).collect();
         let Some(value) = unlike(&names, &values).filter(|_| varying(study, key).is_none()) else { continue };
         refusals.push(Refusal {
             place: study.name.clone(),
@@ -251,18 +250,18 @@ impl Prepared {
     /// What a key is in the plan of each configuration, by its name; nothing where it is no number there.
     pub(super) fn numbers(&self, key: &str) -> Vec<(&str, Option<f64>)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.as_str());
-        names.zip(self.checked.iter().map(|(checked, _)| checked.plan.number(key))).collect()
+        names.zip(self.checked.iter().map(|load| load.checked.plan.number(key))).collect()
     }
 
     /// The plan of a configuration, checked here and now, with further overrides.
-    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<(Checked, Arc<dyn Workload>), Failed> {
+    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<CheckedLoad, Failed> {
         let configuration = &self.study.configurations[at];
         let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
         let plan = self
             .study
             .plan_of(&WORKLOADS.readers(), configuration, &self.text, &all)
             .map_err(HarnessError::Refused);
-        let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan));
+        let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan)).and_then(only);
         checked.map_err(|failed| Failed {
             why: failed.why.context(format!("check configuration `{}` of the study", configuration.name)),
             ..failed
@@ -276,20 +275,20 @@ impl Prepared {
 
     /// What capacities count.
     pub(super) fn counted(&self) -> &'static str {
-        counted(self.checked.iter().map(|(checked, _)| checked.plan.unit))
+        counted(self.checked.iter().map(|load| load.checked.plan.unit))
     }
 
     /// The plans as resolved, by the configuration's name.
     pub(super) fn plans(&self) -> Vec<(String, String)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.clone());
-        names.zip(self.checked.iter().map(|(checked, _)| checked.plan.resolved.clone())).collect()
+        names.zip(self.checked.iter().map(|load| load.checked.plan.resolved.clone())).collect()
     }
 
     /// What this machine lacks, each with the configuration.
     pub(super) fn missing(&self) -> Result<Vec<(String, Missing)>, Failed> {
         let mut all: Vec<(String, Missing)> = Vec::new();
-        for (configuration, (checked, workload)) in self.study.configurations.iter().zip(&self.checked) {
-            for missing in check::missing(checked, workload.as_ref())? {
+        for (configuration, load) in self.study.configurations.iter().zip(&self.checked) {
+            for missing in check::missing(std::slice::from_ref(load))? {
                 all.push((configuration.name.clone(), missing));
             }
         }
@@ -298,10 +297,25 @@ impl Prepared {
 
     /// Seconds of load of a run, by place; the control's last.
     pub(super) fn expected(&self) -> Vec<f64> {
-        let seconds = |at: usize| barograph_spec::estimate(&self.checked[at].0.plan).as_secs_f64();
+        let seconds = |at: usize| barograph_spec::estimate(&self.checked[at].checked.plan).as_secs_f64();
         let all = (0..self.checked.len()).map(seconds);
         all.chain(self.study.control.then(|| seconds(self.study.controlled()))).collect()
     }
+}
+
+/// The load of a plan; studies compare runs of one.
+fn only(loads: Vec<CheckedLoad>) -> Result<CheckedLoad, Failed> {
+    let [only] = <[CheckedLoad; 1]>::try_from(loads).map_err(|loads| {
+        let plan = &loads[0].checked.plan;
+        HarnessError::Refused(Refused(vec![Refusal {
+            place: plan.name.clone(),
+            key: "loads".to_owned(),
+            value: format!("{} loads", loads.len()),
+            allowed: "a plan of one load in a study".to_owned(),
+            remedy: "name a plan without [[loads]], or run this one with `barograph run`".to_owned(),
+        }]))
+    })?;
+    Ok(only)
 }
 
 /// What capacities count: what the plans do, where all do the same.

@@ -158,11 +158,11 @@ impl Runner for Runs<'_> {
         let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(Made::Stopped(None)) };
         let watch = self.watch(wanted, left)?;
         self.announce(wanted, left);
-        let (checked, workload) = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
+        let load = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
         let mut screen = Terminal::new();
-        let world = start.watched_by(&watch).world(&checked, &workload);
+        let world = start.watched_by(&watch).world(std::slice::from_ref(&load));
         let mut beside = watch.beside(&mut screen);
-        let finished = self.runtime.block_on(barograph_harness::run(checked, &world, &mut beside));
+        let finished = self.runtime.block_on(barograph_harness::run(vec![load], &world, &mut beside));
         screen.finish();
         let finished = finished.map_err(Failed::from)?;
         let ended = Box::new(self.ended(&finished, wanted.configuration, started));
@@ -223,7 +223,7 @@ impl Runs<'_> {
                 }
             }
         }
-        let plan = &self.prepared.checked[configuration].0.plan;
+        let plan = &self.prepared.checked[configuration].checked.plan;
         for metric in &self.prepared.study.metrics {
             let measured = |metric: Metric, operation: Option<&str>| run.metric(metric, operation);
             match barograph_study::figure(metric, measured, |key| plan.number(key)) {

@@ -4,6 +4,7 @@ use barograph_model::{Offered, Share};
 use barograph_record::{KeptResult, KeptUnit, Purpose, Trial};
 
 use super::*;
+use crate::check::check;
 use crate::control::{Command, ControlError, ask};
 use crate::testing::{Jams, Mix};
 

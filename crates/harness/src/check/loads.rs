@@ -1,0 +1,128 @@
+//! All loads of a run, and how far they can be scaled together.
+
+use std::sync::Arc;
+
+use barograph_model::{LoadUnit, SearchBounds, Strategy, scale_of};
+use barograph_spec::{Plan, Refusal, Refused};
+use barograph_workload::Workload;
+
+use super::{Machine, Target, check};
+use crate::deploy;
+use crate::run::CheckedLoad;
+
+/// What begins the `target.url` of a load on the application that another one deploys, before the name of that one.
+pub(crate) const OF_LOAD: &str = "load:";
+
+/// How far a search scales loads by itself: from a tenth to ten times what each has of its own.
+const LEFT_OPEN: (u32, u32) = (10, 1_000);
+
+/// Checks every load of a plan against its workload, in order, and this machine.
+///
+/// # Errors
+/// What is wrong with any of them.
+pub fn check_all(
+    plan: &Plan,
+    workloads: Vec<Arc<dyn Workload>>,
+    machine: Machine,
+) -> Result<Vec<CheckedLoad>, Refused> {
+    let several = !plan.beside.is_empty();
+    let share = Machine { open_files: machine.open_files / (plan.beside.len() as u64 + 1), ..machine };
+    let (mut loads, mut refusals) = (Vec::new(), Vec::new());
+    for (plan, workload) in plan.all().zip(workloads) {
+        match check(plan, workload.as_ref(), share) {
+            Ok(checked) => loads.push(CheckedLoad { checked, workload }),
+            Err(refused) => refusals.extend(refused.0),
+        }
+    }
+    if !refusals.is_empty() {
+        return Err(Refused(refusals));
+    }
+    if several {
+        together(&mut loads)?;
+    } else {
+        loads.iter_mut().for_each(|load| load.checked.plan.of_run.clone_from(&load.checked.plan.resolved));
+    }
+    Ok(loads)
+}
+
+/// What holds for several loads only.
+fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
+    let first = &loads[0].checked.plan;
+    let refused = |key: &str, value: String, allowed: String, remedy: &str| {
+        let (place, key) = (first.place(key).to_owned(), key.to_owned());
+        Refused(vec![Refusal { place, key, value, allowed, remedy: remedy.to_owned() }])
+    };
+    let deployed = loads.iter().find(|load| load.checked.target == Target::Deployed);
+    let deployed = deployed.map(|load| load.checked.plan.load.as_str());
+    for (at, load) in loads.iter().enumerate() {
+        let Target::There { url } = &load.checked.target else { continue };
+        let named = url.strip_prefix(OF_LOAD);
+        if named.is_some() && named != deployed {
+            let allowed = match deployed {
+                Some(name) => format!("a URL, or \"{OF_LOAD}{name}\", the load that deploys its application"),
+                None => "a URL: no load deploys an application".to_owned(),
+            };
+            let key = format!("loads[{at}].target.url");
+            return Err(refused(&key, format!("{url:?}"), allowed, "name where the target answers"));
+        }
+    }
+    let deploys = deployed.is_some();
+    if deploys && loads.iter().any(|load| deploy::drivers_apart(&load.checked.plan) > 0) {
+        let allowed =
+            "\"own\" with [[loads]] on this platform: several loads are driven by this process".to_owned();
+        return Err(refused("driver.place", "\"auto\"".to_owned(), allowed, "set driver.place = \"own\""));
+    }
+    let most = loads.iter().filter_map(most_scale).min().unwrap_or(u32::MAX);
+    let Some(mut scale) = first.scale.clone() else { return Ok(()) };
+    let (key, asked) = match &scale {
+        Strategy::Fixed { level, .. } => ("load.scale", *level),
+        Strategy::Path(path) => ("load.path", path.steps.iter().map(|step| step.level).max().unwrap_or(0)),
+        Strategy::Search(bounds) => ("load.max_scale", bounds.max),
+    };
+    if asked > most {
+        let allowed = format!("at most {most}, which is what data and open files admit of every load");
+        return Err(refused(
+            key,
+            asked.to_string(),
+            allowed,
+            "lower it, or what the loads have of their own",
+        ));
+    }
+    if let Strategy::Search(bounds) = &mut scale {
+        *bounds = closed(*bounds, most);
+    }
+    let of_run = format!("{}{}", first.of_run, decided(loads, &scale));
+    for load in loads {
+        load.checked.plan.scale = Some(scale.clone());
+        load.checked.plan.of_run.clone_from(&of_run);
+    }
+    Ok(())
+}
+
+/// The largest scale at which the data and the open files admit a load; `None` where they set no bound.
+fn most_scale(load: &CheckedLoad) -> Option<u32> {
+    let plan = &load.checked.plan;
+    let users = (plan.unit == LoadUnit::Users).then_some(load.checked.most_users)?;
+    plan.whole().map(|whole| scale_of(whole, users))
+}
+
+/// Bounds with nothing left open.
+fn closed(bounds: SearchBounds, most: u32) -> SearchBounds {
+    let max = if bounds.max == 0 { LEFT_OPEN.1.min(most) } else { bounds.max };
+    let min = if bounds.min == 0 { LEFT_OPEN.0 } else { bounds.min };
+    SearchBounds { min: min.min(max), max, ..bounds }
+}
+
+/// What was left open in the plan and decided here, as comments under its text.
+fn decided(loads: &[CheckedLoad], scale: &Strategy) -> String {
+    let mut text = "\n# decided on this machine\n".to_owned();
+    if let Strategy::Search(bounds) = scale {
+        text.push_str(&format!("# load.min_scale = {}\n# load.max_scale = {}\n", bounds.min, bounds.max));
+    }
+    for (at, load) in loads.iter().enumerate() {
+        let plan = &load.checked.plan;
+        text.push_str(&format!("# loads[{at}].profile = {:?}\n", plan.profile));
+        text.push_str(&format!("# loads[{at}].driver.workers = {}\n", plan.driver.workers));
+    }
+    text
+}

@@ -1,0 +1,73 @@
+//! One load of a run, in progress.
+
+use barograph_model::{Nanos, Outcome, Profile};
+use barograph_record::Trial;
+use barograph_stats::{Interval, OpStats};
+
+use crate::check::AFTER_WAIT;
+use crate::fleet::{DriverSample, Load};
+use crate::run::CheckedLoad;
+
+/// With operations in progress and not one answered for this long, the target is as good as gone.
+const SILENCE: Nanos = Nanos::from_secs(30);
+
+/// One load of a run, in progress.
+pub(crate) struct RunningLoad {
+    /// Its name; empty for the only one.
+    pub(crate) name: String,
+    /// What makes it.
+    pub(crate) engine: Load,
+    /// The rules that it is judged by.
+    pub(crate) profile: Profile,
+    /// Its measured windows.
+    pub(crate) trials: Vec<Trial>,
+    /// What each driver did in the window that is, or was last, collected; empty when this process is the only one.
+    pub(crate) window: Vec<DriverSample>,
+    /// Names of its operations, by index.
+    pub(crate) names: Vec<&'static str>,
+    /// Its level where all loads are at 100 %; `None` for the only one, whose levels are those of the run.
+    whole: Option<u32>,
+    silence: Nanos,
+    silent_for: Nanos,
+}
+
+impl RunningLoad {
+    pub(super) fn new(load: &CheckedLoad, engine: Load) -> Self {
+        let CheckedLoad { checked, workload } = load;
+        let profile = workload.profile(&checked.plan.profile).expect("the profile was checked");
+        // Where some response time is limited, users do things that are answered soon, beside all waiting on purpose.
+        let waits = workload.longest_wait().filter(|_| profile.rules.iter().all(|rule| rule.limit.is_none()));
+        RunningLoad {
+            name: checked.plan.load.clone(),
+            engine,
+            profile,
+            trials: Vec::new(),
+            window: Vec::new(),
+            names: workload.ops().iter().map(|op| op.name).collect(),
+            whole: checked.plan.whole(),
+            silence: waits.map_or(SILENCE, |wait| SILENCE.max(wait + AFTER_WAIT)),
+            silent_for: Nanos::ZERO,
+        }
+    }
+
+    /// Its own level at a level of the run.
+    pub(crate) fn level_at(&self, level: u32) -> u32 {
+        self.whole.map_or(level, |whole| barograph_model::scaled(whole, level))
+    }
+
+    /// The level of the run at which it would have this one of its own.
+    pub(crate) fn run_level(&self, own: u32) -> u32 {
+        self.whole.map_or(own, |whole| barograph_model::scale_of(whole, own))
+    }
+
+    /// For how long its target has answered nothing at all, where that is too long to go on: it is not worth waiting for. An
+    /// operation that timed out had no answer.
+    pub(super) fn silent(&mut self, interval: &Interval) -> Option<Nanos> {
+        let answered = |op: &OpStats| op.count() - op.outcomes[Outcome::TimedOut.index()];
+        let asked = interval.users > 0 && (interval.in_flight_s > 0.0 || interval.starts > 0);
+        let waiting = asked && interval.ops.iter().map(answered).sum::<u64>() == 0;
+        let length = interval.to - interval.from;
+        self.silent_for = if waiting { self.silent_for + length } else { Nanos::ZERO };
+        (self.silent_for >= self.silence).then_some(self.silence)
+    }
+}

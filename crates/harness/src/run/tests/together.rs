@@ -1,0 +1,125 @@
+//! Several loads at once: on one clock, each with a record and a verdict of its own.
+
+use std::sync::Arc;
+
+use barograph_record::KeptUnit;
+use barograph_workload::Workload;
+
+use super::*;
+use crate::testing::Jams;
+
+/// Two loads on targets that are there already.
+const TWO: &str = "[[loads]]\nname = \"few\"\nload.users = 4\ntarget.url = \"http://127.0.0.1:9/\"\n\
+                   [[loads]]\nname = \"many\"\nload.users = 20\ntarget.url = \"http://127.0.0.1:9/\"\n";
+
+fn there(jams: Option<Jams>) -> Arc<dyn Workload> {
+    let ground = Some(Simulated::default());
+    Arc::new(TestWorkload { deploys_nothing: true, ground, jams, ..TestWorkload::default() })
+}
+
+/// Runs both with these keys; the second load's target jams.
+fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
+    let mut sets: Vec<String> = SHORT.iter().map(|set| (*set).to_owned()).collect();
+    sets.retain(|set| !set.starts_with("load.users"));
+    sets.extend(more.iter().map(|set| (*set).to_owned()));
+    sets.push(format!("runs={}", root.display()));
+    let plan = barograph_spec::read(&[], "p.toml", TWO, &sets).unwrap_or_else(|why| panic!("{why}"));
+    let machine = Machine { open_files: 20_000, free_bytes: None, cores: 2 };
+    let loads =
+        check_all(&plan, vec![there(None), there(jams)], machine).unwrap_or_else(|why| panic!("{why}"));
+    let (_keep, stop) = Stop::new();
+    let here = here();
+    let platforms: [&dyn Platform; 1] = [&here];
+    let world = World {
+        platforms: &platforms,
+        stop,
+        id: id(),
+        started_at: "2030-11-20T18:45:00Z".to_owned(),
+        tool: "test".to_owned(),
+        command: "test".to_owned(),
+        disclosure: serde_json::json!({}),
+        followers: Vec::new(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let clock = RunClock::of(Simulated::default());
+    let finished = runtime.block_on(run_on(clock, loads, &world, &mut Dark::default())).unwrap();
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    assert!(kept.complete && kept.damage.is_empty(), "{:?}", kept.damage);
+    (finished, kept)
+}
+
+#[test]
+fn two_loads_have_windows_at_the_same_time_and_a_verdict_each() {
+    let root = tempfile::tempdir().unwrap();
+    let (finished, kept) = run_two(root.path(), &[], None);
+    assert_eq!(
+        (finished.exit, kept.load_names()),
+        (ExitCode::Fine, &["few".to_owned(), "many".to_owned()][..])
+    );
+    assert_eq!(finished.verdict.unwrap().sentence, "All 2 loads kept their rules.");
+    assert_eq!((kept.trials().count(), kept.intervals().count()), (0, 0), "each load has its own");
+    let windows: Vec<(u32, u32, f64, f64)> = kept
+        .loads
+        .iter()
+        .map(|load| load.trials().next().unwrap())
+        .map(|trial| (trial.level, trial.window.users, trial.window.from_s, trial.window.to_s))
+        .collect();
+    assert_eq!((windows[0].0, windows[1].0), (4, 20));
+    assert_eq!((windows[0].1, windows[1].1), (4, 20));
+    assert_eq!((windows[0].2, windows[0].3), (windows[1].2, windows[1].3), "aligned");
+    for (load, users) in kept.loads.iter().zip([4, 20]) {
+        let verdict = load.verdict().unwrap();
+        assert!(verdict.passed && verdict.valid, "{verdict:?}");
+        assert!(
+            verdict.sentence.starts_with(&format!("{users} users at http://127.0.0.1:9/ ")),
+            "{verdict:?}"
+        );
+        assert_eq!(load.phases().len(), kept.phases().len(), "phases are those of the run");
+        assert!(load.response_log().unwrap().histograms().all(|found| found.unwrap().op == "Ask"));
+        assert!(load.intervals().count() >= 10, "those of the window, and of the drain");
+    }
+}
+
+#[test]
+fn a_scale_is_that_of_every_load() {
+    let root = tempfile::tempdir().unwrap();
+    let (_, kept) = run_two(root.path(), &["load.scale=150"], None);
+    let levels: Vec<u32> = kept.loads.iter().map(|load| load.trials().next().unwrap().level).collect();
+    assert_eq!(levels, [6, 30]);
+}
+
+#[test]
+fn a_run_fails_with_the_load_that_does_and_names_it() {
+    let root = tempfile::tempdir().unwrap();
+    let (finished, kept) = run_two(root.path(), &[], Some(Jams { from: 10, kept_by: 0 }));
+    assert_eq!(finished.exit, ExitCode::QosMissed);
+    let verdict = finished.verdict.unwrap();
+    assert_eq!(verdict.sentence, "1 of 2 loads did not keep their rules. Failed: many.");
+    assert!(
+        !verdict.passed && verdict.reasons.iter().all(|why| why.starts_with("many: Ask ")),
+        "{verdict:?}"
+    );
+    let passed: Vec<bool> = kept.loads.iter().map(|load| load.verdict().unwrap().passed).collect();
+    assert_eq!(passed, [true, false]);
+}
+
+/// At 185 % the second load has the user who is too much.
+#[test]
+fn a_search_scales_all_loads_to_the_edge_of_the_first_that_gives_way() {
+    let search = [
+        "load.strategy=search",
+        "load.search=bisect",
+        "load.ramp_s=2",
+        "load.step_s=1",
+        "load.max_trials=12",
+    ];
+    let root = tempfile::tempdir().unwrap();
+    let (finished, kept) = run_two(root.path(), &search, Some(Jams { from: 36, kept_by: 36 }));
+    let verdict = finished.verdict.unwrap();
+    assert_eq!((verdict.unit, verdict.passed), (KeptUnit::Percent, true), "{verdict:?}");
+    let capacity = verdict.capacity.unwrap();
+    assert!((165..=182).contains(&capacity), "{verdict:?}");
+    assert_eq!(verdict.sentence, format!("All 2 loads pass at {capacity} % of each load."));
+    assert!(kept.loads.iter().all(|load| load.verdict().unwrap().passed));
+}

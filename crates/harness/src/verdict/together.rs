@@ -1,0 +1,99 @@
+//! The verdict on several loads at once.
+
+use barograph_model::words::{listed, offered};
+use barograph_model::{LoadUnit, Offered, Strategy};
+use barograph_record::{KeptResult, SearchSummary, Trial, Verdict};
+use barograph_stats::search::BoundedBy;
+
+use crate::drive::Held;
+
+/// The trials that the verdict on a load rests on: all of them, or, where a search scaled several loads, those at the scale
+/// that was found.
+pub(super) fn deciding(held: &Held, at: usize) -> Vec<&Trial> {
+    let trials = &held.trials[at];
+    let Some(answer) = held.answer.as_ref().filter(|_| held.trials.len() > 1) else {
+        return trials.iter().collect();
+    };
+    let passed = |n: u32| {
+        held.trials
+            .iter()
+            .flatten()
+            .filter(|trial| trial.n == n)
+            .all(|trial| trial.result == KeptResult::Pass)
+    };
+    // A search ends by confirming what it found, so the last window in which all passed is the one that decides.
+    let decides = trials.iter().rev().find(|trial| answer.capacity.is_some() && passed(trial.n));
+    decides.or(trials.last()).into_iter().collect()
+}
+
+/// The verdict of a run, from those of its loads. The exit code is put in where it is known.
+pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts: &[Verdict]) -> Verdict {
+    let (passed, valid) = (verdicts.iter().all(|v| v.passed), verdicts.iter().all(|v| v.valid));
+    // What is so of all, as the host is, is said once.
+    let named = |of: fn(&Verdict) -> &Vec<String>| -> Vec<String> {
+        let is_of_all = |text: &String| verdicts.iter().all(|v| of(v).contains(text));
+        let common = verdicts.first().into_iter().flat_map(|v| of(v).iter().filter(|text| is_of_all(text)));
+        let each = names.iter().zip(verdicts).flat_map(|(name, v)| {
+            of(v).iter().filter(|text| !is_of_all(text)).map(move |text| format!("{name}: {text}"))
+        });
+        each.chain(common.cloned()).collect()
+    };
+    let worst =
+        verdicts.iter().find(|v| !v.passed).or(verdicts.iter().find(|v| !v.valid)).or(verdicts.first());
+    let answer = held.answer.as_ref();
+    let capacity = answer.and_then(|answer| answer.capacity);
+    let search = answer.zip(match strategy {
+        Strategy::Search(bounds) => Some(bounds),
+        Strategy::Fixed { .. } | Strategy::Path(_) => None,
+    });
+    let search = search.map(|(answer, bounds)| SearchSummary {
+        highest_pass: answer.highest_pass,
+        lowest_fail: answer.lowest_fail,
+        bounded_by: match answer.bounded_by {
+            BoundedBy::Maximum => "the highest scale that was allowed".to_owned(),
+            _ => "a load that did not pass".to_owned(),
+        },
+        at_least: matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief),
+        trials: answer.trials,
+        confirmed: answer.confirmed,
+        method: Some(bounds.method.name().to_owned()),
+        seconds: held.searched_s,
+        aborted: held.trials[0].iter().filter(|trial| trial.aborted).count() as u32,
+        estimate: answer.estimate.as_deref().map(|estimate| Box::new(estimate.into())),
+    });
+    Verdict {
+        unit: LoadUnit::Scale.into(),
+        capacity,
+        trial: worst.and_then(|v| v.trial),
+        passed: passed && (answer.is_none() || capacity.is_some()),
+        valid,
+        sentence: sentence(names, verdicts, answer.is_some(), capacity),
+        exit_code: 0,
+        reasons: named(|v| &v.reasons),
+        doubts: named(|v| &v.doubts),
+        resources: worst.map(|v| v.resources).unwrap_or_default(),
+        search,
+    }
+}
+
+fn sentence(names: &[&str], verdicts: &[Verdict], searched: bool, capacity: Option<u32>) -> String {
+    let those = |wrong: fn(&Verdict) -> bool| -> Vec<&str> {
+        let each = names.iter().zip(verdicts);
+        each.filter(|(_, v)| wrong(v)).map(|(name, _)| *name).collect()
+    };
+    let (failed, doubted) = (those(|v| !v.passed), those(|v| !v.valid));
+    let scale = |level| offered(Offered { unit: LoadUnit::Scale, level });
+    let all = names.len();
+    let mut text = match (failed.is_empty(), searched, capacity) {
+        (_, true, Some(capacity)) => format!("All {all} loads pass at {}.", scale(capacity)),
+        (_, true, None) => format!("No scale was found at which all {all} loads pass."),
+        (true, false, _) => format!("All {all} loads kept their rules."),
+        (false, false, _) => {
+            format!("{} of {all} loads did not keep their rules. Failed: {}.", failed.len(), listed(&failed))
+        }
+    };
+    if !doubted.is_empty() {
+        text.push_str(&format!(" Not valid: {}.", listed(&doubted)));
+    }
+    text
+}

@@ -1,0 +1,40 @@
+//! The loads of a run of several, side by side.
+
+use barograph_record::Run;
+
+use crate::curve::worst;
+use crate::html::Grid;
+use crate::words;
+
+/// What each load offered and came to, with the page of each; `None` for one load.
+pub(crate) fn table(run: &Run) -> Option<Grid> {
+    if run.loads.is_empty() {
+        return None;
+    }
+    let each = run.load_names().iter().zip(&run.loads);
+    let rows = each.map(|(name, load)| row(name, load)).collect();
+    let head =
+        ["load", "workload", "offered", "operations/s", "closest to its limit", "kept its rules", "valid"];
+    Some(Grid::new(&head, rows).with_words(&[
+        "workload",
+        "offered",
+        "closest to its limit",
+        "kept its rules",
+        "valid",
+    ]))
+}
+
+fn row(name: &str, load: &Run) -> Vec<String> {
+    let none = || words::NONE.to_owned();
+    let trial = load.deciding_trial();
+    let yes = |is: bool| if is { "yes" } else { "NO" }.to_owned();
+    vec![
+        name.to_owned(),
+        load.expected().map_or_else(none, |expected| format!("{}, {}", expected.workload, expected.profile)),
+        trial.map_or_else(none, |trial| words::offered(trial.offered())),
+        trial.map_or_else(none, |trial| words::fixed(trial.window.throughput, 1)),
+        trial.and_then(worst).map_or_else(none, |(op, share)| format!("{}, {:.0} %", op.op, share * 100.0)),
+        load.verdict().map_or_else(none, |verdict| yes(verdict.passed)),
+        load.verdict().map_or_else(none, |verdict| yes(verdict.valid)),
+    ]
+}

@@ -1,0 +1,195 @@
+//! The list `[[loads]]`: several loads at once.
+//!
+//! A table of the list is a plan of its own: its keys stand over those outside of the list, which are those of every load. How
+//! all of them change together is in `[load]`, in percent of what each load has of its own.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use barograph_model::{Durations, Nanos, Strategy};
+
+use crate::given::Given;
+use crate::plan::{self, Plan};
+use crate::workload::WorkloadKeys;
+use crate::{Refusal, Refused, load};
+
+/// The list.
+const LIST: &str = "loads";
+
+/// Loads of one run.
+const MOST: usize = 64;
+
+/// Keys of `[load]` that a load of the list has of its own; all others are those of the run.
+const OF_A_LOAD: [&str; 8] = [
+    "load.unit",
+    "load.users",
+    "load.rate",
+    "load.arrivals",
+    "load.trace",
+    "load.start_of",
+    "load.most_users",
+    "load.most_waiting",
+];
+
+/// Keys outside of `[load]` that all loads of a run have in common.
+const SHARED: [&str; 13] = [
+    "runs",
+    "seed",
+    "platform",
+    "faults",
+    "driver.",
+    "deploy.hosts",
+    "deploy.link_",
+    "deploy.container_",
+    "deploy.vm_accel",
+    "deploy.statistics",
+    "deploy.driver_",
+    "data.dir",
+    "data.snapshots",
+];
+
+fn is_of_run(key: &str) -> bool {
+    key.starts_with("load.") && !OF_A_LOAD.contains(&key) && !key.starts_with("load.most_")
+}
+
+fn is_shared(key: &str) -> bool {
+    SHARED.iter().any(|shared| key.starts_with(shared))
+}
+
+/// Reads a plan with a list of loads.
+pub(crate) fn read(name: &str, mut given: Given, workloads: &[&dyn WorkloadKeys]) -> Result<Plan, Refused> {
+    let allowed = format!("a list of 1 to {MOST} tables, each the plan of a load");
+    let Some(count) = given.tables(LIST, MOST, &allowed) else { return Err(Refused(given.finish_taken())) };
+    let mut whole = given.only(is_of_run);
+    let shape = load::of_all(&mut whole);
+    let mut refusals = Vec::new();
+    let (mut loads, mut texts, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for at in 0..count {
+        let prefix = format!("{LIST}[{at}]");
+        let mut each = given.element(&prefix, |key| !is_of_run(key));
+        refusals.extend(each.refuse_keys(|key| is_of_run(key) || is_shared(key), &given));
+        // Its level is what it has at 100 %.
+        each.set_at("load.strategy", "fixed", name);
+        for (key, span) in shape.iter().flat_map(|shape| spans(&shape.durations)) {
+            each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
+        }
+        let called = each.label("name", "letters, digits and hyphens").flatten();
+        let plan = plan::check(name, &mut each, workloads);
+        let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
+        name_of_load(&mut each, &called, &mut names);
+        if let Some(plan) = plan {
+            one_driver(&mut each, &plan);
+            texts.push(table(&each, &called));
+            loads.push(Plan { load: called, ..plan });
+        }
+        let found = each.finish().into_iter().filter(|refusal| !is_of_run(&refusal.key));
+        refusals.extend(found.map(|refusal| of_element(refusal, &prefix, &given)));
+    }
+    let shared = shared(&given, workloads, name);
+    if let (Some(shape), Some(first)) = (&shape, loads.first()) {
+        plan::windows_can_be_judged(&mut whole, &shape.strategy, &shape.durations, first.driver.interval);
+        one_application(&mut whole, &loads, workloads);
+    }
+    let resolved = whole.resolved();
+    refusals.extend(whole.finish());
+    distinct(&mut refusals);
+    match shape.filter(|_| refusals.is_empty() && loads.len() == count) {
+        Some(shape) => {
+            let of_run = format!("{shared}{resolved}{}", texts.concat());
+            Ok(together(loads, &shape.strategy, &of_run))
+        }
+        None => Err(Refused(refusals)),
+    }
+}
+
+/// The first load, with the others beside it.
+fn together(mut loads: Vec<Plan>, scale: &Strategy, of_run: &str) -> Plan {
+    for load in &mut loads {
+        load.scale = Some(scale.clone());
+        of_run.clone_into(&mut load.of_run);
+    }
+    let beside = loads.split_off(1);
+    Plan { beside, ..loads.remove(0) }
+}
+
+/// The keys of durations.
+fn spans(d: &Durations) -> [(&'static str, Nanos); 7] {
+    [
+        ("load.ramp_s", d.ramp),
+        ("load.warm_up_s", d.warm_up),
+        ("load.window_s", d.window),
+        ("load.step_s", d.step),
+        ("load.settle_s", d.settle),
+        ("load.confirm_s", d.confirm),
+        ("load.drain_s", d.drain),
+    ]
+}
+
+/// Refuses a name that is no folder's, or that another load has.
+fn name_of_load(each: &mut Given, name: &str, names: &mut BTreeSet<String>) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let allowed = "letters, digits and hyphens, and no other load of this name";
+    if name.is_empty() || !name.chars().all(plain) || !names.insert(name.to_owned()) {
+        each.refuse("name", format!("{name:?}"), allowed, "give each load a `name` of its own");
+    }
+}
+
+/// Several loads are driven by this process.
+fn one_driver(each: &mut Given, plan: &Plan) {
+    let remedy = "leave it out: several loads are driven by this process";
+    if plan.driver.count > 1 {
+        each.refuse("driver.count", plan.driver.count, "1 with [[loads]]", remedy);
+    }
+    if plan.driver.place == "unit" {
+        each.refuse("driver.place", "\"unit\"", "\"auto\" or \"own\" with [[loads]]", remedy);
+    }
+}
+
+/// One load can deploy its application; the others load what is there.
+fn one_application(whole: &mut Given, loads: &[Plan], workloads: &[&dyn WorkloadKeys]) {
+    let deploys = |load: &&Plan| {
+        let keys = workloads.iter().find(|keys| keys.name() == load.workload);
+        load.target.url.is_none() && keys.is_some_and(|keys| !keys.tiers().is_empty())
+    };
+    if let Some(second) = loads.iter().filter(deploys).nth(1) {
+        let remedy = "give all loads but one a target.url";
+        whole.refuse(LIST, format!("{:?}", second.load), "one load that deploys an application", remedy);
+    }
+}
+
+/// A load as a table of the list.
+fn table(each: &Given, name: &str) -> String {
+    let mut text = format!("\n[[{LIST}]]\nname = {name:?}\n");
+    let own = each.values().filter(|(key, _)| *key != "name" && !is_of_run(key) && !is_shared(key));
+    for (key, value) in own {
+        writeln!(text, "{key} = {value}").expect("writing to memory cannot fail");
+    }
+    text
+}
+
+/// The keys that all loads have in common, with their defaults.
+fn shared(given: &Given, workloads: &[&dyn WorkloadKeys], name: &str) -> String {
+    let mut common = given.only(is_shared);
+    let _ = plan::check(name, &mut common, workloads);
+    let mut text = String::new();
+    for (key, value) in common.values().filter(|(key, _)| is_shared(key)) {
+        writeln!(text, "{key} = {value}").expect("writing to memory cannot fail");
+    }
+    text
+}
+
+/// A refusal of a key that stands in a table of the list.
+fn of_element(refusal: Refusal, prefix: &str, given: &Given) -> Refusal {
+    let inside = format!("{prefix}.{}", refusal.key);
+    match given.stands(&inside) {
+        true => Refusal { key: inside, ..refusal },
+        false => refusal,
+    }
+}
+
+/// Each refusal once: keys outside of the list are read for every load.
+fn distinct(refusals: &mut Vec<Refusal>) {
+    let mut seen = BTreeSet::new();
+    refusals
+        .retain(|refusal| seen.insert((refusal.place.clone(), refusal.key.clone(), refusal.value.clone())));
+}

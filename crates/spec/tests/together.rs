@@ -1,0 +1,133 @@
+//! Several loads in a plan: what each has of its own, what all share, and what does not go together.
+
+use std::sync::Arc;
+
+use barograph_model::{LoadUnit, Strategy};
+use barograph_spec::{Given, Plan, Refused, WorkloadKeys, WorkloadSettings, explain, read};
+
+/// A workload with an application and a key of its own.
+struct Shop;
+
+#[derive(Debug)]
+struct ShopPlan(u64);
+
+impl WorkloadKeys for Shop {
+    fn name(&self) -> &'static str {
+        "shop"
+    }
+    fn tiers(&self) -> &'static [&'static str] {
+        &["web"]
+    }
+    fn read(&self, given: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        Some(Arc::new(ShopPlan(given.number("deploy.tills", 1..=9, 2)?)))
+    }
+}
+
+impl WorkloadSettings for ShopPlan {}
+
+/// A workload that loads any target.
+struct Script;
+
+impl WorkloadKeys for Script {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+}
+
+fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    read(&[&Shop, &Script], "p.toml", text, &sets)
+}
+
+const TWO: &str = "seed = 7\n[load]\nstrategy = \"fixed\"\nscale = 150\nwindow_s = 20\n\
+                   [[loads]]\nname = \"sells\"\nload.users = 40\ndeploy.tills = 5\n\
+                   [[loads]]\nworkload = \"script\"\nload.unit = \"rate\"\nload.rate = 9\ntarget.url = \"load:sells\"\n";
+
+fn refused(text: &str, sets: &[&str]) -> Vec<(String, String, String)> {
+    let all = plan(text, sets).map_or_else(|refused| refused.0, |_| Vec::new());
+    all.into_iter().map(|r| (r.place, r.key, r.allowed)).collect()
+}
+
+#[test]
+fn each_load_is_a_plan_of_its_own_with_what_all_share() {
+    let first = plan(TWO, &[]).unwrap();
+    let all: Vec<&Plan> = first.all().collect();
+    assert_eq!(all.iter().map(|load| load.load.as_str()).collect::<Vec<_>>(), ["sells", "script"]);
+    assert_eq!((all[0].unit, all[0].whole()), (LoadUnit::Users, Some(40)));
+    assert_eq!((all[1].unit, all[1].whole()), (LoadUnit::PerSecond, Some(9)));
+    assert!(all[1].open.is_some() && all[1].target.url.as_deref() == Some("load:sells"));
+    assert_eq!(all[0].settings::<ShopPlan>().unwrap().0, 5);
+    for load in all {
+        assert_eq!((load.seed, load.durations.window.as_secs_f64()), (7, 20.0));
+        assert_eq!(
+            (load.unit_of_all(), load.of_all()),
+            (LoadUnit::Scale, &Strategy::Fixed { level: 150, windows: 1 })
+        );
+    }
+}
+
+#[test]
+fn a_plan_of_several_loads_as_resolved_reads_back_to_itself() {
+    for sets in
+        [&[][..], &["load.strategy=search", "load.max_scale=400"], &["driver.interval_ms=500", "data.dir=d"]]
+    {
+        let first = plan(TWO, sets).unwrap();
+        let again = plan(&first.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", first.of_run));
+        assert_eq!(again.of_run, first.of_run);
+        assert_eq!((again.scale.as_ref(), again.durations), (first.scale.as_ref(), first.durations));
+        for (again, first) in again.all().zip(first.all()) {
+            assert_eq!(again.resolved, first.resolved);
+            assert_eq!((&again.load, &again.strategy), (&first.load, &first.strategy));
+        }
+    }
+}
+
+#[test]
+fn keys_are_set_for_all_loads_or_for_one() {
+    let set = plan(TWO, &["load.scale=200", "loads[1].load.rate=30", "data.dir=there"]).unwrap();
+    let all: Vec<&Plan> = set.all().collect();
+    assert_eq!((all[0].whole(), all[1].whole()), (Some(40), Some(30)));
+    assert!(matches!(set.of_all(), Strategy::Fixed { level: 200, .. }));
+    assert!(all.iter().all(|load| load.data.dir.to_str() == Some("there")));
+}
+
+#[test]
+fn what_is_wrong_in_a_list_is_refused_once_with_its_line() {
+    let of_all = "outside of [[loads]]: it is that of all loads";
+    let misplaced = format!("{TWO}load.window_s = 5\ndriver.workers = 2\n");
+    let found = refused(&misplaced, &[]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found.iter().all(|(place, _, allowed)| place.starts_with("p.toml:1") && allowed == of_all),
+        "{found:?}"
+    );
+    let found = refused(&TWO.replace("tills = 5", "tills = 50"), &[]);
+    assert_eq!(
+        (found.len(), found[0].0.as_str(), found[0].1.as_str()),
+        (1, "p.toml:9", "loads[0].deploy.tills")
+    );
+    let found = refused(&TWO.replace("seed = 7", "sed = 7"), &[]);
+    assert_eq!((found.len(), found[0].1.as_str()), (1, "sed"));
+    let found =
+        refused(&TWO.replace("workload = \"script\"", "workload = \"script\"\nname = \"sells\""), &[]);
+    assert!(found.len() == 1 && found[0].2.contains("no other load of this name"), "{found:?}");
+    assert_eq!(refused(TWO, &["driver.count=2"])[0].1, "driver.count");
+    assert_eq!(refused("", &["load.scale=200"])[0].2, "only with [[loads]]");
+    assert_eq!(refused("loads = 3", &[])[0].1, "loads");
+}
+
+#[test]
+fn one_load_deploys_its_application() {
+    let two = "[[loads]]\nname = \"a\"\n[[loads]]\nname = \"b\"\n";
+    let found = refused(two, &["load.strategy=fixed"]);
+    assert_eq!((found.len(), found[0].2.as_str()), (1, "one load that deploys an application"));
+}
+
+#[test]
+fn several_loads_are_explained_one_by_one() {
+    let told = explain(&plan(TWO, &[]).unwrap());
+    let begin = "plan      p.toml (2 loads, seed 7)\nload      150 % of each load: ramp 1 min 30 s, warm-up 1 min 10 s, 1 \
+                 measured window of 20 s\nload      sells: workload shop, 40 users at 100 %\nload      script: workload script, \
+                 9 starts/s at 100 %\n          operations start at equal distances; ";
+    assert!(told.starts_with(begin), "{told}");
+}
