@@ -126,8 +126,8 @@ pub(crate) enum Listed {
 
 #[derive(ClapArgs)]
 pub(crate) struct ControlArgs {
-    /// Name of the run or path of its folder (without one, the latest), then: users=500 or rate=2000, with over=10s if it
-    /// should take time; or status; or stop
+    /// Name of the run or path of its folder (without one, the latest), then: users=500, rate=2000 or, of several loads,
+    /// scale=150, with over=10s if it should take time; or status; or stop
     #[arg(required = true, value_name = "[RUN] COMMAND")]
     pub(crate) words: Vec<String>,
     /// Folder that holds the records

@@ -253,7 +253,8 @@ impl<'a> Checking<'a> {
     fn faults(&mut self) {
         let faults = self.plan.faults.clone();
         let Some(first) = faults.first() else {
-            if self.target != Target::Deployed && self.plan.deploy.platform != "process" {
+            let is_there = matches!(&self.target, Target::There { url } if !url.starts_with(OF_LOAD));
+            if is_there && self.plan.deploy.platform != "process" {
                 let note = "the target is there already, so `platform` and `[deploy]` are for drivers only";
                 self.notes.push(note.to_owned());
             }

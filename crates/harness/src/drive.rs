@@ -2,7 +2,7 @@
 
 use barograph_engine::Beginning;
 use barograph_model::{Arrivals, Nanos, Phase, Strategy};
-use barograph_record::{Entry, LoadStarted, ProbeRow, Trial};
+use barograph_record::{Entry, LoadStarted, ProbeRow, Resources, Trial};
 use barograph_spec::{FaultAct, FaultPlan};
 use barograph_stats::{Interval, OpStats, Part, search};
 use barograph_workload::LoadJob;
@@ -39,6 +39,8 @@ pub(crate) struct Held {
     pub(crate) answer: Option<search::Answer>,
     /// Seconds of load until the search had it.
     pub(crate) searched_s: Option<f64>,
+    /// What was used in each trial, for all loads together.
+    pub(crate) used: Vec<Resources>,
 }
 
 /// Drives the whole load of the plan. `app` is the application, when it is one of our units; with no `drivers` this process
@@ -65,7 +67,7 @@ pub(crate) async fn drive(
         return Err(HarnessError::Interrupted);
     }
     let trials = drive.loads.into_iter().map(|load| load.trials).collect();
-    Ok(Held { trials, answer, searched_s: drive.searched_s })
+    Ok(Held { trials, answer, searched_s: drive.searched_s, used: drive.used })
 }
 
 /// All loads of a run in progress: on one clock, with intervals of the same length.
@@ -99,6 +101,8 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) crowd_at: Nanos,
     /// How often a command changed the load, and when the latest change is complete.
     pub(crate) changes: (u32, Nanos),
+    /// What was used in each trial, for all loads together.
+    pub(crate) used: Vec<Resources>,
 }
 
 impl<'r, 'w> Drive<'r, 'w> {
@@ -149,6 +153,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             level_at: Nanos::ZERO,
             crowd_at: Nanos::ZERO,
             changes: (0, Nanos::ZERO),
+            used: Vec::new(),
         })
     }
 
@@ -192,16 +197,22 @@ impl<'r, 'w> Drive<'r, 'w> {
     pub(crate) async fn next(&mut self) -> Result<Vec<Interval>, HarnessError> {
         let stop = self.run.world.stop.clone();
         let app = self.app;
-        let mut all = Vec::new();
-        while all.len() < self.loads.len() {
+        let half = Nanos(self.run.plan.driver.interval.0 / 2);
+        let mut all: Vec<Option<Interval>> = vec![None; self.loads.len()];
+        // A worker that is held up joins two of its intervals; the other loads are waited for until they are there as well.
+        while let Some(at) = behind(&all, half) {
             let now = (self.now(), self.run.clock.clone());
             tokio::select! {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),
                 gone = gone(app) => return Err(gone),
                 // Before the drain an engine never ends by itself.
-                next = self.loads[all.len()].engine.next() => {
-                    all.push(next?.ok_or(barograph_engine::EngineError::WorkerGone { worker: 0 })?);
+                next = self.loads[at].engine.next() => {
+                    let next = next?.ok_or(barograph_engine::EngineError::WorkerGone { worker: 0 })?;
+                    match &mut all[at] {
+                        Some(so_far) => so_far.append(&next),
+                        empty => *empty = Some(next),
+                    }
                 }
                 asked = asked(&mut self.control) => self.answer(asked).await?,
                 (fault, began, done) = self.faults.next(now) => self.gone_wrong(&fault, began, done)?,
@@ -212,6 +223,7 @@ impl<'r, 'w> Drive<'r, 'w> {
                 }
             }
         }
+        let all: Vec<Interval> = all.into_iter().flatten().collect();
         self.reached = all.iter().map(|interval| interval.to).max().unwrap_or_default();
         self.crowded = self.crowded || all.iter().any(|interval| interval.late > 0);
         self.keep(&all)?;
@@ -221,7 +233,9 @@ impl<'r, 'w> Drive<'r, 'w> {
 
     /// Keeps an interval of each load.
     fn keep(&mut self, all: &[Interval]) -> Result<(), HarnessError> {
-        for (at, interval) in all.iter().enumerate().filter(|(_, interval)| interval.to > interval.from) {
+        // Of several loads, one that has ended has nothing.
+        let is_there = |interval: &Interval| all.len() == 1 || interval.to > interval.from;
+        for (at, interval) in all.iter().enumerate().filter(|(_, interval)| is_there(interval)) {
             self.run.record.of_load(at).interval(interval, &self.loads[at].names)?;
         }
         let joint;
@@ -435,6 +449,12 @@ pub(crate) struct Collected {
     pub(crate) parts: Vec<Part>,
 }
 
+/// The first load that has no interval yet, or is more than `half` an interval behind the others.
+fn behind(all: &[Option<Interval>], half: Nanos) -> Option<usize> {
+    let reached = all.iter().flatten().map(|interval| interval.to).max().unwrap_or_default();
+    all.iter().position(|own| own.as_ref().is_none_or(|own| own.to + half < reached))
+}
+
 /// The next interval of each load in the drain, of no length for one that has ended; `None` when all have.
 async fn last_of(loads: &mut [RunningLoad]) -> Result<Option<Vec<Interval>>, HarnessError> {
     let (mut all, mut goes_on) = (Vec::new(), false);
@@ -514,4 +534,20 @@ fn figures(interval: &Interval, live: &Live) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_that_is_an_interval_behind_is_asked_again() {
+        let until = |ms: u64| Some(Interval { to: Nanos::from_millis(ms), ..Interval::new(0) });
+        let half = Nanos::from_millis(50);
+        let of = |all: &[Option<Interval>]| behind(all, half);
+        assert_eq!(of(&[None, None]), Some(0));
+        assert_eq!(of(&[until(100), None]), Some(1));
+        assert_eq!(of(&[until(100), until(110)]), None, "the same, but for what a look takes");
+        assert_eq!(of(&[until(100), until(200)]), Some(0), "two intervals came as one");
+    }
 }

@@ -110,9 +110,12 @@ pub fn terminal_summary(run: &Run) -> String {
     let top = answer(run);
     let mut parts = Vec::new();
     for (name, load) in run.load_names().iter().zip(&run.loads) {
-        let window = load.deciding_trial().map(|trial| terminal_table(&trial.window, load.expected()));
+        let Some(trial) = load.deciding_trial() else {
+            parts.push(format!("{name}: not measured"));
+            continue;
+        };
         let sentence = load.verdict().map_or_else(String::new, |verdict| verdict.sentence.clone());
-        parts.push(format!("{name}: {sentence}\n{}", window.unwrap_or_default()));
+        parts.push(format!("{name}: {sentence}\n{}", terminal_table(&trial.window, load.expected())));
     }
     if let Some(trial) = run.deciding_trial() {
         parts.push(terminal_table(&trial.window, run.expected()));

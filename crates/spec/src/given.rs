@@ -12,6 +12,8 @@ use crate::cores::{self, Cores};
 use crate::deploy::LIMITS;
 use crate::{Refusal, Refused};
 
+mod elements;
+
 /// What stands for the place of an override.
 const SET: &str = "--set";
 
@@ -126,53 +128,6 @@ impl Given {
         self.found.contains_key(key)
     }
 
-    /// Refuses those of its keys that stand in the list that it is an element of, and belong outside.
-    pub(crate) fn refuse_keys(&mut self, outside: impl Fn(&str) -> bool, of: &Given) -> Vec<Refusal> {
-        let misplaced = |(key, found): (&String, &Found)| {
-            let is_own = of.found.get(key).is_none_or(|there| there.place != found.place);
-            (outside(key) && is_own).then(|| Refusal {
-                place: found.place.clone(),
-                key: key.clone(),
-                value: found.value.to_string(),
-                allowed: "outside of [[loads]]: it is that of all loads".to_owned(),
-                remedy: format!("move `{key}` above the list"),
-            })
-        };
-        self.found.iter().filter_map(misplaced).collect()
-    }
-
-    /// The refusals of what was taken so far.
-    pub(crate) fn finish_taken(self) -> Vec<Refusal> {
-        self.refusals
-    }
-
-    /// Whether there is a list of this name, or something else that is called so.
-    pub(crate) fn has_list(&self, key: &str) -> bool {
-        self.found.contains_key(key)
-    }
-
-    /// The keys of an element of a list as a plan of its own: those that `shared` wants of all others, and the element's own
-    /// over them.
-    pub(crate) fn element(&self, prefix: &str, shared: impl Fn(&str) -> bool) -> Given {
-        let list = prefix.split('[').next().unwrap_or(prefix);
-        let own = format!("{prefix}.");
-        let in_list =
-            |key: &str| key == list || key.strip_prefix(list).is_some_and(|rest| rest.starts_with('['));
-        let outside = self.found.iter().filter(|(key, _)| !in_list(key) && shared(key));
-        let mut found: BTreeMap<String, Found> =
-            outside.map(|(key, found)| (key.clone(), found.clone())).collect();
-        let inside = self.found.iter().filter_map(|(key, found)| Some((key.strip_prefix(&own)?, found)));
-        found.extend(inside.map(|(key, found)| (key.to_owned(), found.clone())));
-        Given { found, ..Given::empty(&self.name) }
-    }
-
-    /// Nothing but the keys that are wanted.
-    pub(crate) fn only(&self, wanted: impl Fn(&str) -> bool) -> Given {
-        let found = self.found.iter().filter(|(key, _)| wanted(key));
-        let found = found.map(|(key, found)| (key.clone(), found.clone())).collect();
-        Given { found, ..Given::empty(&self.name) }
-    }
-
     fn empty(name: &str) -> Self {
         Given {
             name: name.into(),
@@ -184,11 +139,6 @@ impl Given {
             places: BTreeMap::new(),
             refusals: Vec::new(),
         }
-    }
-
-    /// The values of the resolved plan, by key.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.resolved.iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Takes an override of the form `key=value`.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use barograph_model::{Durations, Nanos, Strategy};
 
 use crate::given::Given;
-use crate::plan::{self, Plan};
+use crate::plan::{self, ArrivalsPlan, Plan};
 use crate::workload::WorkloadKeys;
 use crate::{Refusal, Refused, load};
 
@@ -18,6 +18,9 @@ const LIST: &str = "loads";
 
 /// Loads of one run.
 const MOST: usize = 64;
+
+/// Letters of a name: it is that of a folder.
+const LONGEST_NAME: usize = 64;
 
 /// Keys of `[load]` that a load of the list has of its own; all others are those of the run.
 const OF_A_LOAD: [&str; 8] = [
@@ -52,22 +55,54 @@ fn is_of_run(key: &str) -> bool {
     key.starts_with("load.") && !OF_A_LOAD.contains(&key) && !key.starts_with("load.most_")
 }
 
+/// Whether a key concerns what is deployed.
+fn is_of_deployment(key: &str) -> bool {
+    key.starts_with("faults") || key.starts_with("deploy.")
+}
+
+/// Whether an element of the list deploys an application.
+fn deploys(given: &Given, at: usize, workloads: &[&dyn WorkloadKeys]) -> bool {
+    let text = |key: &str| given.text(&format!("{LIST}[{at}].{key}")).or_else(|| given.text(key));
+    let named = text("workload");
+    let keys = match named {
+        Some(name) => workloads.iter().find(|keys| keys.name() == name),
+        None => workloads.first(),
+    };
+    text("target.url").is_none() && keys.is_some_and(|keys| !keys.tiers().is_empty())
+}
+
 fn is_shared(key: &str) -> bool {
     SHARED.iter().any(|shared| key.starts_with(shared))
 }
 
 /// Reads a plan with a list of loads.
 pub(crate) fn read(name: &str, mut given: Given, workloads: &[&dyn WorkloadKeys]) -> Result<Plan, Refused> {
-    let allowed = format!("a list of 1 to {MOST} tables, each the plan of a load");
+    let allowed = format!("a list of 2 to {MOST} tables, each the plan of a load");
+    let strays = given.strays(LIST);
     let Some(count) = given.tables(LIST, MOST, &allowed) else { return Err(Refused(given.finish_taken())) };
+    if count < 2 || !strays.is_empty() {
+        if count < 2 {
+            given.refuse(
+                LIST,
+                format!("{count} table"),
+                &allowed,
+                "write the keys of an only load without a list",
+            );
+        }
+        return Err(Refused([given.finish_taken(), strays].concat()));
+    }
+    // What is deployed concerns the load that deploys it, or the first where none does.
+    let deploys: Vec<bool> = (0..count).map(|at| deploys(&given, at, workloads)).collect();
+    let deployed = deploys.iter().position(|deploys| *deploys).unwrap_or(0);
     let mut whole = given.only(is_of_run);
     let shape = load::of_all(&mut whole);
     let mut refusals = Vec::new();
     let (mut loads, mut texts, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for at in 0..count {
         let prefix = format!("{LIST}[{at}]");
-        let mut each = given.element(&prefix, |key| !is_of_run(key));
-        refusals.extend(each.refuse_keys(|key| is_of_run(key) || is_shared(key), &given));
+        let is_its_own = |key: &str| !is_of_run(key) && (at == deployed || !is_of_deployment(key));
+        let mut each = given.element(&prefix, is_its_own);
+        let mut misplaced = each.misplaced(|key| is_of_run(key) || is_shared(key), (&prefix, &given));
         // Its level is what it has at 100 %.
         each.set_at("load.strategy", "fixed", name);
         for (key, span) in shape.iter().flat_map(|shape| spans(&shape.durations)) {
@@ -79,11 +114,19 @@ pub(crate) fn read(name: &str, mut given: Given, workloads: &[&dyn WorkloadKeys]
         name_of_load(&mut each, &called, &mut names);
         if let Some(plan) = plan {
             one_driver(&mut each, &plan);
+            no_trace(&mut each, &plan);
             texts.push(table(&each, &called));
             loads.push(Plan { load: called, ..plan });
         }
-        let found = each.finish().into_iter().filter(|refusal| !is_of_run(&refusal.key));
-        refusals.extend(found.map(|refusal| of_element(refusal, &prefix, &given)));
+        // Unknown keys are refused as such, and known ones that belong outside once.
+        misplaced.retain(|refusal| each.known().contains_key(&refusal.key[prefix.len() + 1..]));
+        let known = each.known().clone();
+        let found = each.finish().into_iter();
+        let found = found.filter(|refusal| !(is_of_run(&refusal.key) && known.contains_key(&refusal.key)));
+        let found = found.map(|refusal| of_element(refusal, &prefix, &given));
+        let twice = |refusal: &Refusal| misplaced.iter().any(|other| other.key == refusal.key);
+        refusals.extend(found.filter(|refusal| !twice(refusal)).collect::<Vec<_>>());
+        refusals.extend(misplaced);
     }
     let shared = shared(&given, workloads, name);
     if let (Some(shape), Some(first)) = (&shape, loads.first()) {
@@ -128,8 +171,9 @@ fn spans(d: &Durations) -> [(&'static str, Nanos); 7] {
 /// Refuses a name that is no folder's, or that another load has.
 fn name_of_load(each: &mut Given, name: &str, names: &mut BTreeSet<String>) {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let allowed = "letters, digits and hyphens, and no other load of this name";
-    if name.is_empty() || !name.chars().all(plain) || !names.insert(name.to_owned()) {
+    let allowed = "up to 64 letters, digits and hyphens, and no other load of this name";
+    let is_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain);
+    if !is_plain || name.len() > LONGEST_NAME || !names.insert(name.to_lowercase()) {
         each.refuse("name", format!("{name:?}"), allowed, "give each load a `name` of its own");
     }
 }
@@ -142,6 +186,14 @@ fn one_driver(each: &mut Given, plan: &Plan) {
     }
     if plan.driver.place == "unit" {
         each.refuse("driver.place", "\"unit\"", "\"auto\" or \"own\" with [[loads]]", remedy);
+    }
+}
+
+/// A trace has no level to scale.
+fn no_trace(each: &mut Given, plan: &Plan) {
+    if plan.open.as_ref().is_some_and(|open| matches!(open.arrivals, ArrivalsPlan::Trace(_))) {
+        let remedy = "run a trace by itself: it has no level that could be scaled";
+        each.refuse("load.arrivals", "\"trace\"", "constant or poisson with [[loads]]", remedy);
     }
 }
 

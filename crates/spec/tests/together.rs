@@ -117,6 +117,45 @@ fn what_is_wrong_in_a_list_is_refused_once_with_its_line() {
 }
 
 #[test]
+fn what_is_deployed_concerns_the_load_that_deploys_it() {
+    let sets =
+        ["deploy.hosts=together", "faults=[{at_s=1,unit=\"web-1\",act=\"kill\"}]", "deploy.web_cpus=2"];
+    let all = plan(TWO, &sets).unwrap_or_else(|why| panic!("{why}"));
+    let hosts: Vec<(&str, usize)> =
+        all.all().map(|load| (load.deploy.hosts.as_str(), load.faults.len())).collect();
+    assert_eq!(hosts, [("together", 1), ("apart", 0)]);
+    let again = plan(&all.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", all.of_run));
+    assert_eq!(again.of_run, all.of_run);
+    let there = TWO.replace("deploy.tills = 5", "target.url = \"http://127.0.0.1:9\"");
+    assert_eq!(refused(&there, &["deploy.hosts=together"])[0].1, "deploy.hosts");
+}
+
+#[test]
+fn an_index_of_no_table_and_a_list_of_one_are_refused() {
+    for set in ["loads[2].load.users=5", "loads[0]=3", "loads[x].name=3", "loads[-1].name=3"] {
+        let found = refused(TWO, &[set]);
+        assert_eq!((found.len(), found[0].0.as_str()), (1, "--set"), "{set}: {found:?}");
+        assert!(found[0].2.contains("of the 2 tables"), "{found:?}");
+    }
+    let found = refused("[[loads]]\nname = \"a\"\n", &[]);
+    assert_eq!((found.len(), found[0].2.as_str()), (1, "a list of 2 to 64 tables, each the plan of a load"));
+}
+
+#[test]
+fn a_typing_error_in_a_table_and_a_trace_are_told_as_such() {
+    let typo = refused(&TWO.replace("load.users = 40", "load.usres = 40"), &[]);
+    assert_eq!(
+        (typo.len(), typo[0].1.as_str(), typo[0].2.as_str()),
+        (1, "loads[0].load.usres", "only known keys")
+    );
+    let trace = TWO.replace("load.rate = 9", "load.arrivals = \"trace\"\nload.trace = \"day.txt\"");
+    let found = refused(&trace, &[]);
+    assert_eq!((found.len(), found[0].2.as_str()), (1, "constant or poisson with [[loads]]"));
+    let long = format!("name = \"{}\"", "n".repeat(65));
+    assert!(refused(&TWO.replace("name = \"sells\"", &long), &[])[0].2.starts_with("up to 64 letters"));
+}
+
+#[test]
 fn one_load_deploys_its_application() {
     let two = "[[loads]]\nname = \"a\"\n[[loads]]\nname = \"b\"\n";
     let found = refused(two, &["load.strategy=fixed"]);

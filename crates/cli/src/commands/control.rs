@@ -11,7 +11,8 @@ use crate::args::{ControlArgs, span};
 use crate::terminal;
 use crate::words::{count, figure, time};
 
-const USAGE: &str = "write users=500 or rate=2000 (with over=10s if it should take time), status, or stop";
+const USAGE: &str =
+    "write users=500, rate=2000 or scale=150 (with over=10s if it should take time), status, or stop";
 
 /// Sends one command and prints the answer.
 pub(crate) fn control(args: &ControlArgs) -> Done {
@@ -58,9 +59,12 @@ fn command(words: &[String]) -> Result<Command, String> {
         let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}`: {USAGE}"))?;
         let number = || value.parse::<u32>().map_err(|_| format!("`{word}`: a whole number is allowed"));
         match key {
-            "users" | "rate" if level.is_some() => return Err(format!("`{word}`: the load is given once")),
+            "users" | "rate" | "scale" if level.is_some() => {
+                return Err(format!("`{word}`: the load is given once"));
+            }
             "users" => level = Some((KeptUnit::Users, number()?)),
             "rate" => level = Some((KeptUnit::StartsPerSecond, number()?)),
+            "scale" => level = Some((KeptUnit::Percent, number()?)),
             "over" => over_s = Some(span(value).map_err(|why| format!("`{word}`: {why}"))?.as_secs_f64()),
             _ => return Err(format!("`{word}`: {USAGE}")),
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use barograph_model::{LoadUnit, SearchBounds, Strategy, scale_of};
-use barograph_spec::{Plan, Refusal, Refused};
+use barograph_model::{LoadUnit, SearchBounds, Strategy};
+use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refused};
 use barograph_workload::Workload;
 
 use super::{Machine, Target, check};
@@ -47,6 +47,7 @@ pub fn check_all(
 
 /// What holds for several loads only.
 fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
+    distinct_notes(loads);
     let first = &loads[0].checked.plan;
     let refused = |key: &str, value: String, allowed: String, remedy: &str| {
         let (place, key) = (first.place(key).to_owned(), key.to_owned());
@@ -80,7 +81,7 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
         Strategy::Search(bounds) => ("load.max_scale", bounds.max),
     };
     if asked > most {
-        let allowed = format!("at most {most}, which is what data and open files admit of every load");
+        let allowed = format!("at most {most}, which is what data, open files and rates admit of every load");
         return Err(refused(
             key,
             asked.to_string(),
@@ -99,11 +100,22 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The largest scale at which the data and the open files admit a load; `None` where they set no bound.
+/// The largest scale at which the data, the open files and the unit admit a load.
 fn most_scale(load: &CheckedLoad) -> Option<u32> {
     let plan = &load.checked.plan;
-    let users = (plan.unit == LoadUnit::Users).then_some(load.checked.most_users)?;
-    plan.whole().map(|whole| scale_of(whole, users))
+    let most = match plan.unit {
+        LoadUnit::Users => u64::from(load.checked.most_users).min(MOST_USERS),
+        LoadUnit::PerSecond | LoadUnit::Scale => MOST_RATE,
+    };
+    plan.whole().map(|whole| u32::try_from(most * 100 / u64::from(whole.max(1))).unwrap_or(u32::MAX))
+}
+
+/// Each note once: what is so of the machine is so of every load.
+fn distinct_notes(loads: &mut [CheckedLoad]) {
+    let mut seen = std::collections::BTreeSet::new();
+    for load in loads {
+        load.checked.notes.retain(|note| seen.insert(note.clone()));
+    }
 }
 
 /// Bounds with nothing left open.

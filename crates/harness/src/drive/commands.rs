@@ -2,7 +2,7 @@
 
 use barograph_model::{LoadUnit, Nanos, Strategy};
 use barograph_record::{Control, Entry, KeptUnit};
-use barograph_spec::{MOST_RATE, MOST_USERS};
+use barograph_spec::{MOST_RATE, MOST_SCALE, MOST_USERS};
 use barograph_stats::interval::histogram;
 use barograph_stats::{Interval, OpStats};
 
@@ -102,6 +102,9 @@ impl Drive<'_, '_> {
 
     /// Why a level is more than this run may have; `None` where it is not.
     fn too_much(&self, level: u32) -> Option<String> {
+        if self.run.plan.scale.is_some() && u64::from(level) > MOST_SCALE {
+            return Some(format!("level = {level}; allowed: at most {MOST_SCALE}, as in a plan"));
+        }
         self.loads
             .iter()
             .zip(&self.run.loads)

@@ -2,7 +2,7 @@
 
 use barograph_model::words::{count, offered};
 use barograph_model::{Nanos, OpVerdict, Phase, TrialResult, WindowVerdict};
-use barograph_record::{Entry, Purpose, Trial};
+use barograph_record::{Entry, Purpose, Resources, Trial};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
 use barograph_stats::search::Observed;
 
@@ -56,14 +56,21 @@ pub(super) async fn trial(
     let half = drive.run.plan.driver.interval.as_secs_f64() / 2.0;
     let aborted = drive.goes_on() && windows[0].joined.seconds() + half < span.as_secs_f64();
     let n = drive.tried() as u32 + 1;
+    let requests = windows.iter().flat_map(|window| &window.joined.ops).map(|op| op.requests).sum();
+    let users = windows.iter().map(|window| window.joined.users).sum();
+    let used = drive.probes.resources(&before, users, requests);
+    drive.used.push(used);
     let mut judged = Vec::new();
     for ((at, mut verdict), window) in verdicts.into_iter().enumerate().zip(&windows) {
         let load = &mut drive.loads[at];
         fleet::name_the_limit(&mut verdict.checks, &load.window, window.joined.seconds());
         let mut kept = Trial::keep(n, purpose, &verdict);
-        let requests = window.joined.ops.iter().map(|op| op.requests).sum();
         kept.aborted = aborted;
-        kept.resources = drive.probes.resources(&before, window.joined.users, requests);
+        kept.resources = match windows.len() {
+            1 => used,
+            // What the driver and the application used for one of several loads cannot be told.
+            _ => of_the_host(used),
+        };
         drive.run.record.of_load(at).append(&Entry::Trial(Box::new(kept.clone())))?;
         load.trials.push(kept);
         judged.push(verdict);
@@ -76,6 +83,18 @@ pub(super) async fn trial(
         drive.run.screen.say(&format!("{name}{line}"));
     }
     Ok(judged)
+}
+
+/// Without the figures for each user, core or request of a load.
+fn of_the_host(used: Resources) -> Resources {
+    Resources {
+        users_per_app_core: None,
+        users_per_driver_core: None,
+        driver_cpu_us_per_request: None,
+        driver_bytes_per_user: None,
+        driver_connections: None,
+        ..used
+    }
 }
 
 /// What a trial shows to a search: the worst of its loads.

@@ -3,7 +3,7 @@
 use barograph_model::words::{listed, offered};
 use barograph_model::{LoadUnit, Offered, Strategy};
 use barograph_record::{KeptResult, SearchSummary, Trial, Verdict};
-use barograph_stats::search::BoundedBy;
+use barograph_stats::search::{Answer, BoundedBy};
 
 use crate::drive::Held;
 
@@ -51,6 +51,7 @@ pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts:
         lowest_fail: answer.lowest_fail,
         bounded_by: match answer.bounded_by {
             BoundedBy::Maximum => "the highest scale that was allowed".to_owned(),
+            BoundedBy::Disbelief => "windows that could not be believed".to_owned(),
             _ => "a load that did not pass".to_owned(),
         },
         at_least: matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief),
@@ -67,16 +68,19 @@ pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts:
         trial: worst.and_then(|v| v.trial),
         passed: passed && (answer.is_none() || capacity.is_some()),
         valid,
-        sentence: sentence(names, verdicts, answer.is_some(), capacity),
+        sentence: sentence(names, verdicts, answer),
         exit_code: 0,
         reasons: named(|v| &v.reasons),
         doubts: named(|v| &v.doubts),
-        resources: worst.map(|v| v.resources).unwrap_or_default(),
+        resources: worst
+            .and_then(|v| held.used.get(v.trial?.checked_sub(1)? as usize))
+            .copied()
+            .unwrap_or_default(),
         search,
     }
 }
 
-fn sentence(names: &[&str], verdicts: &[Verdict], searched: bool, capacity: Option<u32>) -> String {
+fn sentence(names: &[&str], verdicts: &[Verdict], answer: Option<&Answer>) -> String {
     let those = |wrong: fn(&Verdict) -> bool| -> Vec<&str> {
         let each = names.iter().zip(verdicts);
         each.filter(|(_, v)| wrong(v)).map(|(name, _)| *name).collect()
@@ -84,11 +88,16 @@ fn sentence(names: &[&str], verdicts: &[Verdict], searched: bool, capacity: Opti
     let (failed, doubted) = (those(|v| !v.passed), those(|v| !v.valid));
     let scale = |level| offered(Offered { unit: LoadUnit::Scale, level });
     let all = names.len();
-    let mut text = match (failed.is_empty(), searched, capacity) {
-        (_, true, Some(capacity)) => format!("All {all} loads pass at {}.", scale(capacity)),
-        (_, true, None) => format!("No scale was found at which all {all} loads pass."),
-        (true, false, _) => format!("All {all} loads kept their rules."),
-        (false, false, _) => {
+    let mut text = match (answer, failed.is_empty()) {
+        (Some(Answer { capacity: Some(capacity), .. }), _) => {
+            format!("All {all} loads pass at {}.", scale(*capacity))
+        }
+        (Some(Answer { bounded_by: BoundedBy::Disbelief, .. }), _) => {
+            format!("It is not known at which scale {all} loads pass, because windows could not be believed.")
+        }
+        (Some(_), _) => format!("No scale was found at which {all} loads pass."),
+        (None, true) => format!("All {all} loads kept their rules."),
+        (None, false) => {
             format!("{} of {all} loads did not keep their rules. Failed: {}.", failed.len(), listed(&failed))
         }
     };

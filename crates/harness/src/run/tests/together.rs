@@ -12,8 +12,8 @@ use crate::testing::Jams;
 const TWO: &str = "[[loads]]\nname = \"few\"\nload.users = 4\ntarget.url = \"http://127.0.0.1:9/\"\n\
                    [[loads]]\nname = \"many\"\nload.users = 20\ntarget.url = \"http://127.0.0.1:9/\"\n";
 
-fn there(jams: Option<Jams>) -> Arc<dyn Workload> {
-    let ground = Some(Simulated::default());
+fn there(ground: &Simulated, jams: Option<Jams>) -> Arc<dyn Workload> {
+    let ground = Some(ground.clone());
     Arc::new(TestWorkload { deploys_nothing: true, ground, jams, ..TestWorkload::default() })
 }
 
@@ -25,8 +25,10 @@ fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
     sets.push(format!("runs={}", root.display()));
     let plan = barograph_spec::read(&[], "p.toml", TWO, &sets).unwrap_or_else(|why| panic!("{why}"));
     let machine = Machine { open_files: 20_000, free_bytes: None, cores: 2 };
-    let loads =
-        check_all(&plan, vec![there(None), there(jams)], machine).unwrap_or_else(|why| panic!("{why}"));
+    // Simulated time is that of one load; the run goes by the first.
+    let ground = Simulated::default();
+    let loads = check_all(&plan, vec![there(&ground, None), there(&Simulated::default(), jams)], machine)
+        .unwrap_or_else(|why| panic!("{why}"));
     let (_keep, stop) = Stop::new();
     let here = here();
     let platforms: [&dyn Platform; 1] = [&here];
@@ -41,7 +43,7 @@ fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
         followers: Vec::new(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let clock = RunClock::of(Simulated::default());
+    let clock = RunClock::of(ground);
     let finished = runtime.block_on(run_on(clock, loads, &world, &mut Dark::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
@@ -87,6 +89,11 @@ fn a_scale_is_that_of_every_load() {
     let (_, kept) = run_two(root.path(), &["load.scale=150"], None);
     let levels: Vec<u32> = kept.loads.iter().map(|load| load.trials().next().unwrap().level).collect();
     assert_eq!(levels, [6, 30]);
+    let of_load = kept.loads[0].trials().next().unwrap().resources;
+    assert_eq!((of_load.driver_cpu_us_per_request, of_load.users_per_driver_core), (None, None));
+    // A tenth of a core for 36 users who ask 50 times a second each.
+    let of_all = kept.verdict().unwrap().resources;
+    assert!((of_all.driver_cpu_us_per_request.unwrap() / 55.6 - 1.0).abs() < 0.02, "{of_all:?}");
 }
 
 #[test]
