@@ -45,13 +45,22 @@ fn no_example_is_left_out() {
         .filter(|name| name.ends_with(".toml"))
         .collect();
     names.sort();
-    assert_eq!(names, ["chat.toml", "events.toml", "follow.toml", "get.toml", "shop.toml"]);
+    assert_eq!(names, ["chat.toml", "events.toml", "follow.toml", "get.toml", "shop.toml", "visit.toml"]);
 }
 
 #[test]
 fn get() {
     let (_server, run) = against("get.toml", |_| Act::Answer(Answer::new(200, "hello")));
     run.until_done("Get", 50).all_good();
+}
+
+#[test]
+fn visit() {
+    let (_server, run) = against("visit.toml", |request| {
+        assert_eq!(request.path, "/auction/ui/");
+        Act::Answer(Answer::new(200, "<html>").with("content-type", "text/html"))
+    });
+    run.until_done("Open", 50).all_good();
 }
 
 #[test]
