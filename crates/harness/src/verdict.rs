@@ -19,8 +19,7 @@ use reasons::{doubts_of, reasons_of};
 use sentence::{Case, DataAfter};
 
 /// The verdict on a run. Of several loads each has one of its own, which goes into its record; the run passes if all do, and is
-/// valid if all are. `verified` is what the data checks of each say; `None` where there are none, because the target is
-/// somebody else's.
+/// valid if all are. `verified` is what the data checks of each say; `None` where the workload has none.
 pub(crate) fn conclude(
     run: &mut Run<'_>,
     held: &Held,

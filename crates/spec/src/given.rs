@@ -202,14 +202,18 @@ impl Given {
         let below = format!("{key}[");
         self.found.retain(|other, _| !other.starts_with(&below));
         if let Some(found) = self.found.remove(key) {
-            self.refusals.push(Refusal {
-                place: found.place,
-                key: key.to_owned(),
-                value: found.value.to_string(),
-                allowed: format!("only with {condition}"),
-                remedy: format!("leave `{key}` out, or set {condition}"),
-            });
+            self.refuse_without(key, found, condition);
         }
+    }
+
+    fn refuse_without(&mut self, key: &str, found: Found, condition: &str) {
+        self.refusals.push(Refusal {
+            place: found.place,
+            key: key.to_owned(),
+            value: found.value.to_string(),
+            allowed: format!("only with {condition}"),
+            remedy: format!("leave `{key}` out, or set {condition}"),
+        });
     }
 
     /// Reads keys that belong to plans with `condition`, and not to this one: they are known, are not in the resolved plan,
@@ -230,13 +234,7 @@ impl Given {
             && found.value.to_string() != known.default
             && !key.starts_with("data.")
         {
-            self.refusals.push(Refusal {
-                place: found.place,
-                key: key.to_owned(),
-                value: found.value.to_string(),
-                allowed: format!("only with {condition}"),
-                remedy: format!("leave `{key}` out, or set {condition}"),
-            });
+            self.refuse_without(key, found, condition);
         }
         self.known.insert(key.to_owned(), known);
     }

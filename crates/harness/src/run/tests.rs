@@ -67,6 +67,16 @@ fn run_until(
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let clock = workload.ground.clone().map_or_else(RunClock::start, RunClock::of);
     let loads = check_all(&plan, vec![Arc::new(workload)], machine).unwrap();
+    run_checked(clock, loads, (stop, platform), screen)
+}
+
+/// Runs what was checked, on one platform.
+fn run_checked(
+    clock: RunClock,
+    loads: Vec<CheckedLoad>,
+    (stop, platform): (Stop, &dyn Platform),
+    screen: &mut Dark,
+) -> Result<Finished, HarnessError> {
     let platforms: [&dyn Platform; 1] = [platform];
     let world = World {
         platforms: &platforms,

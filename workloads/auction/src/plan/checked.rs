@@ -1,4 +1,4 @@
-//! Parts of the application that do not go together, and keys without effect, which nobody should believe to have measured.
+//! Refusals of parts that do not go together, and of keys without effect, which would be taken for measured.
 
 use barograph_spec::{Given, Plan, TlsPlan};
 

@@ -30,21 +30,7 @@ fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
     let loads = check_all(&plan, vec![there(&ground, None), there(&Simulated::default(), jams)], machine)
         .unwrap_or_else(|why| panic!("{why}"));
     let (_keep, stop) = Stop::new();
-    let here = here();
-    let platforms: [&dyn Platform; 1] = [&here];
-    let world = World {
-        platforms: &platforms,
-        stop,
-        id: id(),
-        started_at: "2030-11-20T18:45:00Z".to_owned(),
-        tool: "test".to_owned(),
-        command: "test".to_owned(),
-        disclosure: serde_json::json!({}),
-        followers: Vec::new(),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let clock = RunClock::of(ground);
-    let finished = runtime.block_on(run_on(clock, loads, &world, &mut Dark::default())).unwrap();
+    let finished = run_checked(RunClock::of(ground), loads, (stop, &here()), &mut Dark::default()).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     assert!(kept.complete && kept.damage.is_empty(), "{:?}", kept.damage);
