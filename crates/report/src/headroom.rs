@@ -50,8 +50,12 @@ struct Resource {
     used_up_at: f64,
 }
 
-/// `None` where the answer rests on nothing that passed, or nothing with a limit was measured in it.
+/// `None` where the answer rests on nothing that passed, or nothing with a limit was measured in it. Of several loads none can
+/// be told: what was used was used by all of them.
 pub(crate) fn headroom(run: &Run) -> Option<Headroom> {
+    if run.load.is_some() {
+        return None;
+    }
     let verdict = run.verdict().filter(|verdict| verdict.valid)?;
     // Above its edge a target does not do what is offered, and the law says nothing.
     let trial = run.deciding_trial().filter(|trial| trial.result == KeptResult::Pass)?;

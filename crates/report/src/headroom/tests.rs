@@ -104,6 +104,12 @@ fn a_fixed_load_has_room_in_users() {
 }
 
 #[test]
+fn the_room_of_one_of_several_loads_cannot_be_told() {
+    let one = Run { load: Some("one".to_owned()), ..run(&json!({}), "pass") };
+    assert!(headroom(&one).is_none());
+}
+
+#[test]
 fn a_search_says_whether_that_ended_it() {
     let search = |capacity: u32, at_least: bool| {
         let search = json!({ "highest_pass": capacity, "lowest_fail": null, "bounded_by": "", "at_least": at_least,
