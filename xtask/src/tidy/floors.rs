@@ -31,6 +31,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "auction-bus", floor: 1, may_use: &[] },
     Crate { name: "cgroup", floor: 1, may_use: &[] },
     Crate { name: "reactor", floor: 1, may_use: &[] },
+    Crate { name: "resp", floor: 1, may_use: &[] },
     Crate { name: "scenario", floor: 1, may_use: &["model"] },
     Crate { name: "script", floor: 1, may_use: &[] },
     Crate { name: "service-statistics", floor: 1, may_use: &[] },
