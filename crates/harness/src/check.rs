@@ -10,8 +10,8 @@ use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy};
 use barograph_spec::{FaultAct, LINKED, Plan, Refusal, Refused};
-use barograph_workload::topology::Work;
-use barograph_workload::{Application, DataSet, Workload};
+use barograph_workload::topology::{Topology, Work};
+use barograph_workload::{Application, DataSet, DataSets, Workload};
 
 use crate::deploy;
 pub(crate) use effect::disk_mib;
@@ -117,7 +117,8 @@ pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<C
             return Err(Refused(refusals));
         }
     };
-    let data = match workload.application().map(|made| made.data(&plan.data, plan.seed)).transpose() {
+    let sets = workload.application().and_then(Application::data_sets);
+    let data = match sets.map(|sets| sets.data(&plan.data, plan.seed)).transpose() {
         Ok(data) => data,
         Err(mut wrong) => {
             plan.place(&wrong.key).clone_into(&mut wrong.place);
@@ -187,12 +188,15 @@ impl<'a> Checking<'a> {
         self.least_load();
         if let (Target::Deployed, Some(application)) = (&self.target, self.workload.application()) {
             self.port();
-            self.room(application);
+            if let Some(sets) = application.data_sets() {
+                self.room(sets);
+            }
         }
         if let Some(there) = cores::of_machine() {
             self.refusals.extend(cores::missing(&self.plan, &there));
         }
         self.without_effect();
+        self.without_data_sets();
         self.faults();
         self.disks();
         self.timeout();
@@ -204,8 +208,24 @@ impl<'a> Checking<'a> {
         self.refusals.push(wrong.at(&self.plan));
     }
 
+    /// What is deployed, with drivers that are units; `None` where the target is there already.
+    fn topology(&self) -> Option<Topology> {
+        let application = self.workload.application().filter(|_| self.target == Target::Deployed)?;
+        Some(deploy::whole(application.topology(&self.plan, self.data.as_ref()), &self.plan))
+    }
+
     fn port(&mut self) {
         let port = self.plan.target.port;
+        let fronts = self.topology().map_or(0, |topology| topology.fronts.len());
+        if port != 0 && fronts > 1 {
+            self.refuse(Wrong {
+                key: "target.port",
+                value: port.to_string(),
+                allowed: format!("0 for an application that answers at {fronts} addresses"),
+                remedy: "leave it out".to_owned(),
+            });
+            return;
+        }
         if !effect::shares_ports(&self.plan) {
             return;
         }
@@ -220,10 +240,10 @@ impl<'a> Checking<'a> {
     }
 
     /// Is there a place for the data, if they are not there already?
-    fn room(&mut self, application: &dyn Application) {
+    fn room(&mut self, sets: &dyn DataSets) {
         let Some(data) = &self.data else { return };
         let (dir, needed) = (data.dir_in(&self.plan.data.dir), data.bytes);
-        if application.is_filled(&dir) {
+        if sets.is_filled(&dir) {
             return;
         }
         let value = self.plan.data.dir.display().to_string();
@@ -266,13 +286,10 @@ impl<'a> Checking<'a> {
             allowed,
             remedy: "name a part that is deployed, as `barograph check` shows it".to_owned(),
         };
-        let (Target::Deployed, Some(application), Some(data)) =
-            (&self.target, self.workload.application(), &self.data)
-        else {
+        let Some(topology) = self.topology() else {
             let allowed = "no faults for a target that is there already".to_owned();
             return self.refuse(refuse(&first.unit, allowed));
         };
-        let topology = deploy::whole(application.topology(&self.plan, data), &self.plan);
         let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
         let names: Vec<String> = serve.map(|part| part.name).collect();
         let platform = self.plan.deploy.platform.clone();

@@ -131,7 +131,7 @@ pub(crate) async fn deploy(
     made: &mut Option<Deployed>,
 ) -> Result<(), HarnessError> {
     let topology = match application {
-        Some(application) => whole(application.topology(&run.plan, run.data_set()?), &run.plan),
+        Some(application) => whole(application.topology(&run.plan, run.data_set()), &run.plan),
         None => whole(Topology::empty(), &run.plan),
     };
     let platform = platform(run.world.platforms, &run.plan)?;
@@ -157,12 +157,12 @@ pub(crate) async fn deploy(
     };
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
-    let (mut parts, front) = place::place(run, application, &topology, site.as_ref(), (&folder, &common))?;
+    let (mut parts, fronts) = place::place(run, application, &topology, site.as_ref(), (&folder, &common))?;
     if platform.sizes_hosts() {
         // A machine runs on these cores of ours as a whole, and those that its parts see have other numbers.
         parts.iter_mut().for_each(|placed| placed.unit.limits.cpu_set.clear());
     }
-    let deployed = made.insert(Deployed::new(site, (&topology, front), token));
+    let deployed = made.insert(Deployed::new(site, (&topology, fronts), token));
     let snapshot = stored::start_all(run, platform, (&topology, &common), (deployed, parts)).await?;
     deployed.put_in_order(&topology);
     if let Some(application) = application {
@@ -245,10 +245,12 @@ async fn keep(
             memory_bytes: started.unit.limits.memory_bytes,
         });
     }
+    let mut fronts = deployed.fronts().iter();
     let topology = KeptTopology {
         platform: platform.to_owned(),
         facts,
-        front: deployed.front().to_owned(),
+        front: fronts.next().cloned().unwrap_or_default(),
+        beside: fronts.cloned().collect(),
         parts,
         open_s: opened.as_secs_f64(),
         ready_s: took.as_secs_f64(),
@@ -329,7 +331,7 @@ mod tests {
     async fn hosts_are_looked_at_with_limits_only_where_those_mean_something() {
         let plan = barograph_spec::read(&[], "p", "", &[]).unwrap();
         let workload = TestWorkload::default();
-        let mut topology = workload.topology(&plan, &workload.data(&plan.data, 1).unwrap());
+        let mut topology = workload.topology(&plan, None);
         let limits = Limits { cpus: Some(0.5), ..Limits::default() };
         topology.parts[0].limits = limits.clone();
         let machines = Looking { sizes_hosts: true, ..Looking::default() };

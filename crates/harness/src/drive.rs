@@ -495,7 +495,7 @@ async fn begin(run: &Run<'_>, urls: &[String], drivers: &[DriverAt]) -> Result<V
 }
 
 /// Ends when a service of the application does; somebody else's are not watched, and drivers tell of themselves.
-async fn gone(app: Option<&Deployed>) -> HarnessError {
+pub(crate) async fn gone(app: Option<&Deployed>) -> HarnessError {
     let Some(app) = app else { return std::future::pending().await };
     let (part, ended) = app.application_ends().await;
     let log = part.running().logs().map(|log| log.tail(TAIL)).unwrap_or_default();

@@ -78,6 +78,21 @@ pub enum HarnessError {
         #[source]
         why: std::io::Error,
     },
+    /// The target could not be filled.
+    #[error("fill the target `{url}`")]
+    FillTarget {
+        /// Where it answers.
+        url: String,
+        /// Why not.
+        #[source]
+        why: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A job of the topology that the application does not know.
+    #[error("find the job `{part}` of the application")]
+    NoJob {
+        /// The part.
+        part: String,
+    },
     /// The workload makes no data, but something asked for them.
     #[error("find the data of a workload that has none")]
     NoData,
@@ -164,6 +179,7 @@ impl HarnessError {
             HarnessError::FillSilent { .. }
             | HarnessError::NoAddress { .. }
             | HarnessError::Unreachable { .. }
+            | HarnessError::FillTarget { .. }
             | HarnessError::TargetGone { .. }
             | HarnessError::TargetSilent { .. } => ExitCode::TargetNotReady,
             HarnessError::MakeFolder { .. }
@@ -173,6 +189,7 @@ impl HarnessError {
             HarnessError::Probe(_) | HarnessError::Listen { .. } => ExitCode::PlatformFault,
             HarnessError::Engine(_)
             | HarnessError::NoData
+            | HarnessError::NoJob { .. }
             | HarnessError::OwnProgram(_)
             | HarnessError::Service { .. }
             | HarnessError::NeedsCircle { .. } => ExitCode::Bug,
@@ -187,6 +204,7 @@ impl From<LoadError> for HarnessError {
         match why {
             LoadError::Refused(why) => HarnessError::Refused(why),
             LoadError::Unreachable { url, why } => HarnessError::Unreachable { url, why },
+            LoadError::Fill { url, why } => HarnessError::FillTarget { url, why },
             LoadError::ReadFile { path, why } => HarnessError::ReadFile { path, why },
             LoadError::NoData => HarnessError::NoData,
         }

@@ -1,4 +1,5 @@
-//! The fill phase: the data set in place, made by a job of its own or found from an earlier run.
+//! The fill phase: before deploying, a data set in its place, made by a job of its own or found from an earlier run; after
+//! it, what a workload writes into its target through the target's address.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -6,11 +7,14 @@ use std::sync::{Arc, Mutex};
 use barograph_model::Phase;
 use barograph_model::words::count;
 use barograph_platform::{OnLine, Thing};
-use barograph_record::{Entry, Fill};
-use barograph_workload::{Application, DataSet, FillLine, FillProgress, Workload};
+use barograph_record::{Count, Entry, Fill};
+use barograph_workload::{
+    Application, DataSet, DataSets, FillLine, FillProgress, LoadJob, OnProgress, Workload,
+};
 
-use crate::run::Run;
-use crate::{HarnessError, Progress};
+use crate::deploy::Deployed;
+use crate::run::{CheckedLoad, Run};
+use crate::{HarnessError, Progress, drive};
 
 /// How often the screen hears of progress.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
@@ -22,16 +26,17 @@ struct Said {
     filled: Option<Box<Fill>>,
 }
 
-pub(crate) async fn fill(run: &mut Run<'_>, application: &dyn Application) -> Result<(), HarnessError> {
-    let data = run.data_set()?.clone();
+/// Puts the data set of the deployed application in its place.
+pub(crate) async fn fill(run: &mut Run<'_>, sets: &dyn DataSets) -> Result<(), HarnessError> {
+    let data = run.data_set().ok_or(HarnessError::NoData)?.clone();
     let factors: Vec<String> = data.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let about = format!("data of size {} for {} users ({})", data.size, data.max_users, factors.join(", "));
     run.phase(Phase::Fill, &about)?;
     let dir = data.dir_in(&run.plan.data.dir);
-    let filled = if application.is_filled(&dir) {
-        run_job(run, application, &dir).await?
+    let filled = if sets.is_filled(&dir) {
+        run_job(run, sets, (&data, &dir)).await?
     } else {
-        fill_afresh(run, application, &dir).await?
+        fill_afresh(run, sets, (&data, &dir)).await?
     };
     run.say(&words(&filled, &dir));
     run.record.append(&Entry::Fill(filled))?;
@@ -42,28 +47,30 @@ pub(crate) async fn fill(run: &mut Run<'_>, application: &dyn Application) -> Re
 /// somebody else's, and two runs may fill at the same moment.
 async fn fill_afresh(
     run: &mut Run<'_>,
-    application: &dyn Application,
-    dir: &Path,
+    sets: &dyn DataSets,
+    (data, dir): (&DataSet, &Path),
 ) -> Result<Fill, HarnessError> {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", run.world.id));
     let part = dir.with_file_name(name);
     let path = std::path::absolute(&part).unwrap_or_else(|_| part.clone());
     let entry = run.ledger.will(Thing::Directory { path })?;
-    let filled = run_job(run, application, &part).await?;
+    let filled = run_job(run, sets, (data, &part)).await?;
     match std::fs::rename(&part, dir) {
         Ok(()) => run.ledger.removed(entry)?,
         // Another run was faster; its data are the same.
-        Err(_) if application.is_filled(dir) => run.ledger.remove_directory(entry)?,
+        Err(_) if sets.is_filled(dir) => run.ledger.remove_directory(entry)?,
         Err(why) => return Err(HarnessError::KeepData { dir: dir.to_owned(), why }),
     }
     Ok(filled)
 }
 
-async fn run_job(run: &mut Run<'_>, application: &dyn Application, dir: &Path) -> Result<Fill, HarnessError> {
-    let mut job = run.job("fill.log")?;
-    job.data_dir = dir.to_owned();
-    let unit = application.fill_unit(&job);
+async fn run_job(
+    run: &mut Run<'_>,
+    sets: &dyn DataSets,
+    (data, dir): (&DataSet, &Path),
+) -> Result<Fill, HarnessError> {
+    let unit = sets.fill_unit(data, dir, &run.job("fill.log"));
     let said: Arc<Mutex<Said>> = Arc::default();
     let on_line = listener(run.workload(), Arc::clone(&said));
     let stop = run.world.stop.clone();
@@ -75,7 +82,10 @@ async fn run_job(run: &mut Run<'_>, application: &dyn Application, dir: &Path) -
         tokio::select! {
             biased;
             () = stop.wanted() => return Err(HarnessError::Interrupted),
-            _ = show.tick() => show_progress(run, &said),
+            _ = show.tick() => {
+                let progress = said.lock().expect("nobody panics while holding it").progress.clone();
+                show_progress(run, progress);
+            }
             ended = &mut job => {
                 let running = ended?;
                 drop(running);
@@ -86,14 +96,14 @@ async fn run_job(run: &mut Run<'_>, application: &dyn Application, dir: &Path) -
     drop(job);
     home.close().await?;
     let filled = said.lock().expect("nobody panics while holding it").filled.take();
-    let DataSet { size, .. } = run.data_set()?;
-    filled.map(|fill| *fill).ok_or_else(|| HarnessError::FillSilent { size: size.clone() })
+    filled.map(|fill| *fill).ok_or_else(|| HarnessError::FillSilent { size: data.size.clone() })
 }
 
 /// Keeps the newest of each kind of line, however fast they come: the closing one is never lost.
 fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
     Arc::new(move |line: &str| {
-        let heard = workload.application().and_then(|application| application.fill_line(line));
+        let sets = workload.application().and_then(Application::data_sets);
+        let heard = sets.and_then(|sets| sets.fill_line(line));
         let mut said = said.lock().expect("nobody panics while holding it");
         match heard {
             Some(FillLine::Progress(progress)) => said.progress = Some(progress),
@@ -103,11 +113,48 @@ fn listener(workload: Arc<dyn Workload>, said: Arc<Mutex<Said>>) -> OnLine {
     })
 }
 
-fn show_progress(run: &mut Run<'_>, said: &Mutex<Said>) {
-    let progress = said.lock().expect("nobody panics while holding it").progress.clone();
+/// Lets the workload of a load fill its target through the target's address, if it has anything to fill.
+pub(crate) async fn prepare(
+    run: &mut Run<'_>,
+    at: usize,
+    app: Option<&Deployed>,
+    url: &str,
+) -> Result<(), HarnessError> {
+    let CheckedLoad { checked, workload } = run.loads[at].clone();
+    let (tell, told) = tokio::sync::watch::channel(None);
+    let progress: OnProgress = Arc::new(move |progress| {
+        tell.send_replace(Some(progress));
+    });
+    let job = LoadJob { url, plan: &checked.plan, data: checked.data.as_ref() };
+    let Some(mut filling) = workload.prepare(&job, progress) else { return Ok(()) };
+    let about = match checked.plan.load.as_str() {
+        "" => format!("through {url}"),
+        name => format!("for load {name}, through {url}"),
+    };
+    run.phase(Phase::Fill, &about)?;
+    let stop = run.world.stop.clone();
+    let mut gone = std::pin::pin!(drive::gone(app));
+    let mut show = tokio::time::interval(SHOW_EVERY);
+    let filled = loop {
+        tokio::select! {
+            biased;
+            () = stop.wanted() => return Err(HarnessError::Interrupted),
+            gone = &mut gone => return Err(gone),
+            filled = &mut filling => break filled?,
+            _ = show.tick() => show_progress(run, told.borrow().clone()),
+        }
+    };
+    // The last progress may have come since the latest look.
+    show_progress(run, told.borrow().clone());
+    run.say(&words_through(&filled));
+    run.record.of_load(at).append(&Entry::Fill(filled))?;
+    run.done()
+}
+
+fn show_progress(run: &mut Run<'_>, progress: Option<FillProgress>) {
     if let Some(p) = progress {
         let done = if p.total == 0 { 0.0 } else { p.done as f64 / p.total as f64 };
-        let line = format!("{}: {} of {}", p.stage, p.done, p.total);
+        let line = format!("{}: {} of {}", p.stage, count(p.done), count(p.total));
         run.screen.progress(&Progress { done, remaining: None, line });
     }
 }
@@ -123,6 +170,20 @@ fn words(fill: &Fill, dir: &Path) -> String {
         dir.display(),
         fill.seconds
     )
+}
+
+/// As in `filled: 1,000,000 rows, 0.12 GB in 3.2 s`.
+fn words_through(fill: &Fill) -> String {
+    let sum = |of: &[Count]| of.iter().map(|c| c.count).sum::<u64>();
+    let bytes = match sum(&fill.bytes) {
+        0 => String::new(),
+        bytes => format!(", {:.2} GB", bytes as f64 / 1e9),
+    };
+    let rows = count(sum(&fill.rows));
+    match fill.reused {
+        true => format!("filled already: {rows} rows{bytes}"),
+        false => format!("filled: {rows} rows{bytes} in {:.1} s", fill.seconds),
+    }
 }
 
 #[cfg(test)]

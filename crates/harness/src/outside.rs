@@ -36,11 +36,16 @@ pub(crate) fn apart(app: Option<&Deployed>, url: &str) -> Apart {
     Ok(())
 }
 
-/// Is the target of this URL on this host? When nobody can tell, it is.
+/// Whether one of the addresses of this URL is on this host. One that nobody can find counts as here.
 fn is_here(url: &str) -> bool {
-    let address = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let address = address.split(['/', '?', '#']).next().unwrap_or(address);
-    let address = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
+    let addresses = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let addresses = addresses.split(['/', '?', '#']).next().unwrap_or(addresses);
+    let addresses = addresses.rsplit_once('@').map_or(addresses, |(_, rest)| rest);
+    addresses.split(',').any(is_of_this_host)
+}
+
+/// Whether `HOST:PORT` is on this host.
+fn is_of_this_host(address: &str) -> bool {
     let host = match address.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or(v6),
         None => address.split(':').next().unwrap_or(address),
@@ -153,10 +158,13 @@ mod tests {
             "https://[::1]:8443/",
             "http://user@127.0.0.1:1/",
             "http://no-such-host.invalid/",
+            "redis://192.0.2.1:6379,127.0.0.1:6379",
+            "redis://user:word@[::1]:6379,192.0.2.1/0",
         ] {
             assert!(is_here(url), "{url}");
         }
         // Addresses for documentation are nobody's.
         assert!(!is_here("http://192.0.2.1:80/x") && !is_here("https://198.51.100.7"));
+        assert!(!is_here("redis://192.0.2.1:6379,198.51.100.7:6379"));
     }
 }

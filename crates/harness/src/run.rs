@@ -10,7 +10,7 @@ use barograph_record::{
     Entry, ExitCode, Expected, Follower, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
 };
 use barograph_spec::Plan;
-use barograph_workload::{DataSet, Job, Verified, Workload};
+use barograph_workload::{Application, DataSet, Job, Verified, Workload};
 
 use crate::check::{Checked, OF_LOAD, Target};
 use crate::clock::RunClock;
@@ -222,7 +222,9 @@ impl Run<'_> {
                 }
             }
             (Target::Deployed, Some(application)) => {
-                fill::fill(self, application).await?;
+                if let Some(sets) = application.data_sets() {
+                    fill::fill(self, sets).await?;
+                }
                 deploy::deploy(self, Some(application), app).await?;
             }
             (Target::Deployed, None) => return Err(HarnessError::NoData),
@@ -231,12 +233,13 @@ impl Run<'_> {
         for (at, url) in urls.iter().enumerate() {
             self.tiers(at, url).await?;
         }
+        for (at, url) in urls.iter().enumerate() {
+            fill::prepare(self, at, app.as_ref(), url).await?;
+        }
         let drivers = app.as_ref().map_or_else(Vec::new, deploy::waiting_drivers);
         let held = drive::drive(self, app.as_ref(), &urls, &drivers).await?;
         let verified = self.verify(app.as_ref(), &urls).await?;
-        if self.deploys() {
-            self.collect()?;
-        }
+        self.collect()?;
         Ok(verdict::conclude(self, &held, &verified, &urls))
     }
 
@@ -275,14 +278,16 @@ impl Run<'_> {
         }
     }
 
-    /// The data checks of each load; nothing is known of the data of a workload without checks. An error inside means that they
-    /// could not be made.
+    /// The data checks of each load; `None` for one that has nothing to check. An error inside means that they could not be made.
     async fn verify(
         &mut self,
         app: Option<&Deployed>,
         urls: &[String],
     ) -> Result<Vec<Option<Result<Verified, String>>>, HarnessError> {
-        if self.loads.iter().all(|load| load.workload.application().is_none()) {
+        let checks = |(load, url): (&CheckedLoad, &String)| {
+            load.workload.application().is_some_and(|application| application.verify(url).is_some())
+        };
+        if !self.loads.iter().zip(urls).any(checks) {
             return Ok(vec![None; self.loads.len()]);
         }
         self.phase(Phase::Verify, "is the data still right?")?;
@@ -302,7 +307,8 @@ impl Run<'_> {
         url: &str,
     ) -> Result<Option<Result<Verified, String>>, HarnessError> {
         let workload = Arc::clone(&self.loads[at].workload);
-        let Some(application) = workload.application() else { return Ok(None) };
+        let checks = workload.application().and_then(|application| application.verify(url));
+        let Some(checks) = checks else { return Ok(None) };
         let ended = async {
             let Some(app) = app else { return std::future::pending().await };
             let (part, ended) = app.application_ends().await;
@@ -312,7 +318,7 @@ impl Run<'_> {
             let mut ended = std::pin::pin!(ended);
             let verified = tokio::select! {
                 biased;
-                verified = application.verify(url) => verified,
+                verified = checks => verified,
                 (what, ended) = ended.as_mut() => return Err(format!("{what} ended before: {ended}")),
             };
             let Err(why) = verified else { return verified };
@@ -360,12 +366,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Copies what says what the data were. Logs need no collecting: units write them into the record as they go.
+    /// Copies what says what the data set was, where there is one. Logs need no collecting: units write them into the record as they go.
     fn collect(&mut self) -> Result<(), HarnessError> {
-        self.phase(Phase::Collect, "what the data were, into the record")?;
         let workload = self.workload();
-        let dir = self.data_set()?.dir_in(&self.plan.data.dir);
-        for file in workload.application().map_or_else(Vec::new, |d| d.describing_files(&dir)) {
+        let sets = workload.application().and_then(Application::data_sets).filter(|_| self.deploys());
+        let (Some(sets), Some(data)) = (sets, self.data_set()) else { return Ok(()) };
+        let dir = data.dir_in(&self.plan.data.dir);
+        self.phase(Phase::Collect, "what the data were, into the record")?;
+        for file in sets.describing_files(&dir) {
             let name = file.file_name().map_or_else(|| "data".into(), std::ffi::OsStr::to_os_string);
             let to = self.record.services_dir().join(name);
             if let Err(why) = std::fs::copy(&file, &to) {
@@ -458,9 +466,9 @@ impl Run<'_> {
         self.screen.say(line);
     }
 
-    /// The data under the application.
-    pub(crate) fn data_set(&self) -> Result<&DataSet, HarnessError> {
-        self.loads[self.deployed].checked.data.as_ref().ok_or(HarnessError::NoData)
+    /// The data set under the application, if it has them.
+    pub(crate) fn data_set(&self) -> Option<&DataSet> {
+        self.loads[self.deployed].checked.data.as_ref()
     }
 
     /// This machine as a site without hosts of its own, for jobs that come before the application.
@@ -481,14 +489,8 @@ impl Run<'_> {
     }
 
     /// What a unit of this run is made for.
-    pub(crate) fn job(&self, log: &str) -> Result<Job<'_>, HarnessError> {
-        let data = self.data_set()?;
-        Ok(Job {
-            plan: &self.plan,
-            data,
-            data_dir: data.dir_in(&self.plan.data.dir),
-            log: self.record.services_dir().join(log),
-        })
+    pub(crate) fn job(&self, log: &str) -> Job<'_> {
+        Job { plan: &self.plan, data: self.data_set(), log: self.record.services_dir().join(log) }
     }
 }
 

@@ -1,7 +1,6 @@
 //! A workload that answers at once or after a simulated millisecond, a platform that makes nothing, and a screen without output.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -21,8 +20,8 @@ use barograph_record::Fill;
 use barograph_spec::{Connections, DataPlan, Plan, Refusal, WorkloadKeys};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
-    Application, DataSet, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, SizeInfo, Verified,
-    Workload,
+    Application, DataSet, DataSets, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, SizeInfo,
+    Verified, Workload,
 };
 
 use crate::{Live, Progress, Screen};
@@ -222,7 +221,7 @@ impl Workload for TestWorkload {
     }
 }
 
-impl Application for TestWorkload {
+impl DataSets for TestWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "small", max_users: 60 }]
     }
@@ -233,7 +232,7 @@ impl Application for TestWorkload {
     fn is_filled(&self, _: &Path) -> bool {
         true
     }
-    fn fill_unit(&self, job: &Job<'_>) -> Unit {
+    fn fill_unit(&self, _: &DataSet, _: &Path, job: &Job<'_>) -> Unit {
         unit("fill", job)
     }
     fn fill_line(&self, line: &str) -> Option<FillLine> {
@@ -243,7 +242,16 @@ impl Application for TestWorkload {
         }
         (line == "filled").then(|| FillLine::Filled(Box::new(filled())))
     }
-    fn topology(&self, _: &Plan, _: &DataSet) -> Topology {
+    fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
+        vec![]
+    }
+}
+
+impl Application for TestWorkload {
+    fn data_sets(&self) -> Option<&dyn DataSets> {
+        Some(self)
+    }
+    fn topology(&self, _: &Plan, _: Option<&DataSet>) -> Topology {
         let part = Part {
             name: "application-1".to_owned(),
             tier: "application",
@@ -255,21 +263,15 @@ impl Application for TestWorkload {
             values: vec![("token_file", Value::Text("/nonexistent".to_owned()))],
             limits: Limits::default(),
         };
-        let front = part.name.clone();
-        Topology { parts: vec![part], front, ..Topology::empty() }
-    }
-    fn job_unit(&self, _: &str, _: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
-        unit("job", job)
+        let fronts = vec![part.name.clone()];
+        Topology { parts: vec![part], fronts, ..Topology::empty() }
     }
     fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
-    fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
-        vec![]
-    }
-    fn verify<'a>(&'a self, _: &'a str) -> Later<'a, Result<Verified, String>> {
+    fn verify<'a>(&'a self, _: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
         let findings: Vec<String> = self.findings.iter().map(|f| (*f).to_owned()).collect();
-        Box::pin(async move { Ok(Verified { ok: findings.is_empty(), findings }) })
+        Some(Box::pin(async move { Ok(Verified { ok: findings.is_empty(), findings }) }))
     }
 }
 

@@ -202,12 +202,12 @@ impl Figure {
     }
 }
 
-/// The data under the application.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The data under the load: a data set of the application, or what was written through the target's address.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fill {
-    /// Name of the size.
+    /// Name of the size; empty where data have none.
     pub size: String,
-    /// Users the size admits.
+    /// Users the size admits; 0 where it is no matter of users.
     pub max_users: u32,
     /// Rows by table.
     pub rows: Vec<Count>,
@@ -220,7 +220,7 @@ pub struct Fill {
     pub seconds: f64,
     /// Data of an earlier run were used again.
     pub reused: bool,
-    /// Runs may be compared only if this is equal.
+    /// Runs may be compared only if this is equal; empty where nothing is known of it.
     pub stamp: String,
 }
 

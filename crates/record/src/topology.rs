@@ -13,6 +13,9 @@ pub struct KeptTopology {
     pub facts: Vec<(String, String)>,
     /// Name of the part that the load went to.
     pub front: String,
+    /// Names of further parts that the load went to; none in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// The parts, from the users to the stores.
     pub parts: Vec<KeptPart>,
     /// Seconds until the hosts were there.
@@ -24,6 +27,13 @@ pub struct KeptTopology {
     /// How loaded stores were kept, or found kept; absent where they are not, and in older records.
     #[serde(default)]
     pub snapshot: Option<KeptSnapshot>,
+}
+
+impl KeptTopology {
+    /// Names of all parts that the load went to.
+    pub fn fronts(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.front).chain(&self.beside).map(String::as_str)
+    }
 }
 
 /// Loaded stores on the disk, made by one run and used by later ones.

@@ -135,14 +135,22 @@ pub(crate) fn tiers(run: &Run) -> Option<Grid> {
     (!rows.is_empty()).then(|| table(rows).with_words(&["Product", "What survives what"]))
 }
 
-/// The data under the application: facts, then rows and bytes by name.
+/// The data under the load: facts, then rows and bytes by name.
 pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
     let fill = run.fill()?;
-    let mut facts = vec![
-        ("Size".to_owned(), format!("{}, admits {} users", fill.size, words::count(fill.max_users.into()))),
-        ("Rows".to_owned(), words::count(fill.rows.iter().map(|c| c.count).sum())),
-        ("Bytes".to_owned(), words::bytes(fill.bytes.iter().map(|c| c.count as f64).sum())),
-    ];
+    let mut facts = Vec::new();
+    if !fill.size.is_empty() {
+        let admits = match fill.max_users {
+            0 => String::new(),
+            users => format!(", admits {} users", words::count(users.into())),
+        };
+        facts.push(("Size".to_owned(), format!("{}{admits}", fill.size)));
+    }
+    facts.push(("Rows".to_owned(), words::count(fill.rows.iter().map(|c| c.count).sum())));
+    if !fill.bytes.is_empty() {
+        let bytes = fill.bytes.iter().map(|c| c.count as f64).sum();
+        facts.push(("Bytes".to_owned(), words::bytes(bytes)));
+    }
     for factor in &fill.factors {
         facts.push((format!("Factor of {}", factor.name), format!("{} of the published size", factor.value)));
     }
@@ -150,7 +158,9 @@ pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
     let how =
         if fill.reused { format!("reused; filling it took {took}") } else { format!("filled in {took}") };
     facts.push(("This run".to_owned(), how));
-    facts.push(("Stamp".to_owned(), fill.stamp.clone()));
+    if !fill.stamp.is_empty() {
+        facts.push(("Stamp".to_owned(), fill.stamp.clone()));
+    }
     let rows = fill.rows.iter().map(|c| vec![c.name.clone(), words::count(c.count), words::NONE.to_owned()]);
     let bytes =
         fill.bytes.iter().map(|c| vec![c.name.clone(), words::NONE.to_owned(), words::bytes(c.count as f64)]);

@@ -157,7 +157,7 @@ fn subtitle(run: &Run) -> String {
         parts.push(format!("profile {}", expected.profile));
         parts.extend(expected.target.as_ref().map(|url| format!("target {url}")));
     }
-    if let Some(fill) = run.fill() {
+    if let Some(fill) = run.fill().filter(|fill| !fill.size.is_empty()) {
         parts.push(format!("size {}", fill.size));
     }
     parts.push(run.header.started_at.replace('T', " ").replace('Z', " UTC"));

@@ -184,8 +184,9 @@ fn draw(topology: &KeptTopology) -> String {
         .collect();
     svg.text("part-name", (middle, 18.0), Anchor::Middle, "users");
     // Users may come in at an address that moves between the highest.
-    let floats = placed.iter().all(|box_| box_.part.name != topology.front);
-    let is_front = |box_: &&Placed<'_>| box_.part.name == topology.front || (floats && box_.y < top + BOX.1);
+    let named = |box_: &Placed<'_>| topology.fronts().any(|front| front == box_.part.name);
+    let floats = !placed.iter().any(named);
+    let is_front = |box_: &&Placed<'_>| named(box_) || (floats && box_.y < top + BOX.1);
     for first in placed.iter().filter(is_front) {
         svg.line("wire", (middle, 24.0), (first.x + BOX.0 / 2.0, first.y));
     }

@@ -183,6 +183,12 @@ pub struct DataPlan {
     pub snapshots_gb: f64,
 }
 
+impl Default for DataPlan {
+    fn default() -> Self {
+        DataPlan { size: String::new(), dir: "data".into(), snapshots: 4, snapshots_gb: 20.0 }
+    }
+}
+
 /// The application, or any other target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetPlan {

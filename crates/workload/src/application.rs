@@ -1,7 +1,8 @@
-//! The seam to the application of a workload: its data, the parts it is made of, and whether it is right.
+//! The seam to the application of a workload: the parts it is made of, its data sets, and whether its data are right.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use barograph_platform::{Later, Unit};
 use barograph_record::{Fill, Tier};
@@ -10,34 +11,26 @@ use serde_json::{Map, Value};
 
 use crate::topology::Topology;
 
-/// An application that a workload can deploy, fill and check.
+/// An application that a workload can deploy.
 pub trait Application: Send + Sync {
-    /// The sizes its data come in.
-    fn sizes(&self) -> Vec<SizeInfo>;
+    /// The data sets that are filled on this machine before the application is deployed on one of them; `None` when it starts
+    /// without data.
+    fn data_sets(&self) -> Option<&dyn DataSets> {
+        None
+    }
 
-    /// The data a plan asks for; an error names the key, the value and what is allowed.
-    fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal>;
+    /// The parts the application is made of, as the plan wants it. `data` is there if it has data sets.
+    fn topology(&self, plan: &Plan, data: Option<&DataSet>) -> Topology;
 
-    /// Whether this data set is in place and complete.
-    fn is_filled(&self, dir: &Path) -> bool;
-
-    /// The job that fills a data set, or finds it filled.
-    fn fill_unit(&self, job: &Job<'_>) -> Unit;
-
-    /// Reads a line the fill job printed; `None` when it means nothing.
-    fn fill_line(&self, line: &str) -> Option<FillLine>;
-
-    /// The parts the application is made of, as the plan wants it.
-    fn topology(&self, plan: &Plan, data: &DataSet) -> Topology;
-
-    /// A job of the topology. `words` are the values of its part, with the addresses of other parts in them.
-    fn job_unit(&self, part: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Unit;
+    /// A job of the topology; `None` for a part that is not one of its jobs. `words` are the values of its part, with the
+    /// addresses of other parts in them.
+    fn job_unit(&self, part: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Option<Unit> {
+        let _ = (part, words, job);
+        None
+    }
 
     /// Whether the application answers at `url`, through everything in front of it. An error says what came instead.
     fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>>;
-
-    /// The small files that say what a data set is; copied into the record.
-    fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf>;
 
     /// What the application at `url` stands on, as it says itself; nothing when it does not say.
     fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
@@ -50,8 +43,33 @@ pub trait Application: Send + Sync {
         Map::new()
     }
 
-    /// Whether the data are still right. `url` is the one the load went to. Called when there is no load.
-    fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>>;
+    /// Whether the data are still right; `None` when there is nothing to check. `url` is the one the load went to. Called when
+    /// there is no load.
+    fn verify<'a>(&'a self, url: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+        let _ = url;
+        None
+    }
+}
+
+/// The data sets of an application: folders on this machine, each filled once and used by many runs.
+pub trait DataSets: Send + Sync {
+    /// The sizes they come in.
+    fn sizes(&self) -> Vec<SizeInfo>;
+
+    /// The data set a plan asks for; an error names the key, the value and what is allowed.
+    fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal>;
+
+    /// Whether the data set in this folder is complete.
+    fn is_filled(&self, dir: &Path) -> bool;
+
+    /// The job that fills a data set in a folder, or finds it filled.
+    fn fill_unit(&self, data: &DataSet, dir: &Path, job: &Job<'_>) -> Unit;
+
+    /// Reads a line the fill job printed; `None` when it means nothing.
+    fn fill_line(&self, line: &str) -> Option<FillLine>;
+
+    /// The small files that say what a data set is; copied into the record.
+    fn describing_files(&self, dir: &Path) -> Vec<PathBuf>;
 }
 
 /// A size of data.
@@ -90,10 +108,8 @@ impl DataSet {
 pub struct Job<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// The data set.
-    pub data: &'a DataSet,
-    /// Where the data set is or goes.
-    pub data_dir: PathBuf,
+    /// The data set of an application that has them.
+    pub data: Option<&'a DataSet>,
     /// Where the unit's log goes.
     pub log: PathBuf,
 }
@@ -106,6 +122,9 @@ pub enum FillLine {
     /// It is done.
     Filled(Box<Fill>),
 }
+
+/// Takes the progress of a fill, from any thread. Returns at once.
+pub type OnProgress = Arc<dyn Fn(FillProgress) + Send + Sync>;
 
 /// How far a fill is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,8 @@ pub mod topology;
 mod workload;
 mod workloads;
 
-pub use application::{Application, DataSet, FillLine, FillProgress, Job, SizeInfo, Verified};
+pub use application::{
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, OnProgress, SizeInfo, Verified,
+};
 pub use workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 pub use workloads::Workloads;

@@ -14,11 +14,12 @@ use barograph_spec::{Cores, TierLimits};
 pub struct Topology {
     /// The parts, in the order in which people think of them: from the users to the stores.
     pub parts: Vec<Part>,
-    /// The part that the load goes to, or the address that moves between such parts.
-    pub front: String,
+    /// The parts that the load goes to, in the order of their addresses in the URL; or the address that moves between such
+    /// parts.
+    pub fronts: Vec<String>,
     /// An address that moves between hosts.
     pub floating: Option<Floating>,
-    /// How clients speak to it: `http` or `https`.
+    /// How clients speak to it, as the first word of a URL: `http`, `redis`.
     pub scheme: &'static str,
     /// Folders and files of this machine that hosts must see.
     pub shared: Vec<PathBuf>,
@@ -26,7 +27,7 @@ pub struct Topology {
     pub files: Vec<SiteFile>,
     /// Settings of the services.
     pub flavour: Flavour,
-    /// What a job leaves in stores, where a later run may begin with it.
+    /// What a job loads into stores from a data set, where a later run may begin with it.
     pub stored: Option<Stored>,
 }
 
@@ -175,7 +176,7 @@ impl Topology {
     pub fn empty() -> Self {
         Topology {
             parts: Vec::new(),
-            front: String::new(),
+            fronts: Vec::new(),
             floating: None,
             scheme: "http",
             shared: Vec::new(),
@@ -217,7 +218,8 @@ impl Topology {
         };
         KeptTopology {
             platform: platform.to_owned(),
-            front: self.front.clone(),
+            front: self.fronts.first().cloned().unwrap_or_default(),
+            beside: self.fronts.iter().skip(1).cloned().collect(),
             parts: self.parts.iter().map(part).collect(),
             ..KeptTopology::default()
         }

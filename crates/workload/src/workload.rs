@@ -8,11 +8,13 @@ use std::sync::Arc;
 use barograph_engine::Runnable;
 use barograph_model::words::count;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
+use barograph_platform::Later;
+use barograph_record::Fill;
 use barograph_spec::{Connections, Plan, Refusal, Refused, WorkloadKeys};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::application::{Application, DataSet};
+use crate::application::{Application, DataSet, OnProgress};
 
 /// A workload: what its users do, and how.
 pub trait Workload: Send + Sync {
@@ -81,6 +83,18 @@ pub trait Workload: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Fills the target through its address; `None` when there is nothing to fill. Called once for each load, by the harness
+    /// alone, when the target answers and before any load begins. The run may be stopped meanwhile: then the future is dropped,
+    /// and what it began on other threads must end.
+    fn prepare<'a>(
+        &'a self,
+        job: &'a LoadJob<'a>,
+        progress: OnProgress,
+    ) -> Option<Later<'a, Result<Fill, LoadError>>> {
+        let _ = (job, progress);
+        None
+    }
+
     /// The load of a checked plan. Names are resolved and certificates read here, before the clock starts.
     ///
     /// # Errors
@@ -98,8 +112,8 @@ pub type SentFile = (PathBuf, Arc<[u8]>);
 
 /// Target and plan of a load.
 pub struct LoadJob<'a> {
-    /// Where the target answers: what `target.url` says, else [`Workload::target`], else `http://ADDRESS:PORT` of the
-    /// application that was deployed.
+    /// Where the target answers: what `target.url` says, else [`Workload::target`], else that of the application that was
+    /// deployed: `SCHEME://ADDRESS:PORT`, and `SCHEME://ADDRESS:PORT,ADDRESS:PORT` where its topology has several fronts.
     pub url: &'a str,
     /// The plan, with nothing left open.
     pub plan: &'a Plan,
@@ -117,6 +131,15 @@ pub enum LoadError {
     #[error("reach the target `{url}`")]
     Unreachable {
         /// Where it should answer.
+        url: String,
+        /// Why not.
+        #[source]
+        why: Box<dyn Error + Send + Sync>,
+    },
+    /// The target could not be filled.
+    #[error("fill the target `{url}`")]
+    Fill {
+        /// Where it answers.
         url: String,
         /// Why not.
         #[source]

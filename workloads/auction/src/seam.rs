@@ -18,8 +18,8 @@ use barograph_record::{Count, Figure, Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused, TlsPlan};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FillLine, FillProgress, Job, LoadError, LoadJob, SentFile, SizeInfo, Verified,
-    Workload, WorkloadFactory,
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, SentFile, SizeInfo,
+    Verified, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
@@ -170,6 +170,61 @@ impl Workload for AuctionWorkload {
 }
 
 impl Application for AuctionWorkload {
+    fn data_sets(&self) -> Option<&dyn DataSets> {
+        Some(self)
+    }
+
+    fn topology(&self, plan: &Plan, data: Option<&DataSet>) -> Topology {
+        let data = data.expect("the harness gives the data set of an application that has them");
+        topology::topology(plan, &self.settings, data, self.certificate.as_ref())
+    }
+
+    fn job_unit(&self, _: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Option<Unit> {
+        let options = ["data", "relational", "events", "images"];
+        let args: Vec<(&str, String)> =
+            options.iter().filter_map(|name| Some((*name, words.get(*name)?.clone()))).collect();
+        let args = args.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
+        Some(unit("load", args, job, Readiness::Exit { timeout: FILL_TIMEOUT }))
+    }
+
+    fn disclose(&self) -> Map<String, Value> {
+        let passwords =
+            "argon2id, 64 KiB, 1 pass, 1 lane: cheap on purpose, so that a login measures the application";
+        Map::from_iter([("application".to_owned(), json!({ "passwords": passwords }))])
+    }
+
+    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
+        Box::pin(async move {
+            let health = self.ask(url, questions::health).await?;
+            if health.ready {
+                Ok(())
+            } else {
+                Err(health.trouble.unwrap_or_else(|| "it is not ready yet".to_owned()))
+            }
+        })
+    }
+
+    fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
+        Box::pin(async move {
+            let health = self.ask(url, questions::health).await?;
+            let tier = |store: StoreView| Tier {
+                tier: store.tier.name().to_owned(),
+                product: store.product,
+                durability: store.durability,
+            };
+            Ok(health.stores.into_iter().map(tier).collect())
+        })
+    }
+
+    fn verify<'a>(&'a self, url: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+        Some(Box::pin(async move {
+            let report = self.ask(url, questions::check).await?;
+            Ok(Verified { ok: report.ok, findings: report.findings })
+        }))
+    }
+}
+
+impl DataSets for AuctionWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         sizes::ALL.iter().map(|s| SizeInfo { name: s.name, max_users: s.max_users }).collect()
     }
@@ -196,12 +251,11 @@ impl Application for AuctionWorkload {
         matches!(Marker::read(dir), Ok(Some(_)))
     }
 
-    fn fill_unit(&self, job: &Job<'_>) -> Unit {
-        let factor =
-            |name: &str| job.data.factors.iter().find(|f| f.0 == name).map_or(1.0, |f| f.1).to_string();
+    fn fill_unit(&self, data: &DataSet, dir: &Path, job: &Job<'_>) -> Unit {
+        let factor = |name: &str| data.factors.iter().find(|f| f.0 == name).map_or(1.0, |f| f.1).to_string();
         let args = [
-            ("--data", topology::absolute(&job.data_dir).display().to_string()),
-            ("--size", job.data.size.clone()),
+            ("--data", topology::absolute(dir).display().to_string()),
+            ("--size", data.size.clone()),
             ("--history", factor("history")),
             ("--images", factor("images")),
             ("--seed", job.plan.seed.to_string()),
@@ -221,56 +275,8 @@ impl Application for AuctionWorkload {
         }
     }
 
-    fn topology(&self, plan: &Plan, data: &DataSet) -> Topology {
-        topology::topology(plan, &self.settings, data, self.certificate.as_ref())
-    }
-
-    fn job_unit(&self, _: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
-        let options = ["data", "relational", "events", "images"];
-        let args: Vec<(&str, String)> =
-            options.iter().filter_map(|name| Some((*name, words.get(*name)?.clone()))).collect();
-        let args = args.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
-        unit("load", args, job, Readiness::Exit { timeout: FILL_TIMEOUT })
-    }
-
-    fn disclose(&self) -> Map<String, Value> {
-        let passwords =
-            "argon2id, 64 KiB, 1 pass, 1 lane: cheap on purpose, so that a login measures the application";
-        Map::from_iter([("application".to_owned(), json!({ "passwords": passwords }))])
-    }
-
-    fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
-        Box::pin(async move {
-            let health = self.ask(url, questions::health).await?;
-            if health.ready {
-                Ok(())
-            } else {
-                Err(health.trouble.unwrap_or_else(|| "it is not ready yet".to_owned()))
-            }
-        })
-    }
-
-    fn describing_files(&self, data_dir: &Path) -> Vec<PathBuf> {
-        vec![Marker::path(data_dir)]
-    }
-
-    fn tiers<'a>(&'a self, url: &'a str) -> Later<'a, Result<Vec<Tier>, String>> {
-        Box::pin(async move {
-            let health = self.ask(url, questions::health).await?;
-            let tier = |store: StoreView| Tier {
-                tier: store.tier.name().to_owned(),
-                product: store.product,
-                durability: store.durability,
-            };
-            Ok(health.stores.into_iter().map(tier).collect())
-        })
-    }
-
-    fn verify<'a>(&'a self, url: &'a str) -> Later<'a, Result<Verified, String>> {
-        Box::pin(async move {
-            let report = self.ask(url, questions::check).await?;
-            Ok(Verified { ok: report.ok, findings: report.findings })
-        })
+    fn describing_files(&self, dir: &Path) -> Vec<PathBuf> {
+        vec![Marker::path(dir)]
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn topology(
     let shared = making.shared();
     Topology {
         parts: making.parts,
-        front: front.unwrap_or_default(),
+        fronts: front.into_iter().collect(),
         floating,
         scheme: if certificate.is_some() { "https" } else { "http" },
         shared,

@@ -7,6 +7,7 @@ use barograph_harness::{CheckedLoad, HarnessError, Target};
 use barograph_platform::Missing;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
+use barograph_workload::Application;
 
 use super::{Done, Failed, rootless, run};
 use crate::args::RunArgs;
@@ -52,11 +53,10 @@ pub(super) fn read(path: &Path) -> Result<String, Failed> {
 pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
     let mut text = barograph_spec::explain(&loads[0].checked.plan);
     let CheckedLoad { checked, workload } = deployed(loads);
-    if let (Target::Deployed, Some(data), Some(application)) =
-        (&checked.target, &checked.data, workload.application())
-    {
+    let application = workload.application().filter(|_| checked.target == Target::Deployed);
+    if let (Some(sets), Some(data)) = (application.and_then(Application::data_sets), &checked.data) {
         let dir = data.dir_in(&checked.plan.data.dir);
-        let how = if application.is_filled(&dir) { "there already" } else { "to be filled first" };
+        let how = if sets.is_filled(&dir) { "there already" } else { "to be filled first" };
         text.push_str(&format!(
             "fill      for {} users, about {:.1} GB, {how}: {}\n",
             data.max_users,
@@ -64,9 +64,8 @@ pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
             dir.display()
         ));
     }
-    if let (Target::Deployed, Some(data), Some(application)) =
-        (&checked.target, &checked.data, workload.application())
-    {
+    if let Some(application) = application {
+        let data = checked.data.as_ref();
         let topology = barograph_harness::whole(application.topology(&checked.plan, data), &checked.plan);
         let stores = catalog::platform(&checked.plan)
             .ok()
@@ -107,13 +106,12 @@ pub(crate) fn check(args: &RunArgs) -> Done {
 /// What this machine lacks for the deployment of a plan; nothing is missing where nothing is deployed.
 pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<Missing>, Failed> {
     let CheckedLoad { checked, workload } = deployed(loads);
-    let (Target::Deployed, Some(data), Some(application)) =
-        (&checked.target, &checked.data, workload.application())
-    else {
+    let (Target::Deployed, Some(application)) = (&checked.target, workload.application()) else {
         return Ok(Vec::new());
     };
     let platform = catalog::platform(&checked.plan).map_err(HarnessError::Refused)?;
     let runtime = run::runtime()?;
+    let data = checked.data.as_ref();
     let topology = barograph_harness::whole(application.topology(&checked.plan, data), &checked.plan);
     Ok(runtime.block_on(barograph_harness::missing(&topology, platform, &checked.plan)))
 }

@@ -48,10 +48,11 @@ fn services() {
 }
 
 fn sizes() {
-    let applications =
-        catalog::WORKLOADS.built_in().filter_map(|workload| Some((workload.name(), workload.application()?)));
-    for (name, application) in applications {
-        for size in application.sizes() {
+    let sets = catalog::WORKLOADS
+        .built_in()
+        .filter_map(|workload| Some((workload.name(), workload.application()?.data_sets()?)));
+    for (name, sets) in sets {
+        for size in sets.sizes() {
             terminal::result(&format!("{name:<10} {:<10} {:>7} users", size.name, size.max_users));
         }
     }

@@ -1,6 +1,5 @@
 //! The auction's users against a target that misbehaves as a script says, in this process.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use barograph_spec::{Connections, DataPlan, Plan, Refusal};
 use barograph_testkit::{Script, Server};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
-    Application, DataSet, FillLine, Job, LoadError, LoadJob, SizeInfo, Verified, Workload,
+    Application, DataSet, DataSets, FillLine, Job, LoadError, LoadJob, SizeInfo, Verified, Workload,
 };
 use barograph_workload_auction::{Auction, Http, Keeping, ops, profile};
 use tokio::sync::watch;
@@ -70,7 +69,7 @@ impl Workload for FakeWorkload {
     }
 }
 
-impl Application for FakeWorkload {
+impl DataSets for FakeWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "none", max_users: 60 }]
     }
@@ -86,7 +85,7 @@ impl Application for FakeWorkload {
     fn is_filled(&self, _: &Path) -> bool {
         true
     }
-    fn fill_unit(&self, job: &Job<'_>) -> Unit {
+    fn fill_unit(&self, _: &DataSet, _: &Path, job: &Job<'_>) -> Unit {
         unit("fill", job)
     }
     fn fill_line(&self, line: &str) -> Option<FillLine> {
@@ -105,7 +104,13 @@ impl Application for FakeWorkload {
     fn describing_files(&self, _: &Path) -> Vec<PathBuf> {
         vec![]
     }
-    fn topology(&self, _: &Plan, _: &DataSet) -> Topology {
+}
+
+impl Application for FakeWorkload {
+    fn data_sets(&self) -> Option<&dyn DataSets> {
+        Some(self)
+    }
+    fn topology(&self, _: &Plan, _: Option<&DataSet>) -> Topology {
         let part = Part {
             name: "application-1".to_owned(),
             tier: "application",
@@ -118,7 +123,7 @@ impl Application for FakeWorkload {
             limits: Limits::default(),
         };
         Topology {
-            front: part.name.clone(),
+            fronts: vec![part.name.clone()],
             floating: None,
             parts: vec![part],
             scheme: "http",
@@ -128,14 +133,11 @@ impl Application for FakeWorkload {
             stored: None,
         }
     }
-    fn job_unit(&self, _: &str, _: &BTreeMap<String, String>, job: &Job<'_>) -> Unit {
-        unit("job", job)
-    }
     fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
-    fn verify<'a>(&'a self, _: &'a str) -> Later<'a, Result<Verified, String>> {
-        Box::pin(async { Ok(Verified { ok: true, findings: vec![] }) })
+    fn verify<'a>(&'a self, _: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+        Some(Box::pin(async { Ok(Verified { ok: true, findings: vec![] }) }))
     }
 }
 

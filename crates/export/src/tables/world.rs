@@ -29,7 +29,7 @@ fn parts(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .text("url", |r| some(&r.1.url).into())
         .text("uses", |r| Some(r.1.uses.join(" ")).filter(|uses| !uses.is_empty()).into())
         .truth("is_node", |r| r.1.node.into())
-        .truth("is_front", |r| (r.0.front == r.1.name).into())
+        .truth("is_front", |r| r.0.fronts().any(|front| front == r.1.name).into())
         .float("start_s", |r| r.1.start_s.into())
         .float("cpu_limit_cores", |r| r.1.cpus.into())
         .text("core_set", |r| some(&r.1.cores).into())
@@ -43,7 +43,7 @@ fn platform(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row = (String, String);
     let said = run.topology().map_or_else(Vec::new, |t| {
         let mut facts = t.facts.clone();
-        facts.push(("the load went to".to_owned(), t.front.clone()));
+        facts.push(("the load went to".to_owned(), t.fronts().collect::<Vec<_>>().join(" ")));
         facts.push(("seconds until hosts were there".to_owned(), t.open_s.to_string()));
         facts.push(("seconds until the application answered".to_owned(), t.ready_s.to_string()));
         facts
@@ -74,11 +74,11 @@ fn fill(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         value: f64,
     }
     let columns = Columns::<Row<'_>>::new()
-        .text("size", |r| (&r.fill.size).into())
-        .text("stamp", |r| (&r.fill.stamp).into())
+        .text("size", |r| some(&r.fill.size).into())
+        .text("stamp", |r| some(&r.fill.stamp).into())
         .truth("reused", |r| r.fill.reused.into())
         .float("fill_s", |r| r.fill.seconds.into())
-        .whole("most_users", |r| r.fill.max_users.into())
+        .whole("most_users", |r| Some(r.fill.max_users).filter(|users| *users > 0).into())
         .text("of", |r| r.of.into())
         .text("name", |r| r.name.into())
         .float("value", |r| r.value.into());

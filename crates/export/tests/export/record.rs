@@ -249,6 +249,7 @@ fn world() -> [Entry; 6] {
         platform: "process".to_owned(),
         facts: vec![("cgroup".to_owned(), "v2".to_owned())],
         front: "application-1".to_owned(),
+        beside: vec![],
         parts: vec![part],
         open_s: 0.25,
         ready_s: 1.75,

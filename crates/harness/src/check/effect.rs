@@ -1,10 +1,10 @@
 //! What is told of keys and faults that depend on the platform. A study changes `platform` alone, so a key that matters
 //! only elsewhere is no mistake; but nobody should believe that it did something here.
 
-use barograph_spec::{FaultAct, GUESTS, Plan};
+use barograph_spec::{DataPlan, FaultAct, GUESTS, Plan};
 use barograph_workload::topology::{Part, Work};
 
-use super::{Checking, Target};
+use super::{Checking, Wrong};
 use crate::deploy;
 
 /// Platforms whose hosts share the ports of this machine.
@@ -54,14 +54,38 @@ impl Checking<'_> {
         self.notes.append(&mut notes);
     }
 
+    /// Refuses keys of data sets for an application that has none. A target that any workload may load lets them pass, so that
+    /// another workload can be set over a plan with data.
+    pub(super) fn without_data_sets(&mut self) {
+        if self.workload.application().is_none_or(|application| application.data_sets().is_some()) {
+            return;
+        }
+        let (data, default) = (self.plan.data.clone(), DataPlan::default());
+        let keys = [
+            ("data.size", data.size != default.size, format!("{:?}", data.size)),
+            ("data.dir", data.dir != default.dir, format!("{:?}", data.dir.display().to_string())),
+            ("data.snapshots", data.snapshots != default.snapshots, data.snapshots.to_string()),
+            ("data.snapshots_gb", data.snapshots_gb != default.snapshots_gb, data.snapshots_gb.to_string()),
+        ];
+        for (key, asks, value) in keys {
+            // Of several loads, another may have data sets; only the size is a load's own.
+            if asks && (self.plan.load.is_empty() || key == "data.size") {
+                self.refuse(Wrong {
+                    key,
+                    value,
+                    allowed: format!(
+                        "left out with workload = {:?}, which has no data sets",
+                        self.plan.workload
+                    ),
+                    remedy: "leave it out; it is for data sets that are filled before deploying".to_owned(),
+                });
+            }
+        }
+    }
+
     /// Parts with file systems of their own.
     pub(super) fn disks(&mut self) {
-        let (Target::Deployed, Some(application), Some(data)) =
-            (&self.target, self.workload.application(), &self.data)
-        else {
-            return;
-        };
-        let topology = deploy::whole(application.topology(&self.plan, data), &self.plan);
+        let Some(topology) = self.topology() else { return };
         let parts = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
         let notes: Vec<String> = parts
             .filter_map(|part| Some((part, disk_mib(&self.plan, part)?)))

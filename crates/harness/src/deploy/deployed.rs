@@ -136,8 +136,8 @@ impl Started {
 pub(crate) struct Deployed {
     site: Box<dyn Site>,
     parts: Vec<Started>,
-    front: String,
-    front_at: Option<SocketAddr>,
+    fronts: Vec<String>,
+    fronts_at: Vec<SocketAddr>,
     scheme: &'static str,
     token: Option<Token>,
 }
@@ -145,11 +145,11 @@ pub(crate) struct Deployed {
 impl Deployed {
     pub(super) fn new(
         site: Box<dyn Site>,
-        (topology, front_at): (&Topology, Option<SocketAddr>),
+        (topology, fronts_at): (&Topology, Vec<SocketAddr>),
         token: Option<Token>,
     ) -> Self {
-        let (front, scheme) = (topology.front.clone(), topology.scheme);
-        Deployed { site, parts: Vec::new(), front, front_at, scheme, token }
+        let (fronts, scheme) = (topology.fronts.clone(), topology.scheme);
+        Deployed { site, parts: Vec::new(), fronts, fronts_at, scheme, token }
     }
 
     /// The secret of drivers that are parts of it.
@@ -180,14 +180,14 @@ impl Deployed {
         self.parts.iter().filter(|part| matches!(part.work, Work::Service(_)))
     }
 
-    /// Name of the part that the load goes to.
-    pub(crate) fn front(&self) -> &str {
-        &self.front
+    /// Names of the parts that the load goes to.
+    pub(crate) fn fronts(&self) -> &[String] {
+        &self.fronts
     }
 
-    /// Where the load goes.
+    /// Where the load goes; empty where no application was deployed.
     pub(crate) fn url(&self) -> String {
-        self.front_at.map_or_else(String::new, |at| format!("{}://{at}", self.scheme))
+        url(self.scheme, &self.fronts_at)
     }
 
     /// Ends everything, drivers first and stores last, and removes the hosts. Every step is tried; the first fault is given
@@ -232,6 +232,12 @@ impl Deployed {
             None => std::future::pending().await,
         }
     }
+}
+
+/// The URL of several addresses, as libpq writes it.
+fn url(scheme: &str, at: &[SocketAddr]) -> String {
+    let at: Vec<String> = at.iter().map(SocketAddr::to_string).collect();
+    if at.is_empty() { String::new() } else { format!("{scheme}://{}", at.join(",")) }
 }
 
 #[cfg(test)]
@@ -298,6 +304,14 @@ mod tests {
         let endpoint = Endpoint { address, ports: BTreeMap::new(), url: String::new(), port: 0 };
         let placed = Placed { part, unit, endpoint };
         (Started::new(placed, Box::new(running), Duration::ZERO), say, done)
+    }
+
+    #[test]
+    fn a_url_has_every_front_in_order() {
+        let at = ["10.0.0.2:6379", "[::1]:6380"].map(|at| at.parse().unwrap());
+        assert_eq!(url("redis", &at), "redis://10.0.0.2:6379,[::1]:6380");
+        assert_eq!(url("http", &at[..1]), "http://10.0.0.2:6379");
+        assert_eq!(url("http", &[]), "");
     }
 
     #[tokio::test]

@@ -40,7 +40,7 @@ pub(super) fn add(topology: &mut Topology, plan: &Plan) {
             tier: TIER,
             work: Work::Service(service),
             needs: vec![],
-            uses: vec![topology.front.clone()],
+            uses: topology.fronts.clone(),
             values: vec![("token_file", Value::SiteFile(TOKEN))],
             limits: limits.clone(),
         });

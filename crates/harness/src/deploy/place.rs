@@ -9,8 +9,8 @@ use barograph_platform::{HERE, LinkSpec, Readiness, Site, Unit};
 use barograph_record::RunId;
 use barograph_services::Place;
 use barograph_spec::Link;
-use barograph_workload::Application;
 use barograph_workload::topology::{self, Endpoint, Part, Topology, Work};
+use barograph_workload::{Application, Job};
 
 use crate::HarnessError;
 use crate::run::Run;
@@ -44,11 +44,11 @@ pub(super) fn place(
     topology: &Topology,
     site: &dyn Site,
     (folder, common): (&Path, &Path),
-) -> Result<(Vec<Placed>, Option<SocketAddr>), HarnessError> {
+) -> Result<(Vec<Placed>, Vec<SocketAddr>), HarnessError> {
     // The front first: the plan may say its port, which then nobody else may be given.
-    let (front, others): (Vec<&Part>, Vec<&Part>) =
-        topology.parts.iter().partition(|part| part.name == topology.front);
-    let all = front.into_iter().chain(others);
+    let (fronts, others): (Vec<&Part>, Vec<&Part>) =
+        topology.parts.iter().partition(|part| topology.fronts.contains(&part.name));
+    let all = fronts.into_iter().chain(others);
     let places = all.map(|part| Ok((part.name.clone(), endpoint(run, topology, part, site)?)));
     let mut places: BTreeMap<String, Endpoint> = places.collect::<Result<_, HarnessError>>()?;
     if let Some(floating) = &topology.floating {
@@ -68,10 +68,9 @@ pub(super) fn place(
         let endpoint = places[&part.name].clone();
         let unit = match part.work {
             Work::Job => {
-                let application = application.ok_or(HarnessError::NoData)?;
-                let mut job = run.job(&format!("{}.log", part.name))?;
-                job.log = log;
-                application.job_unit(&part.name, &words, &job)
+                let job = Job { log, ..run.job("") };
+                let unit = application.and_then(|made| made.job_unit(&part.name, &words, &job));
+                unit.ok_or_else(|| HarnessError::NoJob { part: part.name.clone() })?
             }
             Work::Service(service) => {
                 let place = Place {
@@ -94,7 +93,12 @@ pub(super) fn place(
         };
         placed.push(Placed { part: part.clone(), unit: patient(unit, run), endpoint });
     }
-    Ok((placed, places.get(&topology.front).map(Endpoint::socket)))
+    let fronts = topology.fronts.iter().map(|name| {
+        let found = places.get(name).map(Endpoint::socket);
+        found.ok_or_else(|| HarnessError::NoAddress { unit: name.clone() })
+    });
+    let fronts = fronts.collect::<Result<_, HarnessError>>()?;
+    Ok((placed, fronts))
 }
 
 /// The plan says how long the application may take to become ready; no service is given less than it asks for.
@@ -124,7 +128,7 @@ fn endpoint(
     let mut ports = BTreeMap::new();
     for (at, (name, usual)) in service.ports().iter().enumerate() {
         let asked = run.plan.target.port;
-        let port = match part.name == topology.front && at == 0 && asked != 0 {
+        let port = match topology.fronts == [part.name.as_str()] && at == 0 && asked != 0 {
             true => site.take_port(&part.host, asked).map(|()| asked)?,
             false => site.port(&part.host, *usual)?,
         };

@@ -24,8 +24,13 @@ use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, 
 
 /// What becomes of the load of stores, in a sentence, before anything happens. `None` where nothing is loaded.
 #[must_use]
-pub fn outlook(topology: &Topology, platform: &dyn Platform, plan: &Plan, data: &DataSet) -> Option<String> {
-    let stored = topology.stored.as_ref()?;
+pub fn outlook(
+    topology: &Topology,
+    platform: &dyn Platform,
+    plan: &Plan,
+    data: Option<&DataSet>,
+) -> Option<String> {
+    let (stored, data) = topology.stored.as_ref().zip(data)?;
     let Some(folders) = platform.folders() else {
         let name = platform.name();
         return Some(format!(
@@ -102,15 +107,15 @@ impl Stores {
         topology: &Topology,
         common: &Path,
     ) -> Result<Option<Self>, HarnessError> {
-        let (Some(stored), Some(folders), Some(shelf)) =
-            (topology.stored.clone(), platform.folders(), Shelf::of(&run.plan.data))
+        let (Some(stored), Some(data), Some(folders), Some(shelf)) =
+            (topology.stored.clone(), run.data_set().cloned(), platform.folders(), Shelf::of(&run.plan.data))
         else {
             return Ok(None);
         };
         if with_own_disk(topology, &stored, &run.plan).is_some() {
             return Ok(None);
         }
-        let (topology, data, of) = (topology.clone(), run.data_set()?.clone(), stored.clone());
+        let (topology, of) = (topology.clone(), stored.clone());
         let size = data.size.clone();
         // Programs are asked for their versions.
         let asked = move || recipe::recipe(&topology, &of, folders, &data);

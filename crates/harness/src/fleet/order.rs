@@ -8,7 +8,7 @@ use std::sync::Arc;
 use barograph_engine::{Place, Runnable, Settings};
 use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
-use barograph_workload::{DataSet, LoadJob, SentFile, Workload, Workloads};
+use barograph_workload::{Application, DataSet, LoadJob, SentFile, Workload, Workloads};
 use serde::{Deserialize, Serialize};
 
 use super::FleetError;
@@ -238,8 +238,8 @@ pub(super) struct Ready {
 /// The data set of the plan, which must be the one the harness means.
 fn data_called(stamp: &str, workload: &dyn Workload, plan: &Plan) -> Result<DataSet, HarnessError> {
     let refused = |wrong: Refusal| HarnessError::Refused(Refused(vec![wrong]));
-    let application = workload.application().ok_or(HarnessError::NoData)?;
-    let data = application.data(&plan.data, plan.seed).map_err(refused)?;
+    let sets = workload.application().and_then(Application::data_sets).ok_or(HarnessError::NoData)?;
+    let data = sets.data(&plan.data, plan.seed).map_err(refused)?;
     if data.stamp == stamp {
         return Ok(data);
     }
