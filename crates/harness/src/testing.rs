@@ -20,14 +20,16 @@ use barograph_record::Fill;
 use barograph_spec::{Connections, DataPlan, Plan, Refusal, WorkloadKeys};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
-    Application, DataSet, DataSets, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, SizeInfo,
-    Verified, Workload,
+    Application, DataSet, DataSets, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob,
+    OnProgress, SizeInfo, Verified, Workload,
 };
 
 use crate::{Live, Progress, Screen};
 
+mod filling;
 mod simulated;
 
+pub(crate) use filling::{Course, Filling};
 pub(crate) use simulated::Simulated;
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
@@ -67,6 +69,10 @@ pub(crate) struct TestWorkload {
     pub(crate) findings: &'static [&'static str],
     /// It makes no application: it loads what is there.
     pub(crate) deploys_nothing: bool,
+    /// Its application has no data sets and nothing to check, and answers at two addresses.
+    pub(crate) bare: bool,
+    /// How it fills its target through the address, if it does.
+    pub(crate) filling: Option<Filling>,
     /// What its rule says of the mix.
     pub(crate) mix: Mix,
     /// Its target jams, where time is simulated.
@@ -204,6 +210,13 @@ impl Workload for TestWorkload {
     fn failure_reasons(&self) -> Vec<FailureReason> {
         self.failures.clone()
     }
+    fn prepare<'a>(
+        &'a self,
+        job: &'a LoadJob<'a>,
+        progress: OnProgress,
+    ) -> Option<Later<'a, Result<Fill, LoadError>>> {
+        self.filling.as_ref().map(|filling| filling.fill(job.url, progress))
+    }
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         if job.url.contains("nowhere") {
             let why = "no address is known for it".into();
@@ -249,27 +262,31 @@ impl DataSets for TestWorkload {
 
 impl Application for TestWorkload {
     fn data_sets(&self) -> Option<&dyn DataSets> {
-        Some(self)
+        (!self.bare).then_some(self)
     }
     fn topology(&self, _: &Plan, _: Option<&DataSet>) -> Topology {
-        let part = Part {
-            name: "application-1".to_owned(),
+        let part = |name: &str| Part {
+            name: name.to_owned(),
             tier: "application",
             node: true,
-            host: "application-1".to_owned(),
+            host: name.to_owned(),
             work: Work::Service(barograph_services::find("driver").expect("it is a service")),
             needs: vec![],
             uses: vec![],
             values: vec![("token_file", Value::Text("/nonexistent".to_owned()))],
             limits: Limits::default(),
         };
-        let fronts = vec![part.name.clone()];
-        Topology { parts: vec![part], fronts, ..Topology::empty() }
+        let names = if self.bare { &["application-1", "application-2"][..] } else { &["application-1"] };
+        let fronts = names.iter().map(|name| (*name).to_owned()).collect();
+        Topology { parts: names.iter().copied().map(part).collect(), fronts, ..Topology::empty() }
     }
     fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
     fn verify<'a>(&'a self, _: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
+        if self.bare {
+            return None;
+        }
         let findings: Vec<String> = self.findings.iter().map(|f| (*f).to_owned()).collect();
         Some(Box::pin(async move { Ok(Verified { ok: findings.is_empty(), findings }) }))
     }
@@ -299,6 +316,8 @@ pub(crate) struct Here {
     pub(crate) address: Option<SocketAddr>,
     /// Why folders cannot be removed.
     pub(crate) stuck: Option<&'static str>,
+    /// How its units end by themselves, if they do.
+    pub(crate) ends: Option<Ended>,
 }
 
 impl Platform for Here {
@@ -309,7 +328,7 @@ impl Platform for Here {
         Box::pin(async { Ok(vec![]) })
     }
     fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
-        let site: Box<dyn Site> = Box::new(HereSite { address: self.address });
+        let site: Box<dyn Site> = Box::new(HereSite { address: self.address, ends: self.ends.clone() });
         Box::pin(async { Ok(site) })
     }
     fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
@@ -332,6 +351,7 @@ impl Platform for Here {
 
 struct HereSite {
     address: Option<SocketAddr>,
+    ends: Option<Ended>,
 }
 
 impl Site for HereSite {
@@ -349,7 +369,8 @@ impl Site for HereSite {
             if unit.name == "fill" {
                 on_line("filled");
             }
-            let there: Box<dyn Running> = Box::new(There { address: self.address, ..There::default() });
+            let (address, ends) = (self.address, self.ends.clone());
+            let there: Box<dyn Running> = Box::new(There { address, ends, ..There::default() });
             Ok(there)
         })
     }
@@ -364,6 +385,8 @@ pub(crate) struct There {
     pub(crate) address: Option<SocketAddr>,
     /// How it is held, if it can be.
     pub(crate) pausing: Option<Box<dyn Pause>>,
+    /// How it ends by itself, if it does.
+    pub(crate) ends: Option<Ended>,
 }
 
 impl Running for There {
@@ -377,7 +400,10 @@ impl Running for There {
         self.address
     }
     fn wait_exit(&self) -> Later<'_, Ended> {
-        Box::pin(std::future::pending())
+        match self.ends.clone() {
+            Some(ended) => Box::pin(std::future::ready(ended)),
+            None => Box::pin(std::future::pending()),
+        }
     }
     fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
         Box::pin(async { Ok(Ended::Code(0)) })
@@ -397,15 +423,18 @@ pub(crate) struct Moment {
     _still: Still,
 }
 
-/// Shows nothing, and hands over the end of every interval.
+/// Shows nothing, keeps what it should show of progress, and hands over the end of every interval.
 #[derive(Default)]
 pub(crate) struct Dark {
+    pub(crate) progress: Vec<Progress>,
     pub(crate) reached: Option<(std::sync::mpsc::SyncSender<Moment>, Time)>,
 }
 
 impl Screen for Dark {
     fn phase(&mut self, _: Phase, _: &str) {}
-    fn progress(&mut self, _: &Progress) {}
+    fn progress(&mut self, progress: &Progress) {
+        self.progress.push(progress.clone());
+    }
     fn say(&mut self, _: &str) {}
     fn interval(&mut self, _: &barograph_stats::Interval, live: &Live) {
         if let Some((reached, time)) = &self.reached {

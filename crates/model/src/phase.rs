@@ -1,4 +1,4 @@
-//! The phases of a run, in order.
+//! The phases of a run, in order; only a target that is filled through its address is filled after it was deployed.
 
 /// A phase of a run. Each leaves an entry in the record when it starts and when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! The plain tables of the report: trials, expected against measured, phases, fill, disclosure.
 
-use barograph_record::{KeptOp, KeptWindow, PhaseOutcome, Run};
+use barograph_record::{Fill, KeptOp, KeptWindow, PhaseOutcome, Run};
 
 use crate::curve::{load_name, worst};
 use crate::html::Grid;
@@ -138,6 +138,15 @@ pub(crate) fn tiers(run: &Run) -> Option<Grid> {
 /// The data under the load: facts, then rows and bytes by name.
 pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
     let fill = run.fill()?;
+    let rows = fill.rows.iter().map(|c| vec![c.name.clone(), words::count(c.count), words::NONE.to_owned()]);
+    let bytes =
+        fill.bytes.iter().map(|c| vec![c.name.clone(), words::NONE.to_owned(), words::bytes(c.count as f64)]);
+    let table = Grid::new(&["Table or store", "Rows", "Size"], rows.chain(bytes).collect());
+    Some((fill_facts(fill), table))
+}
+
+/// What was filled through an address has no size, users or factors.
+fn fill_facts(fill: &Fill) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if !fill.size.is_empty() {
         let admits = match fill.max_users {
@@ -148,23 +157,22 @@ pub(crate) fn fill(run: &Run) -> Option<(Vec<(String, String)>, Grid)> {
     }
     facts.push(("Rows".to_owned(), words::count(fill.rows.iter().map(|c| c.count).sum())));
     if !fill.bytes.is_empty() {
-        let bytes = fill.bytes.iter().map(|c| c.count as f64).sum();
-        facts.push(("Bytes".to_owned(), words::bytes(bytes)));
+        facts.push(("Bytes".to_owned(), words::bytes(fill.bytes.iter().map(|c| c.count as f64).sum())));
     }
     for factor in &fill.factors {
         facts.push((format!("Factor of {}", factor.name), format!("{} of the published size", factor.value)));
     }
     let took = words::duration(fill.seconds);
-    let how =
-        if fill.reused { format!("reused; filling it took {took}") } else { format!("filled in {took}") };
+    let how = match (fill.reused, fill.seconds > 0.0) {
+        (true, true) => format!("reused; filling it took {took}"),
+        (true, false) => "found filled".to_owned(),
+        (false, _) => format!("filled in {took}"),
+    };
     facts.push(("This run".to_owned(), how));
     if !fill.stamp.is_empty() {
         facts.push(("Stamp".to_owned(), fill.stamp.clone()));
     }
-    let rows = fill.rows.iter().map(|c| vec![c.name.clone(), words::count(c.count), words::NONE.to_owned()]);
-    let bytes =
-        fill.bytes.iter().map(|c| vec![c.name.clone(), words::NONE.to_owned(), words::bytes(c.count as f64)]);
-    Some((facts, Grid::new(&["Table or store", "Rows", "Size"], rows.chain(bytes).collect())))
+    facts
 }
 
 /// The disclosure, flat: one group per top-level key.
@@ -230,5 +238,44 @@ fn plain(value: &serde_json::Value) -> String {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Null => words::NONE.to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_record::{Count, Figure};
+
+    use super::*;
+
+    fn told(fill: &Fill) -> Vec<String> {
+        fill_facts(fill).into_iter().map(|(name, value)| format!("{name}: {value}")).collect()
+    }
+
+    #[test]
+    fn what_does_not_apply_to_a_fill_is_left_out() {
+        let keys = Fill { rows: vec![Count::new("keys", 1_000_000)], seconds: 2.5, ..Fill::default() };
+        assert_eq!(told(&keys), ["Rows: 1,000,000", "This run: filled in 2.5 s"]);
+        let found = Fill { reused: true, seconds: 0.0, ..keys };
+        assert_eq!(told(&found), ["Rows: 1,000,000", "This run: found filled"]);
+        let of_auction = Fill {
+            size: "nano".to_owned(),
+            max_users: 60,
+            factors: vec![Figure::new("history", 0.1)],
+            bytes: vec![Count::new("stores", 2_000)],
+            seconds: 38.0,
+            stamp: "s".to_owned(),
+            ..found
+        };
+        assert_eq!(
+            told(&of_auction),
+            [
+                "Size: nano, admits 60 users",
+                "Rows: 1,000,000",
+                "Bytes: 1.95 KiB",
+                "Factor of history: 0.1 of the published size",
+                "This run: reused; filling it took 38 s",
+                "Stamp: s",
+            ]
+        );
     }
 }

@@ -297,4 +297,16 @@ mod tests {
         // Users to the front, web to two nodes, two nodes to the store.
         assert_eq!(svg.matches("class=\"wire\"").count(), 5);
     }
+
+    #[test]
+    fn users_come_in_at_every_front() {
+        let stores = [1, 2, 3].map(|number| part("store", number, "Valkey", &[]));
+        let topology = KeptTopology {
+            front: "store-1".to_owned(),
+            beside: vec!["store-2".to_owned()],
+            parts: stores.to_vec(),
+            ..KeptTopology::default()
+        };
+        assert_eq!(draw(&topology).matches("class=\"wire\"").count(), 2);
+    }
 }

@@ -1,7 +1,7 @@
 //! Plans as people write them, right and wrong.
 
 use barograph_model::{Nanos, Strategy};
-use barograph_spec::{Refusal, read};
+use barograph_spec::{DataPlan, Refusal, read};
 
 fn refusals(text: &str, sets: &[&str]) -> Vec<Refusal> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
@@ -13,6 +13,7 @@ fn an_empty_plan_is_the_default_search() {
     let plan = read(&[], "p", "", &[]).unwrap();
     assert_eq!((plan.workload.as_str(), plan.profile.as_str()), ("", ""));
     assert!(matches!(plan.strategy, Strategy::Search(b) if b.max == 0));
+    assert_eq!(plan.data, DataPlan::default());
 }
 
 #[test]

@@ -61,3 +61,37 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
     let refused = told(&["faults=[{at_s=1,unit=\"moon-1\",act=\"free-disk\"}]"]).unwrap_err();
     assert!(refused.contains("one of application-1"), "{refused}");
 }
+
+/// What is refused of a plan for an application without data sets and with two addresses.
+fn refused_bare(sets: &[&str]) -> Vec<String> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let plan = barograph_spec::read(&[&TestKeys], "p.toml", "", &sets).unwrap();
+    let workload = TestWorkload { bare: true, ..TestWorkload::default() };
+    check(&plan, &workload, ROOMY)
+        .map_or_else(|refused| refused.0.iter().map(ToString::to_string).collect(), |_| vec![])
+}
+
+#[test]
+fn keys_of_data_sets_are_refused_for_an_application_without_them() {
+    assert_eq!(
+        refused_bare(&["data.size=nano"]),
+        [
+            "--set: `data.size` = \"nano\"\n  allowed: left out with workload = \"test\", which has no data sets\n  to do:   \
+          leave it out; it is for data sets that are filled before deploying"
+        ]
+    );
+    assert_eq!(refused_bare(&["data.dir=there", "data.snapshots=0", "data.snapshots_gb=1.5"]).len(), 3);
+    let defaults = ["data.size=", "data.dir=data", "data.snapshots=4", "data.snapshots_gb=20.0"];
+    assert_eq!(refused_bare(&defaults), [""; 0], "the resolved plan of a record names every key");
+}
+
+#[test]
+fn a_port_is_refused_for_several_addresses() {
+    let refused = refused_bare(&["target.port=8080"]);
+    assert_eq!(
+        refused,
+        [
+            "--set: `target.port` = 8080\n  allowed: 0 for an application that answers at 2 addresses\n  to do:   leave it out"
+        ]
+    );
+}

@@ -92,7 +92,8 @@ fn subject(run: &Run) -> BTreeMap<String, String> {
             told.pointer("/scenario/text").filter(|v| !v.is_null()).map(serde_json::Value::to_string);
         all.extend(scenario.map(|text| ("scenario.text".to_owned(), fingerprint(&text))));
     }
-    all.extend(run.fill().map(|fill| ("data.stamp".to_owned(), fill.stamp.clone())));
+    let stamp = run.fill().map(|fill| &fill.stamp).filter(|stamp| !stamp.is_empty());
+    all.extend(stamp.map(|stamp| ("data.stamp".to_owned(), stamp.clone())));
     all
 }
 
