@@ -29,7 +29,8 @@ pub trait Application: Send + Sync {
         None
     }
 
-    /// Whether the application answers at `url`, through everything in front of it. An error says what came instead.
+    /// Whether the application answers at all addresses of `url`, which is that of [`crate::LoadJob`], through everything in
+    /// front of it. An error says what came instead.
     fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>>;
 
     /// What the application at `url` stands on, as it says itself; nothing when it does not say.
@@ -43,8 +44,8 @@ pub trait Application: Send + Sync {
         Map::new()
     }
 
-    /// Whether the data are still right; `None` when there is nothing to check. `url` is the one the load went to. Called when
-    /// there is no load.
+    /// Whether the data are still right; `None` when there is nothing to check. `url` is the one the load went to. Awaited when
+    /// there is no load, and called before to see whether there is something to await: nothing may happen until then.
     fn verify<'a>(&'a self, url: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
         let _ = url;
         None
