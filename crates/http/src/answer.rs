@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::buffers::Buffers;
+use barograph_net::Buffers;
+
 use crate::head;
 use crate::reader::Whole;
 

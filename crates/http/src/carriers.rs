@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use barograph_net::Stream;
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::client::SendRequest;
@@ -10,7 +11,6 @@ use tokio::sync::Notify;
 
 use crate::fault::Fault;
 use crate::head::MAX_HEAD;
-use crate::stream::Stream;
 use crate::translate::{self, Lost};
 
 /// What a peer may send ahead, on one stream and on all of a connection, in bytes. Enough for 10 Gbit/s at 1 ms.

@@ -1,16 +1,14 @@
-//! Making connections: TCP or a socket file, then TLS where the address asks for it.
+//! Connections on which it is known which HTTP is spoken.
 
-use std::sync::Arc;
-
-use barograph_reactor::{Peer, Socket};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::ClientConfig;
+use barograph_net::{Alpn, SetupError, Stream, Tls, TlsConfig};
 
 use crate::client::Client;
-use crate::fault::{Fault, TlsFault};
+use crate::fault::Fault;
 use crate::options::Protocol;
-use crate::stream::Stream;
-use crate::tls::{Secured, is_http2};
+
+/// The names of the protocols in ALPN.
+const HTTP1: &str = "http/1.1";
+const HTTP2: &str = "h2";
 
 /// The HTTP that is spoken on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,61 +17,50 @@ pub(crate) enum Speaks {
     Http2,
 }
 
-impl Client {
-    /// Makes a connection in the clear.
-    pub(crate) async fn connect_plain(&self, number: u32) -> Result<Stream, Fault> {
-        let socket = self.socket(number).await?;
-        Ok(Stream::plain(socket, &self.tally))
-    }
+/// TLS with a target.
+#[derive(Debug)]
+pub(crate) struct Secured {
+    /// Offers the protocols that are spoken.
+    pub(crate) any: TlsConfig,
+    /// Offers HTTP/1.1 only: a WebSocket begins there.
+    http1: TlsConfig,
+}
 
+impl Secured {
+    pub(crate) fn new(host: &str, tls: &Tls, protocol: Protocol) -> Result<Self, SetupError> {
+        let only_http1 = Alpn::Optional(&[HTTP1]);
+        let http1 = TlsConfig::new(tls, host, only_http1)?;
+        let any = http1.clone().offering(match protocol {
+            Protocol::Http1 => only_http1,
+            Protocol::Http2 => Alpn::Required(&[HTTP2]),
+            Protocol::Auto => Alpn::Optional(&[HTTP2, HTTP1]),
+        });
+        Ok(Secured { any, http1 })
+    }
+}
+
+impl Client {
     /// Makes a connection of the kind the target asks for.
     pub(crate) async fn connect(&self, number: u32) -> Result<(Stream, Speaks), Fault> {
-        match self.target().secured() {
-            Some(secured) => self.connect_tls(number, secured, &secured.config).await,
-            None => {
-                let http2 = self.target().options().protocol == Protocol::Http2;
-                Ok((self.connect_plain(number).await?, if http2 { Speaks::Http2 } else { Speaks::Http1 }))
+        let (stream, http2) = match self.target().secured() {
+            Some(secured) => {
+                let stream = self.dialer.connect_tls(number, &secured.any).await?;
+                let agreed = stream.alpn() == Some(HTTP2.as_bytes());
+                (stream, agreed)
             }
-        }
+            None => {
+                let asked = self.target().options().protocol == Protocol::Http2;
+                (self.dialer.connect(number).await?, asked)
+            }
+        };
+        Ok((stream, if http2 { Speaks::Http2 } else { Speaks::Http1 }))
     }
 
     /// Makes a connection on which HTTP/1.1 is spoken whatever is spoken on others.
     pub(crate) async fn connect_http1(&self, number: u32) -> Result<Stream, Fault> {
         match self.target().secured() {
-            Some(secured) => Ok(self.connect_tls(number, secured, &secured.config_http1).await?.0),
-            None => self.connect_plain(number).await,
+            Some(secured) => Ok(self.dialer.connect_tls(number, &secured.http1).await?),
+            None => Ok(self.dialer.connect(number).await?),
         }
-    }
-
-    async fn socket(&self, number: u32) -> Result<Socket, Fault> {
-        let (peer, source) = self.resolved.way(number);
-        let connected = Socket::connect(peer, source).await;
-        connected.map_err(|why| Fault::Connect { to: peer.clone(), why })
-    }
-
-    async fn connect_tls(
-        &self,
-        number: u32,
-        secured: &Secured,
-        config: &Arc<ClientConfig>,
-    ) -> Result<(Stream, Speaks), Fault> {
-        let socket = self.socket(number).await?;
-        let asked = secured.name.to_str();
-        let must =
-            self.target().options().protocol == Protocol::Http2 && Arc::ptr_eq(config, &secured.config);
-        let wanted = if must { "HTTP/2" } else { "HTTP/1.1" };
-        let to: &Peer = self.resolved.way(number).0;
-        let failed = |why| Fault::Tls { to: to.clone(), why };
-        let connector = TlsConnector::from(Arc::clone(config));
-        let stream = connector
-            .connect(secured.name.clone(), socket)
-            .await
-            .map_err(|why| failed(TlsFault::of(why, &asked, wanted)))?;
-        let http2 = is_http2(stream.get_ref().1.alpn_protocol());
-        if must && !http2 {
-            return Err(failed(TlsFault::Protocol { wanted }));
-        }
-        let speaks = if http2 { Speaks::Http2 } else { Speaks::Http1 };
-        Ok((Stream::tls(stream, &self.tally), speaks))
     }
 }

@@ -3,16 +3,16 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use barograph_net::{Counters, Stream};
+
 use crate::answer::Answer;
 use crate::client::Client;
 use crate::connect::Speaks;
 use crate::draft::Draft;
 use crate::exchange::{Receiving, Unanswered, exchange};
-use crate::fault::{Fault, TlsFault};
+use crate::fault::Fault;
 use crate::lane::Lane;
-use crate::options::Policy;
 use crate::request::{Asked, Method, Prepared, Request};
-use crate::stream::{Counters, Stream};
 
 /// The connections of one user.
 pub struct Connections {
@@ -65,6 +65,13 @@ impl Connections {
         self.client.counters()
     }
 
+    /// Requests of this user's worker that were sent once more because a kept connection had been closed before the first
+    /// byte of an answer.
+    #[must_use]
+    pub fn repeated(&self) -> u64 {
+        self.client.repeated()
+    }
+
     /// Closes the connections that are not in use.
     pub fn close_idle(&self) {
         self.lane.close_idle();
@@ -73,23 +80,20 @@ impl Connections {
     /// Most requests go the straight way. What is rare, or costs more anyway, is in a box: it would make every waiting
     /// user larger.
     async fn ask(&self, wire: impl AsRef<[u8]>, asked: Asked) -> Result<Answer, Fault> {
-        let _place = self.lane.enter().await;
+        let _permit = self.lane.pool.acquire().await;
         if self.lane.speaks() != Some(Speaks::Http1) {
             return Box::pin(self.ask_otherwise(wire.as_ref(), asked)).await;
         }
         let with = self.receiving(asked);
-        if let Some(mut stream) = self.lane.quiet_one() {
+        if let Some(mut stream) = self.lane.pool.take() {
             match exchange(&mut stream, wire.as_ref(), &with).await {
                 Err(Unanswered { before_first_byte: true, .. }) if asked.safe => {
-                    self.client.tally.count(|c| c.repeated += 1);
+                    self.client.count_repeated();
                 }
                 end => return self.keep(stream, end),
             }
         }
-        let mut stream = match self.client.target().is_tls() {
-            false => self.client.connect_plain(self.number()).await?,
-            true => Box::pin(self.connect_known()).await?,
-        };
+        let mut stream = self.connect_known().await?;
         let end = exchange(&mut stream, wire.as_ref(), &with).await;
         self.keep(stream, end)
     }
@@ -100,18 +104,18 @@ impl Connections {
     }
 
     pub(crate) fn number(&self) -> u32 {
-        self.client.number(self.user)
+        self.client.dialer.number(self.client.target().options().policy, self.user)
     }
 
     fn keep(&self, stream: Stream, end: Result<(Answer, bool), Unanswered>) -> Result<Answer, Fault> {
         let (answer, keep) = end.map_err(|u| u.fault)?;
-        if keep && self.client.target().options().policy != Policy::New {
-            self.lane.keep(stream);
+        if keep {
+            self.lane.pool.keep(stream);
         }
         Ok(answer)
     }
 
-    /// A connection through TLS on which HTTP/1.1 must be spoken as on those before.
+    /// A connection on which HTTP/1.1 must be spoken as on those before.
     async fn connect_known(&self) -> Result<Stream, Fault> {
         match self.client.connect(self.number()).await? {
             (stream, Speaks::Http1) => Ok(stream),
@@ -120,8 +124,7 @@ impl Connections {
     }
 
     pub(crate) fn changed(&self) -> Fault {
-        let to = self.client.resolved.way(self.user).0.clone();
-        Fault::Tls { to, why: TlsFault::Changed }
+        Fault::Changed { to: self.client.dialer.peer(self.user).clone() }
     }
 
     /// Over HTTP/2, or over a first connection that will tell what is spoken.

@@ -5,10 +5,10 @@ use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use barograph_net::{Buffers, Stream};
 use h2::RecvStream;
 
 use crate::answer::Answer;
-use crate::buffers::Buffers;
 use crate::carriers::Carrier;
 use crate::chunks::Chunks;
 use crate::connect::Speaks;
@@ -20,7 +20,6 @@ use crate::head::{Framing, Head};
 use crate::reader::{READ_STEP, Reader, Whole};
 use crate::request::{Rendered, Request};
 use crate::sse::{Event, Events};
-use crate::stream::Stream;
 use crate::translate;
 
 /// Events of one answer, as they come. Dropping it closes its connection. While it waits it holds no buffer for what

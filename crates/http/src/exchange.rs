@@ -5,13 +5,13 @@ use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use barograph_net::{Buffers, Stream};
+
 use crate::answer::Answer;
-use crate::buffers::Buffers;
 use crate::fault::Fault;
 use crate::head::Flaw;
 use crate::reader::{READ_STEP, Reader, Whole};
 use crate::request::Asked;
-use crate::stream::Stream;
 
 /// What an exchange needs beside its connection and its request.
 pub(crate) struct Receiving<'c> {

@@ -1,4 +1,5 @@
-//! The measured HTTP client: HTTP/1.1 read in place, HTTP/2, TLS, event streams and WebSockets.
+//! The measured HTTP client: HTTP/1.1 read in place, HTTP/2, event streams and WebSockets, on the connections of
+//! `barograph-net`.
 //!
 //! It does what a measuring client may do and nothing more: no redirects, no decompression, no cookies, no retry that
 //! could hide time. One exception is what every browser does: a GET, HEAD or OPTIONS on a kept connection that the peer
@@ -10,7 +11,6 @@
 //! exchange holds none for its answer: they are taken when bytes arrive and given back when the answer is dropped.
 
 mod answer;
-mod buffers;
 mod carriers;
 mod chunks;
 mod client;
@@ -26,29 +26,23 @@ mod head;
 mod lane;
 mod multiplex;
 mod options;
-mod probe;
-mod reach;
 mod reader;
 mod request;
 mod sse;
-mod stream;
 mod target;
-mod tls;
 mod translate;
 mod url;
 mod websocket;
 
 pub use answer::Answer;
+pub use barograph_net::{Policy, Tls, Verify, certificates};
 pub use client::Client;
 pub use connections::Connections;
 pub use draft::Draft;
 pub use events::EventStream;
-pub use fault::{Fault, TargetError, TlsFault};
-pub use options::{Options, Policy, Protocol, Tls, Verify};
-pub use probe::Probed;
-pub use reach::{CertificatesError, certificates};
+pub use fault::{Fault, TargetError};
+pub use options::{Options, Protocol};
 pub use request::{JSON, Method, Prepared, Request};
 pub use sse::Event;
-pub use stream::Counters;
 pub use target::{Resolved, Target};
 pub use websocket::{Message, WebSocket};

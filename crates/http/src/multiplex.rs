@@ -1,5 +1,6 @@
 //! Requests over HTTP/2: a place on a connection, the answer in the form that all answers have.
 
+use barograph_net::Policy;
 use bytes::Bytes;
 
 use crate::answer::{Answer, write_field};
@@ -8,7 +9,6 @@ use crate::client::Client;
 use crate::connect::Speaks;
 use crate::connections::Connections;
 use crate::fault::Fault;
-use crate::options::Policy;
 use crate::reader::Whole;
 use crate::request::Asked;
 use crate::translate::{self, Lost, Reached};
@@ -34,7 +34,7 @@ impl Connections {
                 return Err(lost.fault);
             }
             seat.carrier.retire();
-            self.client.tally.count(|c| c.repeated += 1);
+            self.client.count_repeated();
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+
+use barograph_net::{Policy, Tls};
 
 /// Largest body taken unless said otherwise, so that a runaway target cannot eat the driver's memory.
 const BODY_LIMIT: usize = 256 * 1024 * 1024;
@@ -22,10 +23,9 @@ pub struct Options {
     pub tls: Tls,
     /// Connect to this socket file; the address still names the host.
     pub unix_socket: Option<PathBuf>,
-    /// Local addresses to connect from, in turn. Without any the system chooses, except on the IPv4 loopback network,
-    /// where 127.0.1.1 to 127.0.1.250 take turns: an address has ports for 28,000 connections only.
+    /// Local addresses to connect from, in turn; see [`barograph_net::Endpoint::resolve`] where there are none.
     pub sources: Vec<IpAddr>,
-    /// How connections are shared.
+    /// How connections are shared. A new one for each request tells the peer so.
     pub policy: Policy,
     /// Requests at once on an HTTP/2 connection.
     pub streams: u32,
@@ -56,36 +56,4 @@ pub enum Protocol {
     Http2,
     /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
     Auto,
-}
-
-/// How connections are shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// Each user has its own, at most so many.
-    PerUser(u32),
-    /// The users of a worker share so many.
-    Shared(u32),
-    /// Every request has a new one, and tells the peer so.
-    New,
-}
-
-/// What is believed about the peer.
-#[derive(Clone, Debug, Default)]
-pub struct Tls {
-    /// Certificates of authorities to trust instead of the system's, as PEM.
-    pub authorities: Option<Arc<[u8]>>,
-    /// Is the certificate verified?
-    pub verify: Verify,
-    /// The name to ask for and to verify, if it is not the address's host.
-    pub server_name: Option<String>,
-}
-
-/// What of the peer is verified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verify {
-    /// Its certificate, up to an authority that is trusted, and the name in it.
-    #[default]
-    Peer,
-    /// Nothing: anybody may answer. Belongs into the record of a run.
-    Nothing,
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::buffers::Buffers;
+use barograph_net::{Buffers, Policy};
+
 use crate::draft::Draft;
 use crate::fault::Fault;
-use crate::options::Policy;
 use crate::target::Target;
 
 /// First size of a buffer for requests. It is held while the answer is awaited, by thousands of long polls at once.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 
+use barograph_net::Stream;
 use futures::{SinkExt, StreamExt};
 use http::HeaderValue;
 use http::header::{CONNECTION, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
@@ -18,7 +19,6 @@ use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::reader::Whole;
 use crate::request::{Rendered, Request};
-use crate::stream::Stream;
 use crate::translate;
 
 /// A WebSocket. Dropping it closes its connection without a goodbye.

@@ -87,7 +87,7 @@ impl Identity {
     }
 
     /// Settings of a TLS server that shows this certificate and offers these protocols by ALPN.
-    pub(crate) fn config(&self, alpn: &[&str]) -> io::Result<ServerConfig> {
+    pub fn config(&self, alpn: &[&str]) -> io::Result<ServerConfig> {
         // Named, not taken from the process: a test must not depend on what another crate installed.
         let provider = Arc::new(crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)

@@ -161,7 +161,7 @@ fn a_kept_connection_that_was_closed_is_replaced_once_for_safe_requests_only() {
             let users = users(&format!("http://{}/", server.addr()), &Options::default());
             super::ask(&users[0], method, "/").await.unwrap();
             assert_eq!(super::ask(&users[0], method, "/").await.is_ok(), answered);
-            assert_eq!(users[0].counters().repeated, u64::from(answered));
+            assert_eq!(users[0].repeated(), u64::from(answered));
         });
     }
 }

@@ -1,8 +1,7 @@
-//! TLS: who is believed, which protocol is agreed on, and what is said when it fails.
+//! TLS: which HTTP is agreed on, and on how many connections.
 
-use std::net::TcpListener;
-
-use barograph_http::{Client, Fault, Options, Policy, Protocol, Target, TargetError, Tls, TlsFault, Verify};
+use barograph_http::{Client, Fault, Options, Policy, Protocol, Target, Tls};
+use barograph_net as net;
 use barograph_testkit::{Authority, Door, Identity, Site, Speaks};
 
 use super::{failed, get, in_words, on_worker, user};
@@ -16,51 +15,21 @@ fn trusting(authority: &Authority) -> Options {
     Options { tls, ..Options::default() }
 }
 
-/// What a request to this site fails with.
-fn refused(site: &Site, options: &Options) -> Fault {
-    on_worker(async { failed(get(&user(&site.url("/"), options), "/hello").await) })
-}
-
 #[test]
-fn a_certificate_is_believed_up_to_a_trusted_authority_only() {
-    let (authority, other) = (Authority::new().unwrap(), Authority::new().unwrap());
-    let good = site(authority.server().unwrap());
-    for options in [trusting(&other), Options::default()] {
-        let fault = refused(&good, &options);
-        assert!(matches!(fault, Fault::Tls { why: TlsFault::UnknownAuthority, .. }), "{fault:?}");
-        assert_eq!(
-            in_words(&fault),
-            format!(
-                "agree on TLS with {}: its certificate is signed by nobody this driver trusts: name the authority's \
-                 PEM file (ca), or ask not to verify",
-                good.address().tcp()
-            )
-        );
-    }
-    let expired = refused(&site(authority.expired().unwrap()), &trusting(&authority));
-    assert!(matches!(expired, Fault::Tls { why: TlsFault::Expired, .. }), "{expired:?}");
-    let wrong = site(authority.wrong_name().unwrap());
-    let fault = refused(&wrong, &trusting(&authority));
-    assert!(matches!(&fault, Fault::Tls { why: TlsFault::WrongName { .. }, .. }), "{fault:?}");
-    // The right name makes it right.
-    let mut options = trusting(&authority);
-    options.tls.server_name = Some("other.invalid".to_owned());
-    on_worker(async {
-        assert_eq!(get(&user(&wrong.url("/"), &options), "/hello").await.unwrap().body(), b"hello");
-    });
-}
-
-#[test]
-fn nothing_is_verified_only_when_that_is_asked_for() {
-    let authority = Authority::new().unwrap();
-    for identity in [authority.server(), authority.expired(), authority.wrong_name()] {
-        let site = site(identity.unwrap());
-        let tls = Tls { verify: Verify::Nothing, ..Tls::default() };
-        on_worker(async {
-            let options = Options { tls, ..Options::default() };
-            assert_eq!(get(&user(&site.url("/"), &options), "/hello").await.unwrap().body(), b"hello");
-        });
-    }
+fn a_certificate_that_is_not_believed_is_a_fault_of_connecting() {
+    let site = site(Authority::new().unwrap().server().unwrap());
+    let fault = on_worker(async { failed(get(&user(&site.url("/"), &Options::default()), "/hello").await) });
+    assert!(
+        matches!(&fault, Fault::Connect(net::Fault::Tls { why: net::TlsFault::UnknownAuthority, .. })),
+        "{fault:?}"
+    );
+    assert!(
+        in_words(&fault).starts_with(&format!(
+            "agree on TLS with {}: its certificate is signed by nobody this driver trusts",
+            site.address().tcp()
+        )),
+        "{fault:?}"
+    );
 }
 
 /// What the site saw of one request, or the fault.
@@ -91,49 +60,13 @@ fn the_protocol_is_agreed_on_in_the_handshake() {
     for offered in [&["http/1.1"][..], &[]] {
         let fault = version(offered, Speaks::Http1, Protocol::Http2).unwrap_err();
         assert!(
-            matches!(fault, Fault::Tls { why: TlsFault::Protocol { wanted: "HTTP/2" }, .. }),
+            matches!(
+                fault,
+                Fault::Connect(net::Fault::Tls { why: net::TlsFault::Protocol { offered: ["h2"] }, .. })
+            ),
             "{fault:?}"
         );
     }
-}
-
-#[test]
-fn what_is_not_tls_is_said_to_be_none() {
-    use std::io::{Read as _, Write as _};
-    for (said, closed) in [(&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], false), (b"", true)] {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("https://{}/", listener.local_addr().unwrap());
-        let peer = std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let _ = stream.read(&mut [0; 4_096]).unwrap();
-            stream.write_all(said).unwrap();
-        });
-        let fault = on_worker(async { failed(get(&user(&url, &Options::default()), "/").await) });
-        let expected = match closed {
-            true => matches!(fault, Fault::Tls { why: TlsFault::Closed, .. }),
-            false => matches!(fault, Fault::Tls { why: TlsFault::NotTls, .. }),
-        };
-        assert!(expected && in_words(&fault).contains("is this the right port"), "{fault:?}");
-        peer.join().unwrap();
-    }
-}
-
-#[test]
-fn trust_that_cannot_be_read_is_refused_before_the_run() {
-    let why = |pem: &str| {
-        let tls = Tls { authorities: Some(pem.as_bytes().into()), ..Tls::default() };
-        Target::parse("https://localhost/", &Options { tls, ..Options::default() }).unwrap_err().to_string()
-    };
-    assert_eq!(why(""), "read the certificates to trust: there is no `BEGIN CERTIFICATE` in the PEM text");
-    let broken = "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n";
-    assert!(
-        why(broken).starts_with("read the certificates to trust: the PEM text is broken: "),
-        "{}",
-        why(broken)
-    );
-    let tls = Tls { server_name: Some("not a name".to_owned()), ..Tls::default() };
-    let refused = Target::parse("https://localhost/", &Options { tls, ..Options::default() }).unwrap_err();
-    assert!(matches!(refused, TargetError::ServerName { .. }), "{refused}");
 }
 
 #[test]

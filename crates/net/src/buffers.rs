@@ -8,22 +8,27 @@ const KEPT: usize = 64;
 /// A buffer that grew beyond this (a full-size picture) is not kept.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
-pub(crate) struct Buffers {
+/// Byte buffers of one worker.
+pub struct Buffers {
     kept: RefCell<Vec<Vec<u8>>>,
     first_capacity: usize,
 }
 
 impl Buffers {
     /// Buffers that begin with room for `first_capacity` bytes.
-    pub(crate) fn new(first_capacity: usize) -> Self {
+    #[must_use]
+    pub fn new(first_capacity: usize) -> Self {
         Buffers { kept: RefCell::default(), first_capacity }
     }
 
-    pub(crate) fn take(&self) -> Vec<u8> {
+    /// An empty buffer.
+    #[must_use]
+    pub fn take(&self) -> Vec<u8> {
         self.kept.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(self.first_capacity))
     }
 
-    pub(crate) fn give_back(&self, mut buffer: Vec<u8>) {
+    /// Keeps a buffer for the next use, unless there are enough or it is too large.
+    pub fn give_back(&self, mut buffer: Vec<u8>) {
         let mut kept = self.kept.borrow_mut();
         if kept.len() < KEPT && (1..=KEPT_CAPACITY).contains(&buffer.capacity()) {
             buffer.clear();

@@ -11,7 +11,10 @@ use barograph_reactor::Socket;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
-/// What the connections of a worker have done so far.
+use crate::fault::TlsFault;
+use crate::tls::TlsConfig;
+
+/// What the connections of a worker have done until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Connections made, those in the clear and those through TLS.
@@ -20,11 +23,9 @@ pub struct Counters {
     pub closed: u64,
     /// TLS handshakes that came to a good end.
     pub handshakes: u64,
-    /// Requests sent once more because a kept connection had been closed before the first byte of an answer.
-    pub repeated: u64,
-    /// Bytes of HTTP received, before encryption.
+    /// Bytes received, those of TLS itself left out.
     pub bytes_in: u64,
-    /// Bytes of HTTP sent, before encryption.
+    /// Bytes sent, those of TLS itself left out.
     pub bytes_out: u64,
 }
 
@@ -37,7 +38,7 @@ impl Tally {
         self.0.get()
     }
 
-    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
+    fn count(&self, change: impl FnOnce(&mut Counters)) {
         let mut counters = self.0.get();
         change(&mut counters);
         self.0.set(counters);
@@ -45,9 +46,9 @@ impl Tally {
 }
 
 /// A connection.
-pub(crate) struct Stream {
+pub struct Stream {
     io: Io,
-    tally: Rc<Tally>,
+    open: Open,
 }
 
 /// The two kinds are told apart by a branch, so that the plain one pays for nothing else.
@@ -56,32 +57,57 @@ enum Io {
     Tls(Box<TlsStream<Socket>>),
 }
 
-impl Drop for Stream {
+/// Counts a connection when it is made and when it is closed.
+struct Open(Rc<Tally>);
+
+impl Open {
+    fn new(tally: &Rc<Tally>) -> Self {
+        tally.count(|c| c.opened += 1);
+        Open(Rc::clone(tally))
+    }
+
+    fn count(&self, change: impl FnOnce(&mut Counters)) {
+        self.0.count(change);
+    }
+}
+
+impl Drop for Open {
     fn drop(&mut self) {
-        self.tally.count(|c| c.closed += 1);
+        self.count(|c| c.closed += 1);
     }
 }
 
 impl Stream {
-    pub(crate) fn plain(socket: Socket, tally: &Rc<Tally>) -> Self {
-        tally.count(|c| c.opened += 1);
-        Stream { io: Io::Plain(socket), tally: Rc::clone(tally) }
+    /// A connection in the clear.
+    pub(crate) fn new(socket: Socket, tally: &Rc<Tally>) -> Self {
+        Stream { io: Io::Plain(socket), open: Open::new(tally) }
     }
 
-    pub(crate) fn tls(stream: TlsStream<Socket>, tally: &Rc<Tally>) -> Self {
-        tally.count(|c| {
-            c.opened += 1;
-            c.handshakes += 1;
-        });
-        Stream { io: Io::Tls(Box::new(stream)), tally: Rc::clone(tally) }
+    /// Begins TLS on a connection in the clear.
+    pub(crate) async fn secure(self, tls: &TlsConfig) -> Result<Self, TlsFault> {
+        let Stream { io, open } = self;
+        let Io::Plain(socket) = io else { return Ok(Stream { io, open }) };
+        // In a box: a handshake is rare, and would make every waiting operation larger.
+        let session = Box::pin(tls.handshake(socket)).await?;
+        open.count(|c| c.handshakes += 1);
+        Ok(Stream { io: Io::Tls(Box::new(session)), open })
     }
 
-    /// Has nothing come since the last answer, neither the connection's end nor bytes that the next answer would be
-    /// mistaken for? In the clear this seldom costs a call.
-    pub(crate) fn is_quiet(&mut self) -> bool {
+    /// The protocol agreed on in the TLS handshake, by its name in ALPN.
+    #[must_use]
+    pub fn alpn(&self) -> Option<&[u8]> {
+        match &self.io {
+            Io::Plain(_) => None,
+            Io::Tls(stream) => stream.get_ref().1.alpn_protocol(),
+        }
+    }
+
+    /// Whether nothing has come since the last answer: neither the connection's end, nor bytes that would be taken for
+    /// the next answer. In the clear this seldom costs a call.
+    pub fn is_quiet(&mut self) -> bool {
         match &mut self.io {
             Io::Plain(socket) => socket.is_quiet(),
-            // Tickets may have come, which are no bytes of HTTP: only reading tells.
+            // Tickets may have come, which are no bytes of the protocol: only reading tells.
             Io::Tls(stream) => {
                 let (mut one, mut cx) = ([0], Context::from_waker(Waker::noop()));
                 Pin::new(stream).poll_read(&mut cx, &mut ReadBuf::new(&mut one)).is_pending()
@@ -89,20 +115,20 @@ impl Stream {
         }
     }
 
-    /// Waits until a read may find something. Through TLS only reading tells, so it may be too early there.
-    pub(crate) fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
+    /// Ready when a read may find something; else wakes the task then. Through TLS only reading tells: it is always
+    /// ready.
+    pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<()> {
         match &self.io {
             Io::Plain(socket) => socket.poll_readable(cx),
             Io::Tls(_) => Poll::Ready(()),
         }
     }
 
-    /// Reads into the room `buffer` has left; 0 when the peer has closed.
-    pub(crate) fn poll_read_into(
-        &mut self,
-        cx: &mut Context<'_>,
-        buffer: &mut Vec<u8>,
-    ) -> Poll<io::Result<usize>> {
+    /// Reads into the room `buffer` has left, as [`Self::read_into`] does.
+    ///
+    /// # Errors
+    /// Why the connection broke.
+    pub fn poll_read_into(&mut self, cx: &mut Context<'_>, buffer: &mut Vec<u8>) -> Poll<io::Result<usize>> {
         let read = match &mut self.io {
             Io::Plain(socket) => loop {
                 match socket.try_read(buffer) {
@@ -111,18 +137,22 @@ impl Stream {
                 }
             },
             Io::Tls(stream) => match ready!(pin!(stream.read_buf(buffer)).poll(cx)) {
-                // A peer that ends without TLS's own goodbye; what came is judged by its framing.
+                // A peer that ends without TLS's own goodbye; what came is judged by the protocol.
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 other => other,
             },
         };
         if let Ok(n) = read {
-            self.tally.count(|c| c.bytes_in += n as u64);
+            self.open.count(|c| c.bytes_in += n as u64);
         }
         Poll::Ready(read)
     }
 
-    pub(crate) async fn read_into(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    /// Reads into the room `buffer` has left; 0 when the peer has closed.
+    ///
+    /// # Errors
+    /// Why the connection broke.
+    pub async fn read_into(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_read_into(cx, buffer)).await
     }
 
@@ -137,13 +167,16 @@ impl Stream {
             Io::Tls(stream) => ready!(Pin::new(stream).poll_write(cx, bytes)),
         };
         if let Ok(n) = written {
-            self.tally.count(|c| c.bytes_out += n as u64);
+            self.open.count(|c| c.bytes_out += n as u64);
         }
         Poll::Ready(written)
     }
 
     /// Sends all of it.
-    pub(crate) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Why the connection broke.
+    pub async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut left = bytes;
         poll_fn(|cx| {
             while !left.is_empty() {
@@ -171,7 +204,7 @@ impl AsyncRead for Stream {
             Io::Tls(stream) => Pin::new(stream).poll_read(cx, room),
         };
         let more = room.filled().len() - before;
-        self.tally.count(|c| c.bytes_in += more as u64);
+        self.open.count(|c| c.bytes_in += more as u64);
         read
     }
 }

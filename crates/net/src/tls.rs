@@ -1,0 +1,113 @@
+//! TLS: what a user asks for, and the settings of handshakes that follow from it.
+
+use std::sync::Arc;
+
+use barograph_reactor::Socket;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::client::Resumption;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::fault::TlsFault;
+use crate::setup::SetupError;
+use crate::trust;
+
+/// What is believed about the peer.
+#[derive(Clone, Debug, Default)]
+pub struct Tls {
+    /// Certificates of authorities to trust instead of the system's, as PEM.
+    pub authorities: Option<Arc<[u8]>>,
+    /// What of the certificate is verified.
+    pub verify: Verify,
+    /// The name to ask for and to verify, if it is not the address's host.
+    pub server_name: Option<String>,
+}
+
+/// What of the peer is verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Its certificate, up to an authority that is trusted, and the name in it.
+    #[default]
+    Peer,
+    /// Nothing: any peer may answer. Belongs into the record of a run.
+    Nothing,
+}
+
+/// The protocols offered in a handshake by their names in ALPN, best first.
+#[derive(Clone, Copy, Debug)]
+pub enum Alpn {
+    /// The peer may agree on one of these, or on none.
+    Optional(&'static [&'static str]),
+    /// The peer must agree on one of these.
+    Required(&'static [&'static str]),
+}
+
+impl Alpn {
+    /// Nothing is offered.
+    pub const NONE: Alpn = Alpn::Optional(&[]);
+
+    fn offered(self) -> &'static [&'static str] {
+        match self {
+            Alpn::Optional(offered) | Alpn::Required(offered) => offered,
+        }
+    }
+}
+
+/// The settings of TLS handshakes with one target, checked. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct TlsConfig {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    alpn: Alpn,
+}
+
+impl TlsConfig {
+    /// The settings for the target at `host`. Reads the authorities to trust.
+    ///
+    /// # Errors
+    /// When the authorities cannot be used, or the name is not one that a certificate can have.
+    pub fn new(tls: &Tls, host: &str, alpn: Alpn) -> Result<Self, SetupError> {
+        let name = tls.server_name.as_deref().unwrap_or(host).to_owned();
+        let bad_name = SetupError::ServerName { name: name.clone() };
+        let name = ServerName::try_from(name).map_err(|_| bad_name)?;
+        Ok(TlsConfig { config: Arc::new(config(tls)?), name, alpn: Alpn::NONE }.offering(alpn))
+    }
+
+    /// The same settings with other protocols offered.
+    #[must_use]
+    pub fn offering(mut self, alpn: Alpn) -> Self {
+        let names = alpn.offered().iter().map(|name| name.as_bytes().to_vec()).collect();
+        Arc::make_mut(&mut self.config).alpn_protocols = names;
+        TlsConfig { alpn, ..self }
+    }
+
+    /// Begins TLS on a connection.
+    pub(crate) async fn handshake(&self, socket: Socket) -> Result<TlsStream<Socket>, TlsFault> {
+        let offered = self.alpn.offered();
+        let connector = TlsConnector::from(Arc::clone(&self.config));
+        let stream = connector
+            .connect(self.name.clone(), socket)
+            .await
+            .map_err(|why| TlsFault::of(why, &self.name.to_str(), offered))?;
+        match self.alpn {
+            Alpn::Required(_) if stream.get_ref().1.alpn_protocol().is_none() => {
+                Err(TlsFault::Protocol { offered })
+            }
+            _ => Ok(stream),
+        }
+    }
+}
+
+fn config(tls: &Tls) -> Result<ClientConfig, SetupError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = trust::verifier(tls, &provider)?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|why| SetupError::Authorities { why: why.to_string() })?;
+    let mut config = builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
+    // Tickets of one user would shorten the handshakes of others, and workers would share their store.
+    config.resumption = Resumption::disabled();
+    Ok(config)
+}

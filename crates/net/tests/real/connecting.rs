@@ -1,0 +1,114 @@
+//! Connections in the clear: where they go, where they come from, and why there is none.
+
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use barograph_model::Outcome;
+use barograph_net::{Counters, Dialer, Endpoint, Fault, Policy, Routes};
+use barograph_testkit::Closed;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::peer::{self, serve};
+use super::{connected, echo, failed, in_words, on_worker};
+
+#[test]
+fn bytes_go_both_ways_and_are_counted() {
+    let (address, peer) = serve(1, |stream| peer::echo(stream).unwrap());
+    on_worker(async {
+        let (dialer, mut stream) = connected(address).await;
+        let large: Vec<u8> = (0..300_000).map(|n| n as u8).collect();
+        echo(&mut stream, b"hello").await;
+        assert!(stream.is_quiet());
+        let open = Counters { opened: 1, bytes_in: 5, bytes_out: 5, ..Counters::default() };
+        assert_eq!(dialer.counters(), open);
+        // The same in the form that libraries take.
+        stream.write_all(b"again").await.unwrap();
+        let mut read = [0; 5];
+        stream.read_exact(&mut read).await.unwrap();
+        assert_eq!(&read, b"again");
+        // More than any buffer on the way holds at once comes in pieces.
+        let (mut from, mut to) = tokio::io::split(stream);
+        let (mut all, mut sent) = (Vec::new(), &large[..]);
+        let sending = async {
+            to.write_all_buf(&mut sent).await.unwrap();
+            to.shutdown().await.unwrap();
+        };
+        let receiving = from.read_to_end(&mut all);
+        tokio::join!(sending, async { receiving.await.unwrap() });
+        assert!(all == large);
+        drop((from, to));
+        let closed = Counters { closed: 1, bytes_in: 300_010, bytes_out: 300_010, ..open };
+        assert_eq!(dialer.counters(), closed);
+    });
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_socket_in_the_file_system_is_a_way_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let peer = std::thread::spawn(move || peer::echo(listener.accept().unwrap().0).unwrap());
+    on_worker(async {
+        let dialer = Dialer::new(&Endpoint::Unix(path.clone()).resolve(&[]).unwrap());
+        echo(&mut dialer.connect(0).await.unwrap(), b"hello").await;
+        let missing = Endpoint::Unix(folder.path().join("missing")).resolve(&[]).unwrap();
+        let fault = failed(Dialer::new(&missing).connect(0).await);
+        let text = format!("connect to {}: No such file", folder.path().join("missing").display());
+        assert!(in_words(&fault).starts_with(&text), "{fault:?}");
+    });
+    peer.join().unwrap();
+}
+
+#[test]
+fn source_addresses_take_turns() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap();
+    let endpoint = Endpoint::Host { host: to.ip().to_string(), port: to.port() };
+    let sources = ["127.0.0.5".parse().unwrap(), "127.0.0.6".parse().unwrap(), "::1".parse().unwrap()];
+    let from = |sources: &[_], number| {
+        on_worker(async {
+            let dialer = Dialer::new(&endpoint.resolve(sources).unwrap());
+            let _stream = dialer.connect(number).await.unwrap();
+            listener.accept().unwrap().1.ip().to_string()
+        })
+    };
+    let seen: Vec<String> = (0..4).map(|number| from(&sources, number)).collect();
+    assert_eq!(seen, ["127.0.0.5", "127.0.0.6", "127.0.0.5", "127.0.0.6"]);
+    // On the loopback network they do without being asked.
+    assert_eq!([from(&[], 0), from(&[], 249), from(&[], 250)], ["127.0.1.1", "127.0.1.250", "127.0.1.1"]);
+}
+
+#[test]
+fn a_users_own_connections_go_one_way_and_others_take_turns() {
+    let (address, peer) = serve(2, drop);
+    on_worker(async {
+        let dialer = Dialer::new(&Routes::at(address));
+        let next = |policy| dialer.number(policy, 7);
+        for opened in 0..2 {
+            assert_eq!(
+                [next(Policy::PerUser(2)), next(Policy::Shared(2)), next(Policy::New)],
+                [7, opened, opened]
+            );
+            dialer.connect(opened).await.unwrap();
+        }
+    });
+    peer.join().unwrap();
+}
+
+#[test]
+fn a_refusal_is_the_targets_and_a_lack_is_the_drivers() {
+    let held = Closed::new().unwrap();
+    let to = held.addr();
+    let endpoint = Endpoint::Host { host: to.ip().to_string(), port: to.port() };
+    let fault = |sources: &[_]| {
+        on_worker(async { failed(Dialer::new(&endpoint.resolve(sources).unwrap()).connect(0).await) })
+    };
+    let refused = fault(&[]);
+    assert!(matches!(refused, Fault::Connect { .. }), "{refused:?}");
+    assert!(in_words(&refused).starts_with(&format!("connect to {to}: Connection refused")), "{refused:?}");
+    assert_eq!(refused.outcome(), Outcome::Broken);
+    // No address of this machine.
+    let lacking = fault(&["192.0.2.1".parse().unwrap()]);
+    assert_eq!(lacking.outcome(), Outcome::DriverFault, "{lacking:?}");
+}
