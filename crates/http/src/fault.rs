@@ -59,16 +59,19 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Did something come that does not count as an answer? In all other cases nothing did.
+    /// The outcome of an operation that ends with it.
     #[must_use]
-    pub fn is_wrong_answer(&self) -> bool {
-        matches!(self, Fault::Garbage | Fault::TooLarge { .. } | Fault::Status(_) | Fault::NoEvents { .. })
-    }
-
-    /// Was it the driver's own machine that could not, rather than the target?
-    #[must_use]
-    pub fn is_drivers(&self) -> bool {
-        matches!(self, Fault::Connect(why) if why.outcome() == Outcome::DriverFault)
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Fault::Connect(why) => why.outcome(),
+            Fault::Changed { .. } | Fault::Broken(_) | Fault::Reset { .. } | Fault::GoneAway { .. } => {
+                Outcome::Broken
+            }
+            Fault::Garbage | Fault::TooLarge { .. } | Fault::NoEvents { .. } | Fault::Request { .. } => {
+                Outcome::WrongAnswer
+            }
+            Fault::Status(_) => Outcome::Refused,
+        }
     }
 
     pub(crate) fn request(why: impl Into<String>) -> Self {
@@ -90,4 +93,26 @@ pub enum TargetError {
     /// No connection to it can be set up.
     #[error(transparent)]
     Setup(#[from] SetupError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_broke_is_told_from_an_answer_that_does_not_count() {
+        let to = Peer::Tcp(([127, 0, 0, 1], 80).into());
+        let refused = barograph_net::Fault::Connect { to, why: io::ErrorKind::ConnectionRefused.into() };
+        for (fault, outcome) in [
+            (Fault::from(refused), Outcome::Broken),
+            (Fault::Broken(io::ErrorKind::ConnectionReset.into()), Outcome::Broken),
+            (Fault::Reset { reason: "CANCEL" }, Outcome::Broken),
+            (Fault::Garbage, Outcome::WrongAnswer),
+            (Fault::TooLarge { limit: 1 }, Outcome::WrongAnswer),
+            (Fault::request("it has no end"), Outcome::WrongAnswer),
+            (Fault::Status(404), Outcome::Refused),
+        ] {
+            assert_eq!(fault.outcome(), outcome, "{fault}");
+        }
+    }
 }

@@ -31,11 +31,7 @@ pub(crate) struct Bad(pub(crate) Outcome);
 
 impl From<Fault> for Bad {
     fn from(fault: Fault) -> Self {
-        Bad(match fault {
-            wrong if wrong.is_wrong_answer() => Outcome::WrongAnswer,
-            own if own.is_drivers() => Outcome::DriverFault,
-            _ => Outcome::Broken,
-        })
+        Bad(fault.outcome())
     }
 }
 

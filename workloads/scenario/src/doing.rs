@@ -167,23 +167,16 @@ impl<'u> Doing<'u> {
 
     /// No answer came, or none that counts.
     pub(crate) fn broken(&self, fault: &Fault) -> Outcome {
-        let outcome = match fault {
-            Fault::Status(status) => {
-                self.user.memory.borrow_mut().answered(self.at.number, *status);
-                Outcome::Refused
-            }
-            Fault::Request { .. } => Outcome::WrongAnswer,
-            fault if fault.is_wrong_answer() => Outcome::WrongAnswer,
-            fault if fault.is_drivers() => Outcome::DriverFault,
-            _ => Outcome::Broken,
-        };
+        if let Fault::Status(status) = fault {
+            self.user.memory.borrow_mut().answered(self.at.number, *status);
+        }
         let mut why = fault.to_string();
         let mut cause = std::error::Error::source(fault);
         while let Some(deeper) = cause {
             why.push_str(&format!(": {deeper}"));
             cause = deeper.source();
         }
-        self.note(Bad { outcome, why }, &[])
+        self.note(Bad { outcome: fault.outcome(), why }, &[])
     }
 
     /// Counts a bad end and hands its outcome on.
