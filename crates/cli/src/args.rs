@@ -3,10 +3,9 @@
 mod compare;
 mod drive;
 mod format;
-pub(crate) mod http;
+mod load_command;
 mod serve;
 mod study;
-mod values;
 mod watch;
 
 use std::path::PathBuf;
@@ -16,10 +15,9 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::CompareArgs;
 pub(crate) use drive::DriveArgs;
 pub(crate) use format::Format;
-pub(crate) use http::HttpArgs;
+pub(crate) use load_command::{LoadCommandArgs, SEARCH_LIMIT, TypedLoadCommand};
 pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
 pub(crate) use study::StudyArgs;
-pub(crate) use values::{ConnectionsArg, Limit, span};
 pub(crate) use watch::{ExportArgs, WatchArgs, WatchedRunArgs};
 
 /// Finds how much load a platform holds before users notice, and what gave way first.
@@ -42,8 +40,8 @@ pub(crate) enum Command {
     Check(RunArgs),
     /// Answer a question by many runs: factors, random order, intervals, a verdict
     Study(Box<StudyArgs>),
-    /// Load one URL: users or a rate, figures as they come, a verdict at the end
-    Http(Box<HttpArgs>),
+    #[command(flatten)]
+    OneLine(Box<TypedLoadCommand>),
     /// Change the load of a run that is on, ask how it stands, or end it in order
     Control(ControlArgs),
     /// Write a first scenario from an OpenAPI document, a recording of a browser, or a URL

@@ -7,10 +7,10 @@ pub(crate) mod control;
 pub(crate) mod drive;
 pub(crate) mod export;
 pub(crate) mod fill;
-pub(crate) mod http;
 pub(crate) mod inner;
 pub(crate) mod list;
 pub(crate) mod load;
+pub(crate) mod load_command;
 pub(crate) mod new;
 pub(crate) mod rootless;
 pub(crate) mod run;
@@ -20,6 +20,7 @@ pub(crate) mod study;
 
 use barograph_harness::HarnessError;
 use barograph_record::{ExitCode, RecordError};
+use barograph_workload::CommandError;
 
 /// A command that could not do its work, with the exit code that says whose side it was on.
 pub(crate) struct Failed {
@@ -39,6 +40,12 @@ impl Failed {
 impl From<HarnessError> for Failed {
     fn from(why: HarnessError) -> Self {
         Failed::new(why.exit_code(), why)
+    }
+}
+
+impl From<CommandError> for Failed {
+    fn from(failed: CommandError) -> Self {
+        Failed { code: failed.exit, why: anyhow::Error::from_boxed(failed.why) }
     }
 }
 

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Command::Run(a) => commands::run::run(&a),
         Command::Check(a) => commands::check::check(&a),
         Command::Study(a) => commands::study::study(&a),
-        Command::Http(a) => commands::http::http(&a),
+        Command::OneLine(a) => commands::load_command::run(&a),
         Command::Control(a) => commands::control::control(&a),
         Command::New(a) => commands::new::new(&a),
         Command::List(a) => commands::list::list(&a),

@@ -6,7 +6,7 @@ use barograph_stats::Histogram;
 use barograph_stats::interval::histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{KeptWindow, Run, tag};
+use crate::{KeptWindow, LogReader, Run, tag};
 
 /// Shares of operations that took longer, from one nine to the next: about evenly far apart on a scale of nines, and with
 /// the median, p75 and p95 among them.
@@ -36,14 +36,13 @@ pub struct KeptTimes {
     pub ms: Vec<f64>,
 }
 
-impl Run {
-    /// Response times of each operation in these windows together, by its name in the log ([`tag`]). Lines that cannot be read
-    /// are passed over; who needs to know that all are there holds their number against [`KeptOp::count`](crate::KeptOp).
+impl LogReader {
+    /// Times of each operation in these windows together, by its name in the log ([`tag`]). Lines that cannot be read are
+    /// passed over; who needs to know that all are there holds their number against [`KeptOp::count`](crate::KeptOp).
     #[must_use]
-    pub fn times_in(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
-        let Ok(log) = self.response_log() else { return HashMap::new() };
+    pub fn in_windows(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
         let mut found: HashMap<String, Histogram> = HashMap::new();
-        for line in log.histograms().flatten() {
+        for line in self.histograms().flatten() {
             let to_s = line.from_s + line.seconds;
             if windows.iter().any(|window| window.holds(line.from_s, to_s)) {
                 match found.entry(line.op).or_insert_with(histogram).add(&line.histogram) {
@@ -53,6 +52,14 @@ impl Run {
             }
         }
         found
+    }
+}
+
+impl Run {
+    /// Response times of each operation in these windows together: see [`LogReader::in_windows`]. Empty without a log.
+    #[must_use]
+    pub fn times_in(&self, windows: &[&KeptWindow]) -> HashMap<String, Histogram> {
+        self.response_log().map_or_else(|_| HashMap::new(), |log| log.in_windows(windows))
     }
 
     /// Response times of these operations in the window that the answer rests on. One of which none ended is left out, and

@@ -4,12 +4,17 @@
 //! loads. The program lists them in [`Workloads`]; nothing else knows their names.
 
 mod application;
+mod command;
+mod error;
 pub mod topology;
+pub mod typed;
 mod workload;
 mod workloads;
 
 pub use application::{
     Application, DataSet, DataSets, FillLine, FillProgress, Job, OnProgress, SizeInfo, Verified,
 };
+pub use command::{LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
+pub use error::{Cause, CommandError};
 pub use workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 pub use workloads::Workloads;

@@ -14,6 +14,7 @@ use barograph_spec::{Connections, Plan, Refusal, Refused, WorkloadKeys};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::LoadCommand;
 use crate::application::{Application, DataSet, OnProgress};
 
 /// A workload: what its users do, and how.
@@ -197,6 +198,11 @@ pub trait WorkloadFactory: WorkloadKeys {
 
     /// The workload for plans that name it and nothing else; `None` when it needs a file.
     fn built_in(&self) -> Option<&dyn Workload> {
+        None
+    }
+
+    /// Its command of one line.
+    fn load_command(&self) -> Option<&dyn LoadCommand> {
         None
     }
 

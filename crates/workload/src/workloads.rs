@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use barograph_spec::{Known, Plan, Refused, Setting, WorkloadKeys};
 
-use crate::{SentFile, Workload, WorkloadFactory};
+use crate::{LoadCommand, SentFile, Workload, WorkloadFactory};
 
 /// The workloads of a program, the default of plans first.
 #[derive(Clone, Copy)]
@@ -64,6 +64,11 @@ impl Workloads {
     /// Workloads that need no file.
     pub fn built_in(self) -> impl Iterator<Item = &'static dyn Workload> {
         self.0.iter().filter_map(|factory| factory.built_in())
+    }
+
+    /// The commands of one line, each with the name of its workload.
+    pub fn load_commands(self) -> impl Iterator<Item = (&'static str, &'static dyn LoadCommand)> {
+        self.0.iter().filter_map(|factory| Some((factory.name(), factory.load_command()?)))
     }
 
     fn factory(self, plan: &Plan) -> &'static dyn WorkloadFactory {

@@ -10,6 +10,7 @@ mod cookies;
 mod doing;
 mod draw;
 mod explain;
+mod http;
 mod judge;
 mod memory;
 mod program;

@@ -12,7 +12,9 @@ use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
 use barograph_spec::{Connections, Given, Plan, Refusal, Refused, WorkloadKeys, WorkloadSettings};
-use barograph_workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
+use barograph_workload::{
+    FailureReason, LoadCommand, LoadError, LoadJob, SentFile, Workload, WorkloadFactory,
+};
 use serde_json::{Map, Value, json};
 
 use crate::reasons::{Reason, Reasons};
@@ -270,6 +272,10 @@ impl WorkloadFactory for ScenarioFiles {
 
     fn hint(&self) -> Option<&'static str> {
         Some("`barograph list scenarios` shows files, `barograph new scenario` writes one")
+    }
+
+    fn load_command(&self) -> Option<&dyn LoadCommand> {
+        Some(self)
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use barograph_model::Share;
+use barograph_workload::typed::share;
 use clap::Args as ClapArgs;
 
 use super::Format;
-use super::values::share;
 
 /// Holds a candidate against a baseline, metric by metric.
 ///

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
 use barograph_record::{ExitCode, KeptUnit};
+use barograph_workload::typed::span;
 
 use super::{Done, Failed};
-use crate::args::{ControlArgs, span};
+use crate::args::ControlArgs;
 use crate::terminal;
 use crate::words::{count, figure, time};
 

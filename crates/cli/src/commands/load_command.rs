@@ -1,10 +1,9 @@
-//! `barograph http`: one URL under load, for people who come from wrk, oha or hey.
+//! Load commands: a target under load in one line, as in `barograph http URL`.
 //!
-//! The arguments become a scenario of one operation and a plan; from there on everything is as in `barograph run`: the
-//! same engine, judging, search, record and report.
+//! The arguments become a plan and, where the workload of it does not follow from the plan alone, a workload; from there on
+//! everything is as in `barograph run`: the same engine, judging, search, record and report.
 
 mod plan;
-mod request;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -16,27 +15,29 @@ use barograph_harness::{Checked, CheckedLoad, HarnessError, Progress, Screen};
 use barograph_model::Phase;
 use barograph_record::{ExitCode, Run};
 use barograph_workload::Workload;
-use barograph_workload_scenario::ScenarioFile;
 use tempfile::TempDir;
 
-use super::run::{Start, time_of_day, warn_of_debug_builds};
+use super::run::{Start, warn_of_debug_builds};
 use super::{Done, Failed};
-use crate::args::HttpArgs;
+use crate::args::{LoadCommandArgs, SEARCH_LIMIT, TypedLoadCommand};
+use crate::catalog::WORKLOADS;
 use crate::live::{self, Display, Levers};
 use crate::terminal::{self, Terminal};
 use crate::watch::Watch;
 use crate::{machine, words};
-use request::SEARCH_LIMIT;
 use summary::Summary;
 
-/// Loads one URL.
-pub(crate) fn http(args: &HttpArgs) -> Done {
-    let asked = request::asked(args).map_err(|why| Failed::new(ExitCode::Refused, why))?;
-    let title = asked.title;
-    let (runs, _removed_at_the_end) = records(args)?;
-    let text = plan::text(args, &asked.base, &runs.display().to_string());
-    let plan = crate::catalog::WORKLOADS.read("barograph http", &text, &[]).map_err(HarnessError::Refused)?;
-    let workload: Arc<dyn Workload> = Arc::new(ScenarioFile::new(asked.scenario, time_of_day));
+/// Loads one target.
+pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
+    let args = &typed.args;
+    let load = typed.command.load(&typed.own, &args.options())?;
+    let (runs, _removed_at_the_end) = records(typed)?;
+    let text = plan::text(typed.workload, args, &load, &runs.display().to_string());
+    let plan =
+        WORKLOADS.read(&format!("barograph {}", typed.name), &text, &[]).map_err(HarnessError::Refused)?;
+    let workload =
+        load.workload.map_or_else(|| WORKLOADS.of_plan(&plan), Ok).map_err(HarnessError::Refused)?;
+    let title = load.title;
     let machine = machine::facts(&runs);
     let mut checked =
         barograph_harness::check(&plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;
@@ -53,28 +54,29 @@ pub(crate) fn http(args: &HttpArgs) -> Done {
     // Gives the terminal back before anything else is said.
     drop(screen);
     let finished = finished?;
+    let record = args.keep_record.as_ref().map(|_| finished.dir.as_path());
     if let Some(why) = finished.error {
-        watch.end(None, args.keep_record.as_ref().map(|_| finished.dir.as_path()));
+        watch.end(None, record);
         return Err(Failed::new(finished.exit, why));
     }
-    conclude(args, &finished.dir, (&title, workload.as_ref()))?;
-    watch.end(args.report.as_deref(), args.keep_record.as_ref().map(|_| finished.dir.as_path()));
+    let report = conclude(typed, &finished.dir, (&title, workload.as_ref()))?;
+    watch.end(report.as_deref(), record);
     Ok(finished.exit)
 }
 
 /// The folder of records: the one that was named, or one that goes with the program.
-fn records(args: &HttpArgs) -> Result<(PathBuf, Option<TempDir>), Failed> {
-    if let Some(folder) = &args.keep_record {
+fn records(typed: &TypedLoadCommand) -> Result<(PathBuf, Option<TempDir>), Failed> {
+    if let Some(folder) = &typed.args.keep_record {
         return Ok((folder.clone(), None));
     }
-    let folder = tempfile::Builder::new().prefix("barograph-http-").tempdir();
+    let folder = tempfile::Builder::new().prefix(&format!("barograph-{}-", typed.name)).tempdir();
     let folder = folder
         .context("make a folder for the record")
         .map_err(|why| Failed::new(ExitCode::CannotWrite, why))?;
     Ok((folder.path().to_owned(), Some(folder)))
 }
 
-fn announce(args: &HttpArgs, title: &str, checked: &Checked) {
+fn announce(args: &LoadCommandArgs, title: &str, checked: &Checked) {
     warn_of_debug_builds();
     let window = words::span(checked.plan.durations.window.0);
     let load = |users: &str| match args.rate {
@@ -114,7 +116,7 @@ impl Screen for Dark {
 
 /// Figures and keys where somebody looks, plain lines elsewhere, nothing when quiet.
 fn screen(
-    args: &HttpArgs,
+    args: &LoadCommandArgs,
     title: String,
     checked: &Checked,
     (dir, start): (&Path, &Start),
@@ -140,9 +142,14 @@ fn screen(
     }
 }
 
-/// Prints the result and writes the report.
-fn conclude(args: &HttpArgs, dir: &Path, (title, workload): (&str, &dyn Workload)) -> Result<(), Failed> {
+/// Prints the result and writes the report, whose path it gives.
+fn conclude(
+    typed: &TypedLoadCommand,
+    dir: &Path,
+    (title, workload): (&str, &dyn Workload),
+) -> Result<Option<PathBuf>, Failed> {
     let cannot = |why: anyhow::Error| Failed::new(ExitCode::CannotWrite, why);
+    let args = &typed.args;
     let run = Run::open(dir)?;
     let summary = Summary::of(&run, title, workload.failure_reasons()).ok_or_else(|| {
         Failed::new(ExitCode::Bug, anyhow!("find a measured window in the record `{}`", dir.display()))
@@ -152,9 +159,13 @@ fn conclude(args: &HttpArgs, dir: &Path, (title, workload): (&str, &dyn Workload
             serde_json::to_string_pretty(&summary).context("write the result as JSON").map_err(cannot)?;
         terminal::result(&json);
     } else {
-        terminal::result(&summary.text());
+        terminal::result(&summary.text(typed.command.request()));
     }
-    if let Some(file) = &args.report {
+    let report = args
+        .report
+        .as_ref()
+        .map(|file| file.clone().unwrap_or_else(|| PathBuf::from(format!("barograph-{}.html", typed.name))));
+    if let Some(file) = &report {
         let page = barograph_report::render_html(&run).map_err(|why| Failed::new(ExitCode::Bug, why))?;
         std::fs::write(file, page)
             .with_context(|| format!("write the report `{}`", file.display()))
@@ -164,5 +175,5 @@ fn conclude(args: &HttpArgs, dir: &Path, (title, workload): (&str, &dyn Workload
     if args.keep_record.is_some() {
         terminal::say(&format!("record  {}", dir.display()));
     }
-    Ok(())
+    Ok(report)
 }

@@ -1,4 +1,4 @@
-//! Values as they are typed: spans of time, shares, limits, connections.
+//! Values as they are typed: spans of time, shares, limits.
 
 use std::str::FromStr;
 
@@ -6,28 +6,17 @@ use barograph_model::{Nanos, Share};
 
 /// A limit on a quantile of response time, as in `p99<250ms`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Limit {
+pub struct Limit {
     /// The quantile as a share.
-    pub(crate) quantile: Share,
+    pub quantile: Share,
     /// The quantile as typed, in per cent.
-    pub(crate) percent: f64,
+    pub percent: f64,
     /// Response time within which it must lie.
-    pub(crate) limit: Nanos,
-}
-
-/// Which connections users have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ConnectionsArg {
-    /// Each user keeps its own.
-    PerUser,
-    /// So many for each worker, shared by its users.
-    Pool(u32),
-    /// A new one for each request.
-    New,
+    pub limit: Nanos,
 }
 
 /// `10s`, `250ms`, `1m30s`, `1.5h`; a number alone means seconds.
-pub(crate) fn span(text: &str) -> Result<Nanos, String> {
+pub fn span(text: &str) -> Result<Nanos, String> {
     const ALLOWED: &str = "a time is written 10s, 250ms, 1m30s or 2h; a number alone means seconds";
     let wrong = || ALLOWED.to_owned();
     if let Ok(seconds) = text.parse::<f64>() {
@@ -56,7 +45,7 @@ pub(crate) fn span(text: &str) -> Result<Nanos, String> {
 }
 
 /// A time in whole seconds: plans count them so.
-pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
+pub fn seconds(text: &str) -> Result<Nanos, String> {
     let time = span(text)?;
     if time.0.is_multiple_of(1_000_000_000) {
         Ok(time)
@@ -66,7 +55,7 @@ pub(crate) fn seconds(text: &str) -> Result<Nanos, String> {
 }
 
 /// A time in whole seconds, at least one.
-pub(crate) fn whole_seconds(text: &str) -> Result<Nanos, String> {
+pub fn whole_seconds(text: &str) -> Result<Nanos, String> {
     let time = seconds(text)?;
     if time == Nanos::ZERO { Err("at least 1s is needed".to_owned()) } else { Ok(time) }
 }
@@ -79,7 +68,7 @@ fn nanos(number: f64, factor: f64) -> Option<Nanos> {
 }
 
 /// `1%`, `0.1 %`.
-pub(crate) fn share(text: &str) -> Result<Share, String> {
+pub fn share(text: &str) -> Result<Share, String> {
     let wrong = || "a share is written as a percentage from 0% to 100%, as in 1% or 0.1%".to_owned();
     let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;
     let percent: f64 = number.trim().parse().map_err(|_| wrong())?;
@@ -101,38 +90,6 @@ impl FromStr for Limit {
         let limit = span(limit.trim()).map_err(|_| wrong())?;
         if limit == Nanos::ZERO { Err(wrong()) } else { Ok(Limit { quantile, percent, limit }) }
     }
-}
-
-impl FromStr for ConnectionsArg {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            "connections are per-user, pool:N (the users of a worker share N) or new (one per request)"
-                .to_owned()
-        };
-        match text {
-            "per-user" => Ok(ConnectionsArg::PerUser),
-            "new" => Ok(ConnectionsArg::New),
-            _ => {
-                let number = text.strip_prefix("pool:").and_then(|n| n.parse().ok()).filter(|n| *n > 0);
-                number.map(ConnectionsArg::Pool).ok_or_else(wrong)
-            }
-        }
-    }
-}
-
-/// `Name: value`.
-pub(crate) fn header(text: &str) -> Result<(String, String), String> {
-    let wrong = || "a header is written `Name: value`, as in -H 'Accept: text/html'".to_owned();
-    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
-    let (name, value) = (name.trim(), value.trim());
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    let clean = name.bytes().all(token) && value.bytes().all(|b| b == b'\t' || (b >= b' ' && b != 0x7f));
-    if name.is_empty() || !clean {
-        return Err(wrong());
-    }
-    Ok((name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]
@@ -172,15 +129,5 @@ mod tests {
         }
         assert_eq!(share("1 %"), Ok(Share::percent(1.0)));
         assert!(["1", "%", "-1%", "101%", "x%"].iter().all(|text| share(text).is_err()));
-    }
-
-    #[test]
-    fn connections_and_headers() {
-        use ConnectionsArg::{New, PerUser, Pool};
-        let parsed = ["per-user", "pool:8", "new"].map(|text| text.parse::<ConnectionsArg>().unwrap());
-        assert_eq!(parsed, [PerUser, Pool(8), New]);
-        assert!(["pool:0", "pool", "pool:x", ""].iter().all(|t| t.parse::<ConnectionsArg>().is_err()));
-        assert_eq!(header("Accept:  a:b "), Ok(("Accept".to_owned(), "a:b".to_owned())));
-        assert!([": x", "Accept", "a b: c", "a: b\r\nc: d", "ä: x"].iter().all(|t| header(t).is_err()));
     }
 }

@@ -1,12 +1,13 @@
-//! The figures of a finished `barograph http`, from its record, as JSON and as a table.
+//! The figures of a finished load command, from its record, as JSON and as a table.
 
-use std::collections::BTreeMap;
+mod figures;
 
 use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
-use barograph_workload::FailureReason;
+use barograph_workload::{FailureReason, Noun};
 use serde::Serialize;
 
 use crate::words::{NONE, bytes, count, figure, percent, time, wrapped};
+use figures::{Figures, Operation, QUANTILES, Times, cell, times};
 
 /// Sentences are wrapped here: no terminal in use is narrower than most people like to read.
 const WIDTH: usize = 100;
@@ -23,7 +24,7 @@ const BEGIN: &str = "                ";
 /// Figures are of the deciding measured window; what was not measured is null.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Summary {
-    /// Method and address.
+    /// What was loaded.
     pub(crate) request: String,
     /// `users` or `starts/s`.
     pub(crate) unit: &'static str,
@@ -33,23 +34,16 @@ pub(crate) struct Summary {
     pub(crate) users: u32,
     /// Length of the window.
     pub(crate) seconds: f64,
-    /// Requests sent.
-    pub(crate) requests: u64,
-    pub(crate) requests_per_s: f64,
+    /// Of all operations together.
+    #[serde(flatten)]
+    pub(crate) whole: Figures,
     /// Operations that ended well and within the limit.
     pub(crate) goodput_per_s: f64,
     /// Operations started per second.
     pub(crate) achieved_rate: f64,
-    #[serde(flatten)]
-    pub(crate) response: Times,
-    pub(crate) service: Times,
-    /// Failed operations.
-    pub(crate) errors: u64,
-    /// Their share of all that ended, 0 to 1.
-    pub(crate) error_share: f64,
-    /// How many ended how.
-    pub(crate) outcomes: BTreeMap<String, u64>,
-    /// Why, with the first few reasons; of the whole load, warm-up included.
+    /// Of each operation.
+    pub(crate) operations: Vec<Operation>,
+    /// Why operations failed, with the first few reasons; of the whole load, warm-up included.
     pub(crate) failures: Vec<FailureReason>,
     /// Arrivals that waited for a free user.
     pub(crate) late: u64,
@@ -83,18 +77,6 @@ pub(crate) struct Summary {
     pub(crate) level_changed: bool,
 }
 
-/// Mean and quantiles in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Times {
-    pub(crate) mean_ms: f64,
-    pub(crate) p50_ms: f64,
-    pub(crate) p90_ms: f64,
-    pub(crate) p95_ms: f64,
-    pub(crate) p99_ms: f64,
-    pub(crate) p999_ms: f64,
-    pub(crate) max_ms: f64,
-}
-
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Found {
@@ -110,32 +92,6 @@ pub(crate) struct Found {
     pub(crate) safe: Option<u32>,
 }
 
-impl Times {
-    fn response(op: &KeptOp) -> Self {
-        Times {
-            mean_ms: op.mean_ms,
-            p50_ms: op.p50_ms,
-            p90_ms: op.p90_ms,
-            p95_ms: op.p95_ms,
-            p99_ms: op.p99_ms,
-            p999_ms: op.p999_ms,
-            max_ms: op.max_ms,
-        }
-    }
-
-    fn service(op: &KeptOp) -> Self {
-        Times {
-            mean_ms: op.service_mean_ms,
-            p50_ms: op.service_p50_ms,
-            p90_ms: op.service_p90_ms,
-            p95_ms: op.service_p95_ms,
-            p99_ms: op.service_p99_ms,
-            p999_ms: op.service_p999_ms,
-            max_ms: op.service_max_ms,
-        }
-    }
-}
-
 impl Summary {
     /// Of a record; `None` when its run came to no verdict or measured nothing. `request` is what was loaded.
     pub(crate) fn of(run: &Run, request: &str, failures: Vec<FailureReason>) -> Option<Self> {
@@ -149,35 +105,37 @@ impl Summary {
         let rows: Vec<&IntervalRow> = run.intervals().filter(middle).collect();
         let changed =
             run.controls().any(|c| c.at_s < window.to_s && window.from_s < c.at_s + c.over_s.max(1e-9));
-        let mut summary = Self::of_window(trial, &rows, run.verdict()?, request)?;
+        let mut summary = Self::of_window(trial, (&rows, times(run, window)), run.verdict()?, request);
         summary.failures = failures;
         summary.level_changed = changed;
-        Some(summary)
+        (!window.ops.is_empty()).then_some(summary)
     }
 
-    fn of_window(trial: &Trial, rows: &[&IntervalRow], verdict: &Verdict, request: &str) -> Option<Self> {
+    fn of_window(
+        trial: &Trial,
+        (rows, times): (&[&IntervalRow], (Times, Times)),
+        verdict: &Verdict,
+        request: &str,
+    ) -> Self {
         let window = &trial.window;
-        let op = window.ops.first()?;
-        let mut outcomes = BTreeMap::new();
-        for outcome in rows.iter().flat_map(|row| &row.ops).flat_map(|op| &op.outcomes) {
-            *outcomes.entry(outcome.name.clone()).or_insert(0) += outcome.count;
-        }
+        let operation = |op: &KeptOp| Operation {
+            operation: op.op.clone(),
+            count: op.count,
+            count_per_s: op.count as f64 / window.seconds(),
+            figures: Figures::of(op, rows, window.seconds()),
+        };
+        let operations: Vec<Operation> = window.ops.iter().map(operation).collect();
         let used = &trial.resources;
-        Some(Summary {
+        Summary {
             request: request.to_owned(),
             unit: trial.unit.name(),
             level: trial.level,
             users: window.users,
             seconds: window.seconds(),
-            requests: rows.iter().flat_map(|row| &row.ops).map(|op| op.requests).sum(),
-            requests_per_s: window.requests_s,
+            whole: Figures::whole(window, &operations, times),
             goodput_per_s: window.goodput,
             achieved_rate: window.starts_s,
-            response: Times::response(op),
-            service: Times::service(op),
-            errors: op.failed,
-            error_share: op.failed as f64 / (op.count.max(1)) as f64,
-            outcomes,
+            operations,
             failures: Vec::new(),
             late: window.late,
             dropped: window.dropped,
@@ -206,25 +164,18 @@ impl Summary {
                 safe: search.estimate.as_deref().map(|estimate| estimate.safe),
             }),
             level_changed: false,
-        })
+        }
     }
 
-    /// As a table for people.
-    pub(crate) fn text(&self) -> String {
-        let mut text = format!("{}\n\n", self.request);
-        let head = ["p50", "p90", "p99", "p99.9", "max"].map(|name| format!("{name:>10}")).concat();
-        text.push_str(&format!("{:<16}{head}\n", ""));
-        for (name, times) in [("response time", &self.response), ("service time", &self.service)] {
-            let t = [times.p50_ms, times.p90_ms, times.p99_ms, times.p999_ms, times.max_ms];
-            let columns = t.map(|ms| format!("{:>10}", time(ms))).concat();
-            text.push_str(&format!("{name:<16}{columns}\n"));
-        }
-        text.push('\n');
+    /// As a table for people. `noun` is what a request is called.
+    pub(crate) fn text(&self, noun: Noun) -> String {
+        let times = if self.operations.len() > 1 { self.operations_table() } else { self.times_table() };
+        let mut text = format!("{}\n\n{times}\n", self.request);
         for (name, figures) in [
-            ("requests", self.requests_line()),
+            (noun.several, self.requests_line()),
             ("failed", self.failed_line()),
             ("load", self.load_line()),
-            ("driver", self.driver_line()),
+            ("driver", self.driver_line(noun.one)),
         ] {
             text.push_str(&format!("{name:<16}{}\n", figures.join("   ")));
         }
@@ -245,17 +196,43 @@ impl Summary {
         text
     }
 
+    /// Response and service time of the only operation.
+    fn times_table(&self) -> String {
+        let mut table = format!("{:<16}{}\n", "", QUANTILES.map(cell).concat());
+        for (name, times) in [("response time", &self.whole.response), ("service time", &self.whole.service)]
+        {
+            table.push_str(&format!("{name:<16}{}\n", times.cells()));
+        }
+        table
+    }
+
+    /// Each operation with its response time, and all together.
+    fn operations_table(&self) -> String {
+        let row = |name: &str, count_per_s: f64, figures: &Figures| {
+            let counts = [figure(count_per_s), count(figures.errors)].map(|text| cell(&text)).concat();
+            format!("{name:<16}{counts}{}\n", figures.response.cells())
+        };
+        let head = ["per second", "failed"].map(cell).concat();
+        let mut table = format!("{:<16}{head}{}\n", "response time", QUANTILES.map(cell).concat());
+        for operation in &self.operations {
+            table.push_str(&row(&operation.operation, operation.count_per_s, &operation.figures));
+        }
+        let together = self.operations.iter().map(|operation| operation.count_per_s).sum();
+        table + &row("together", together, &self.whole)
+    }
+
     fn requests_line(&self) -> Vec<String> {
         vec![
-            format!("{}/s", figure(self.requests_per_s)),
-            format!("{} in {} s", count(self.requests), figure(self.seconds)),
+            format!("{}/s", figure(self.whole.requests_per_s)),
+            format!("{} in {} s", count(self.whole.requests), figure(self.seconds)),
             format!("good and in time {}/s", figure(self.goodput_per_s)),
         ]
     }
 
     fn failed_line(&self) -> Vec<String> {
-        let mut parts = vec![format!("{} ({})", count(self.errors), percent(self.error_share))];
-        let kinds = self
+        let whole = &self.whole;
+        let mut parts = vec![format!("{} ({})", count(whole.errors), percent(whole.error_share))];
+        let kinds = whole
             .outcomes
             .iter()
             .filter(|(name, n)| !matches!(name.as_str(), "good" | "cancelled") && **n > 0);
@@ -280,10 +257,10 @@ impl Summary {
         parts
     }
 
-    fn driver_line(&self) -> Vec<String> {
+    fn driver_line(&self, request: &str) -> Vec<String> {
         let maybe = |x: Option<f64>, word: fn(f64) -> String| x.map_or_else(|| NONE.to_owned(), word);
         let mut parts = vec![
-            format!("{} µs CPU per request", maybe(self.cpu_us_per_request, figure)),
+            format!("{} µs CPU per {request}", maybe(self.cpu_us_per_request, figure)),
             format!("{} cores", maybe(self.driver_cores, figure)),
             format!("{} memory", maybe(self.rss_mib.map(|m| m * MIB), bytes)),
         ];
@@ -296,7 +273,11 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
+    use barograph_stats::interval::histogram;
+
     use super::*;
+
+    const REQUEST: Noun = Noun { one: "request", several: "requests" };
 
     fn trial() -> Trial {
         let text = r#"{"n":1,"purpose":"fixed","unit":"starts_per_second","level":5000,"result":"pass","window":{
@@ -334,7 +315,17 @@ mod tests {
     fn summary() -> Summary {
         let rows = [row(1.0, 4_900, 45), row(2.0, 5_000, 45)];
         let rows: Vec<&IntervalRow> = rows.iter().collect();
-        Summary::of_window(&trial(), &rows, &verdict(), "GET http://127.0.0.1/").unwrap()
+        of(&trial(), &rows, &verdict())
+    }
+
+    fn of(trial: &Trial, rows: &[&IntervalRow], verdict: &Verdict) -> Summary {
+        let only = &trial.window.ops[0];
+        Summary::of_window(
+            trial,
+            (rows, (Times::response(only), Times::service(only))),
+            verdict,
+            "GET http://127.0.0.1/",
+        )
     }
 
     #[test]
@@ -353,7 +344,49 @@ driver          12.3 µs CPU per request   0.061 cores   12.0 MiB memory
 verdict         passed, valid
 
 5,000 starts/s were carried.";
-        assert_eq!(summary().text(), expected);
+        assert_eq!(summary().text(REQUEST), expected);
+    }
+
+    /// Half as many of another operation, which take longer.
+    fn of_two(times: (Times, Times)) -> Summary {
+        let (mut trial, mut row) = (trial(), row(1.0, 4_900, 45));
+        let put = KeptOp {
+            op: "Put".to_owned(),
+            count: 25_010,
+            failed: 10,
+            p99_ms: 20.0,
+            ..trial.window.ops[0].clone()
+        };
+        trial.window.ops.push(put);
+        row.ops.push(barograph_record::OpRow { op: "Put".to_owned(), ..row.ops[0].clone() });
+        Summary::of_window(&trial, (&[&row], times), &verdict(), "two")
+    }
+
+    #[test]
+    fn several_operations_have_a_line_each_and_one_together() {
+        let unknown = Times::merged(&[], Times::response, &histogram());
+        let together = Times { p50_ms: 0.21, p99_ms: 12.5, ..unknown };
+        let summary = of_two((together, together));
+        let expected = "\
+two
+
+response time   per second    failed       p50       p90       p99     p99.9       max
+Get                  4,999        90    210 µs    400 µs   1.23 ms   12.5 ms    2.04 s
+Put                  2,501        10    210 µs    400 µs   20.0 ms   12.5 ms    2.04 s
+together             7,500       100    210 µs         –   12.5 ms         –         –
+
+commands        4,999/s   9,890 in 10.0 s   good and in time 4,980/s
+failed          100 (0.133 %)   refused 90
+";
+        let text = summary.text(Noun { one: "command", several: "commands" });
+        assert!(text.starts_with(expected) && text.contains("12.3 µs CPU per command"), "{text}");
+        let json = serde_json::to_value(&summary).unwrap();
+        assert_eq!((&json["errors"], &json["outcomes"]["good"]), (&100.into(), &9_800.into()));
+        assert!(json["p90_ms"].is_null(), "nobody knows it");
+        assert_eq!(
+            (&json["operations"][1]["operation"], &json["operations"][1]["p99_ms"]),
+            (&"Put".into(), &20.0.into())
+        );
     }
 
     #[test]
@@ -361,7 +394,7 @@ verdict         passed, valid
         let mut summary = summary();
         (summary.valid, summary.passed, summary.level_changed) = (false, false, true);
         summary.reasons = vec!["the driver was the limit".to_owned()];
-        let text = summary.text();
+        let text = summary.text(REQUEST);
         assert!(
             text.contains("verdict         not passed, not valid: the figures above cannot be believed\n")
         );
@@ -386,7 +419,7 @@ verdict         passed, valid
             let rows = [row(1.0, 4_900, 45)];
             let rows: Vec<&IntervalRow> = rows.iter().collect();
             let verdict: Verdict = serde_json::from_value(told).unwrap();
-            Summary::of_window(&trial(), &rows, &verdict, "GET /").unwrap().search.unwrap().interval
+            of(&trial(), &rows, &verdict).search.unwrap().interval
         };
         assert_eq!(interval(false, 0.025), Some([Some(90.0), Some(120.0)]));
         assert_eq!(interval(false, 0.03), Some([Some(90.0), None]));
@@ -401,7 +434,7 @@ verdict         passed, valid
         // Their order is not promised.
         keys.sort_unstable();
         let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped error_share \
-            errors failures goodput_per_s lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms outcomes p50_ms p90_ms p95_ms \
+            errors failures goodput_per_s lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations outcomes p50_ms p90_ms p95_ms \
             p999_ms p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped unit users \
             valid verdict";
         assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
@@ -411,5 +444,10 @@ verdict         passed, valid
         assert_eq!(json["service"]["p999_ms"], 12.0);
         assert_eq!(json["outcomes"]["refused"], 90);
         assert!(json["bytes_per_user"].is_null());
+        let operation = json["operations"][0].as_object().unwrap();
+        let expected = "operation count count_per_s requests requests_per_s mean_ms p50_ms p90_ms p95_ms p99_ms p999_ms max_ms \
+            service errors error_share outcomes";
+        assert_eq!(operation.keys().collect::<Vec<_>>(), expected.split_whitespace().collect::<Vec<_>>());
+        assert_eq!((&operation["count"], &operation["p99_ms"]), (&49_990.into(), &1.234.into()));
     }
 }

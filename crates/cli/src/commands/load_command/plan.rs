@@ -1,17 +1,9 @@
-//! The plan of a `barograph http`: what was typed, as a plan says it.
+//! The plan of a load command: what was typed, as a plan says it.
 
 use barograph_model::Nanos;
+use barograph_workload::TypedLoad;
 
-use crate::args::http::HttpArgs;
-
-/// Users of a closed loop, unless somebody says otherwise: what wrk, hey and oha people expect, roughly.
-const USERS: u32 = 50;
-
-/// Users a search looks for at the most, unless somebody says otherwise.
-const MOST_USERS: u32 = 5_000;
-
-/// Users of an open loop at the most: bound on requests in flight.
-const MOST_IN_FLIGHT: u32 = 1_000;
+use crate::args::LoadCommandArgs;
 
 /// Fewer users are there at once; more come within a second, so that their connections are not all opened together.
 const AT_ONCE: u32 = 200;
@@ -39,23 +31,25 @@ const MOST_TRIALS: u32 = 10;
 const SEARCH_RAMP_S: u64 = 10;
 
 /// The plan as text, to be read like any other. `runs` is the folder of its record.
-pub(crate) fn text(args: &HttpArgs, url: &str, runs: &str) -> String {
+pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, runs: &str) -> String {
     let window = args.duration.unwrap_or(if args.search { TRIAL } else { WINDOW });
     let interval_ms = (window.0 / 1_000_000 / INTERVALS_PER_WINDOW).clamp(100, 1_000);
     let drain = args.timeout.min(LONGEST_DRAIN);
-    let load = if args.search { search(args, window) } else { fixed(args) };
+    let level = if args.search { search(args, load.users, window) } else { fixed(args, load.users) };
     format!(
-        "workload = \"scenario\"\nseed = {seed}\nruns = {runs:?}\n\n[load]\n{load}{open}\
-         window_s = {window}\nwarm_up_s = {warm_up}\ndrain_s = {drain}\n\n\
-         [target]\nurl = {url:?}\n\n\
-         [driver]\nworkers = {workers}\nconnections = \"keep\"\ntimeout_s = {timeout}\ninterval_ms = {interval_ms}\n",
+        "workload = {workload:?}\nseed = {seed}\nruns = {runs:?}\ntarget.url = {url:?}\n\
+         {level}{open}load.window_s = {window}\nload.warm_up_s = {warm_up}\nload.drain_s = {drain}\n\
+         driver.workers = {workers}\ndriver.connections = \"keep\"\ndriver.timeout_s = {timeout}\n\
+         driver.interval_ms = {interval_ms}\n{keys}\n",
         seed = args.seed,
-        open = open(args),
+        url = load.url,
+        open = open(args, load.users),
         window = whole(window),
         warm_up = whole(args.warm_up),
         drain = whole(drain).max(1),
         workers = args.workers,
         timeout = whole(args.timeout).max(1),
+        keys = load.keys.join("\n"),
     )
 }
 
@@ -64,41 +58,37 @@ fn whole(time: Nanos) -> u64 {
     time.0.div_ceil(1_000_000_000)
 }
 
-fn fixed(args: &HttpArgs) -> String {
-    match args.rate {
-        Some(rate) => format!("strategy = \"fixed\"\nunit = \"rate\"\nrate = {rate}\nramp_s = 0\n"),
+fn fixed(args: &LoadCommandArgs, users: u32) -> String {
+    let (unit, level, ramp_s) = match args.rate {
+        Some(rate) => ("rate", rate, 0),
         None => {
-            let users = args.users.unwrap_or(USERS);
             let together = u64::from(users > AT_ONCE);
             // Spread over a think time, or they would come back in waves for ever.
             let ramp_s = args.think.map_or(together, |think| whole(think.min(LONGEST_RAMP)).max(together));
-            format!("strategy = \"fixed\"\nunit = \"users\"\nusers = {users}\nramp_s = {ramp_s}\n")
-        }
-    }
-}
-
-fn search(args: &HttpArgs, window: Nanos) -> String {
-    let bounds = match args.rate {
-        Some(rate) => format!("unit = \"rate\"\nmin_rate = 1\nmax_rate = {rate}\n"),
-        None => {
-            let most = args.users.unwrap_or(MOST_USERS);
-            format!("unit = \"users\"\nmin_users = 1\nmax_users = {most}\n")
+            ("users", users, ramp_s)
         }
     };
     format!(
-        "strategy = \"search\"\n{bounds}max_trials = {MOST_TRIALS}\nramp_s = {SEARCH_RAMP_S}\nstep_s = 1\nsettle_s = 1\n\
-         confirm_s = {}\n",
+        "load.strategy = \"fixed\"\nload.unit = \"{unit}\"\nload.{unit} = {level}\nload.ramp_s = {ramp_s}\n"
+    )
+}
+
+fn search(args: &LoadCommandArgs, users: u32, window: Nanos) -> String {
+    let (unit, most) = args.rate.map_or(("users", users), |rate| ("rate", rate));
+    format!(
+        "load.strategy = \"search\"\nload.unit = \"{unit}\"\nload.min_{unit} = 1\nload.max_{unit} = {most}\n\
+         load.max_trials = {MOST_TRIALS}\nload.ramp_s = {SEARCH_RAMP_S}\nload.step_s = 1\nload.settle_s = 1\n\
+         load.confirm_s = {}\n",
         whole(window)
     )
 }
 
-fn open(args: &HttpArgs) -> String {
+fn open(args: &LoadCommandArgs, users: u32) -> String {
     if args.rate.is_none() {
         return String::new();
     }
     let arrivals = if args.poisson { "poisson" } else { "constant" };
-    let most_users = args.users.unwrap_or(MOST_IN_FLIGHT);
-    format!("arrivals = \"{arrivals}\"\nmost_users = {most_users}\n")
+    format!("load.arrivals = \"{arrivals}\"\nload.most_users = {users}\n")
 }
 
 #[cfg(test)]
@@ -108,19 +98,22 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::args::{Args, Command, TypedLoadCommand};
+    use crate::catalog::WORKLOADS;
 
-    #[derive(Parser)]
-    struct Typed {
-        #[command(flatten)]
-        args: HttpArgs,
+    fn typed(words: &str) -> Result<Box<TypedLoadCommand>, clap::Error> {
+        let words =
+            ["barograph", "http", "http://127.0.0.1:8080/"].into_iter().chain(words.split_whitespace());
+        match Args::try_parse_from(words)?.command {
+            Command::OneLine(typed) => Ok(typed),
+            _ => panic!("http is a load command"),
+        }
     }
 
-    fn plan(typed: &str) -> Plan {
-        let words = ["http", "http://127.0.0.1:8080/"].into_iter().chain(typed.split_whitespace());
-        let args = Typed::try_parse_from(words).map_err(|why| why.to_string()).unwrap().args;
-        crate::catalog::WORKLOADS
-            .read("barograph http", &text(&args, "http://127.0.0.1:8080", "/tmp/x"), &[])
-            .unwrap()
+    fn plan(words: &str) -> Plan {
+        let TypedLoadCommand { workload, command, own, args, .. } = *typed(words).unwrap();
+        let load = command.load(&own, &args.options()).map_err(|why| why.why).unwrap();
+        WORKLOADS.read("barograph http", &text(workload, &args, &load, "/tmp/x"), &[]).unwrap()
     }
 
     #[test]
@@ -140,7 +133,24 @@ mod tests {
         assert_eq!(open.strategy, Strategy::Fixed { level: 5_000, windows: 1 });
         assert_eq!(open.open.as_ref().map(|o| o.most_users), Some(64));
         assert_eq!(open.driver.interval, Nanos::from_millis(100));
-        assert_eq!(plan("--rate 10").open.map(|o| o.most_users), Some(MOST_IN_FLIGHT));
+        assert_eq!(plan("--rate 10").open.map(|o| o.most_users), Some(1_000));
+    }
+
+    #[test]
+    fn a_search_without_a_limit_has_the_usual_one() {
+        let limit = |words: &str| typed(words).unwrap().args.options().limit.map(|limit| limit.limit);
+        assert_eq!((limit("--search"), limit("")), (Some(Nanos::from_millis(100)), None));
+        assert_eq!(limit("--search --qos p50<1s"), Some(Nanos::from_secs(1)));
+    }
+
+    #[test]
+    fn keys_of_the_workload_stand_beside_the_others() {
+        let TypedLoadCommand { workload, command, own, args, .. } = *typed("").unwrap();
+        let load = command.load(&own, &args.options()).map_err(|why| why.why).unwrap();
+        let load = TypedLoad { keys: vec!["scenario = \"s.toml\"".to_owned()], users: 1_500, ..load };
+        let plan = WORKLOADS.read("x", &text(workload, &args, &load, "/tmp/x"), &[]).unwrap();
+        assert!(plan.resolved.contains("scenario = \"s.toml\""), "{}", plan.resolved);
+        assert_eq!(plan.strategy, Strategy::Fixed { level: 1_500, windows: 1 });
     }
 
     #[test]
@@ -161,8 +171,7 @@ mod tests {
         for wrong in
             ["-c 0", "--rate 0", "-d 0s", "-d 1500ms", "--poisson", "--think 1s --rate 5", "--qos p99>1s"]
         {
-            let words = ["http", "http://x/"].into_iter().chain(wrong.split_whitespace());
-            assert!(Typed::try_parse_from(words).is_err(), "{wrong}");
+            assert!(typed(wrong).is_err(), "{wrong}");
         }
     }
 }

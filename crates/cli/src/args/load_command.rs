@@ -1,0 +1,129 @@
+//! What can be typed after every load command of a workload.
+
+use std::path::PathBuf;
+
+use barograph_model::{Nanos, Share};
+use barograph_workload::typed::{Limit, seconds, share, span, whole_seconds};
+use barograph_workload::{LoadCommand, LoadOptions};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+
+use super::watch::WatchArgs;
+use crate::catalog::WORKLOADS;
+
+/// A search needs a limit; this one holds where no other is typed.
+pub(crate) const SEARCH_LIMIT: Limit =
+    Limit { quantile: Share::percent(99.0), percent: 99.0, limit: Nanos::from_millis(100) };
+
+/// Options of every load command.
+#[derive(Args)]
+pub(crate) struct LoadCommandArgs {
+    /// Users: each waits for its answer before it goes on. With --rate, the most at work at the same time
+    #[arg(short = 'c', long, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
+    pub(crate) users: Option<u32>,
+    /// Operations started per second, whatever answers take; response time counts from when one was due
+    #[arg(short = 'r', long, value_parser = clap::value_parser!(u32).range(1..=10_000_000), value_name = "PER_SECOND")]
+    pub(crate) rate: Option<u32>,
+    /// How long to measure, in whole seconds; in a search, each trial [default: 10s, in a search 5s]
+    #[arg(short = 'd', short_alias = 'z', long, value_parser = whole_seconds, value_name = "TIME")]
+    pub(crate) duration: Option<Nanos>,
+    /// Worker threads of the driver; 0 lets the tool choose
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) workers: u32,
+    /// With --rate: starts as independent events instead of at equal distances
+    #[arg(long, requires = "rate")]
+    pub(crate) poisson: bool,
+    /// Time each user waits after an answer
+    #[arg(long, value_parser = span, value_name = "TIME", conflicts_with = "rate")]
+    pub(crate) think: Option<Nanos>,
+    /// An operation without an answer for so long has failed
+    #[arg(long, default_value = "10s", value_parser = span, value_name = "TIME")]
+    pub(crate) timeout: Nanos,
+    /// Load before measuring, in whole seconds
+    #[arg(long, default_value = "1s", value_parser = seconds, value_name = "TIME")]
+    pub(crate) warm_up: Nanos,
+    /// Where all random choices come from
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Limit on a quantile of response time, as in 'p99<250ms'; missing it ends with code 4
+    #[arg(long, value_name = "LIMIT")]
+    pub(crate) qos: Option<Limit>,
+    /// Largest share of failed operations; more ends with code 4
+    #[arg(long, default_value = "1%", value_parser = share, value_name = "SHARE")]
+    pub(crate) errors: Share,
+    /// Search the most users within the limit, up to -c; with --rate, the highest rate up to that one
+    #[arg(long)]
+    pub(crate) search: bool,
+    /// Write the report as a page that opens offline [default file: barograph-COMMAND.html]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<Option<PathBuf>>,
+    /// Keep the whole record in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep_record: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show nothing while it runs
+    #[arg(short = 'q', long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
+}
+
+impl LoadCommandArgs {
+    /// What a workload depends on.
+    pub(crate) fn options(&self) -> LoadOptions {
+        LoadOptions {
+            users: self.users,
+            rate: self.rate,
+            search: self.search,
+            limit: self.qos.or(self.search.then_some(SEARCH_LIMIT)),
+            errors: self.errors,
+            think: self.think,
+            timeout: self.timeout,
+        }
+    }
+}
+
+/// A load command as it was typed.
+pub(crate) struct TypedLoadCommand {
+    /// Its name.
+    pub(crate) name: String,
+    /// The workload that has it.
+    pub(crate) workload: &'static str,
+    pub(crate) command: &'static dyn LoadCommand,
+    /// The arguments that only it has.
+    pub(crate) own: ArgMatches,
+    pub(crate) args: LoadCommandArgs,
+}
+
+impl Subcommand for TypedLoadCommand {
+    fn augment_subcommands(program: Command) -> Command {
+        let all = WORKLOADS.load_commands();
+        program.subcommands(all.map(|(_, command)| LoadCommandArgs::augment_args(command.arguments())))
+    }
+
+    fn augment_subcommands_for_update(program: Command) -> Command {
+        Self::augment_subcommands(program)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        WORKLOADS.load_commands().any(|(_, command)| command.arguments().get_name() == name)
+    }
+}
+
+impl FromArgMatches for TypedLoadCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let none = || Error::new(ErrorKind::InvalidSubcommand);
+        let (name, own) = matches.subcommand().ok_or_else(none)?;
+        let found = WORKLOADS.load_commands().find(|(_, command)| command.arguments().get_name() == name);
+        let (workload, command) = found.ok_or_else(none)?;
+        let args = LoadCommandArgs::from_arg_matches(own)?;
+        Ok(TypedLoadCommand { name: name.to_owned(), workload, command, own: own.clone(), args })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! What can be typed after `barograph http`, beside the options of every load command.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use barograph_scenario::Connections;
+use clap::{ArgGroup, Args};
+
+/// Load one URL: users or a rate, figures as they come, a verdict at the end
+#[derive(Args)]
+#[command(group = ArgGroup::new("content").multiple(false))]
+pub(super) struct HttpArgs {
+    /// What to load, as in http://127.0.0.1:8080/
+    pub(super) url: String,
+    /// Method; POST where there is a body, else GET
+    #[arg(short = 'm', long, value_name = "METHOD")]
+    pub(super) method: Option<String>,
+    /// Header, as in -H 'Accept: text/html' (may be given often)
+    #[arg(short = 'H', long = "header", value_parser = header, value_name = "NAME: VALUE")]
+    pub(super) headers: Vec<(String, String)>,
+    /// Body, or @FILE whose content is the body
+    #[arg(long, group = "content", value_name = "TEXT|@FILE")]
+    pub(super) data: Option<String>,
+    /// Body in JSON, sent with its content type, or @FILE whose content it is
+    #[arg(long, group = "content", value_name = "JSON|@FILE")]
+    pub(super) json_body: Option<String>,
+    /// Connections: per-user, pool:N (the users of a worker share N), new (one per request)
+    #[arg(long, default_value = "per-user", value_parser = connections, value_name = "HOW")]
+    pub(super) connections: Connections,
+    /// Speak HTTP/2
+    #[arg(long)]
+    pub(super) http2: bool,
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "ca")]
+    pub(super) insecure: bool,
+    /// File with the certificates (PEM) to trust instead of the usual ones
+    #[arg(long, value_name = "FILE")]
+    pub(super) ca: Option<PathBuf>,
+    /// Connect to this socket file; host and path still come from the URL
+    #[arg(long, value_name = "PATH")]
+    pub(super) unix_socket: Option<PathBuf>,
+    /// Connect from this address (given often: in turn)
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) source: Vec<IpAddr>,
+}
+
+fn connections(text: &str) -> Result<Connections, String> {
+    const ALLOWED: &str =
+        "connections are per-user, pool:N (the users of a worker share N) or new (one per request)";
+    match text {
+        "per-user" => Ok(Connections::PerUser(1)),
+        "new" => Ok(Connections::New),
+        _ => {
+            let number = text.strip_prefix("pool:").and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+            number.map(Connections::Pool).ok_or_else(|| ALLOWED.to_owned())
+        }
+    }
+}
+
+/// `Name: value`.
+fn header(text: &str) -> Result<(String, String), String> {
+    let wrong = || "a header is written `Name: value`, as in -H 'Accept: text/html'".to_owned();
+    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+    let (name, value) = (name.trim(), value.trim());
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let clean = name.bytes().all(token) && value.bytes().all(|b| b == b'\t' || (b >= b' ' && b != 0x7f));
+    if name.is_empty() || !clean {
+        return Err(wrong());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_and_headers() {
+        let parsed = ["per-user", "pool:8", "new"].map(|text| connections(text).unwrap());
+        assert_eq!(parsed, [Connections::PerUser(1), Connections::Pool(8), Connections::New]);
+        assert!(["pool:0", "pool", "pool:x", ""].iter().all(|text| connections(text).is_err()));
+        assert_eq!(header("Accept:  a:b "), Ok(("Accept".to_owned(), "a:b".to_owned())));
+        assert!([": x", "Accept", "a b: c", "a: b\r\nc: d", "ä: x"].iter().all(|t| header(t).is_err()));
+    }
+}
