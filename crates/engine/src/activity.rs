@@ -217,8 +217,9 @@ async fn operate<W: UserFactory>(
         Err(_) => Outcome::Cancelled,
     };
     let ended = worker.core.clock.now();
-    let requests = std::mem::take(&mut turn.requests);
-    worker.recorder.borrow_mut().ended(&Ended { op, intended, started, ended, outcome, requests });
+    let (requests, counters) = (std::mem::take(&mut turn.requests), std::mem::take(&mut turn.counters));
+    let done = Ended { op, intended, started, ended, outcome, requests, counters };
+    worker.recorder.borrow_mut().ended(&done);
     (outcome, ended)
 }
 

@@ -1,6 +1,6 @@
 //! One worker's counting: into the interval that is open, handed over whole when it closes.
 
-use barograph_model::{Nanos, OpId, Outcome};
+use barograph_model::{Counters, Nanos, OpId, Outcome};
 use barograph_stats::Interval;
 
 pub(crate) struct Recorder {
@@ -24,6 +24,7 @@ pub(crate) struct Ended {
     pub(crate) ended: Nanos,
     pub(crate) outcome: Outcome,
     pub(crate) requests: u32,
+    pub(crate) counters: Counters,
 }
 
 impl Recorder {
@@ -71,6 +72,7 @@ impl Recorder {
         self.settle_in_flight(e.ended);
         self.in_flight -= 1;
         self.starts_ns -= i128::from(e.started.0);
+        self.open.counters.add(&e.counters);
         let op = &mut self.open.ops[e.op.index()];
         op.outcomes[e.outcome.index()] += 1;
         op.requests += u64::from(e.requests);

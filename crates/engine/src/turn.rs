@@ -1,6 +1,6 @@
 //! What an operation is handed: random numbers, who it acts for, and a place to say what should happen beside it.
 
-use barograph_model::{BehaviourId, UserId};
+use barograph_model::{BehaviourId, CounterId, Counters, UserId};
 
 use crate::Stream;
 
@@ -13,6 +13,7 @@ pub struct Turn {
     /// The activity's own random stream.
     pub rng: Stream,
     pub(crate) requests: u32,
+    pub(crate) counters: Counters,
     pub(crate) wishes: Wishes,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct Wishes {
 
 impl Turn {
     pub(crate) fn new(user: UserId, argument: u32, rng: Stream) -> Self {
-        Turn { user, argument, rng, requests: 0, wishes: Wishes::default() }
+        Turn { user, argument, rng, requests: 0, counters: Counters::default(), wishes: Wishes::default() }
     }
 
     /// A hand-out of user 0 outside of a run, for tests of workloads.
@@ -39,6 +40,14 @@ impl Turn {
     /// Counts one request sent to the target.
     pub fn sent(&mut self) {
         self.requests += 1;
+    }
+
+    /// Adds to a counter of the workload. What an operation adds counts when it ends, whatever its outcome.
+    ///
+    /// # Panics
+    /// When no workload can have this counter.
+    pub fn add(&mut self, counter: CounterId, count: u64) {
+        self.counters.raise(counter, count);
     }
 
     /// After this operation, start an asynchronous activity of this user.

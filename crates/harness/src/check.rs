@@ -8,7 +8,7 @@ mod loads;
 
 use std::net::TcpListener;
 
-use barograph_model::{Nanos, OpenLoop, Strategy};
+use barograph_model::{Nanos, OpenLoop, Strategy, check_measures};
 use barograph_spec::{FaultAct, LINKED, Plan, Refusal, Refused};
 use barograph_workload::topology::{Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
@@ -200,6 +200,7 @@ impl<'a> Checking<'a> {
         self.faults();
         self.disks();
         self.timeout();
+        self.measures();
         self.refusals.extend(self.workload.refusals(&self.plan));
         self.end()
     }
@@ -319,6 +320,20 @@ impl<'a> Checking<'a> {
                 timeout.as_secs_f64(),
                 wait.as_secs_f64()
             ));
+        }
+    }
+
+    /// What the workload declares must be possible.
+    fn measures(&mut self) {
+        let workload = self.workload;
+        let declared = check_measures(workload.counters(), workload.measures(), workload.ops());
+        if let Err(why) = declared {
+            self.refuse(Wrong {
+                key: "workload",
+                value: format!("{:?}", workload.name()),
+                allowed: format!("a workload whose measures are possible; this one declares {why}"),
+                remedy: "mend the workload, or load with another".to_owned(),
+            });
         }
     }
 

@@ -358,6 +358,7 @@ impl Run<'_> {
             let mut expected =
                 Expected::keep(workload.name(), &profile, workload.ops(), workload.session_op());
             expected.unit = plan.unit.into();
+            expected.counters = workload.counters().iter().map(|name| (*name).to_owned()).collect();
             if let Target::There { url } = &checked.target {
                 expected.target = Some(url.clone());
             }

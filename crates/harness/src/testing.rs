@@ -9,8 +9,8 @@ use std::time::Duration;
 use barograph_engine::sim::{self, Still, Time};
 use barograph_engine::{Runnable, Timer, Turn, User, UserFactory, runnable};
 use barograph_model::{
-    Behaviour, Behaviours, ChooserId, Derived, Distribution, Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase,
-    Profile, QosRule, Share, UserId,
+    Amount, Behaviour, Behaviours, Better, ChooserId, CounterId, Derived, Distribution, Formula, MeasureSpec,
+    Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Share, UserId,
 };
 use barograph_platform::{
     Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Pause, Platform, Readiness,
@@ -33,6 +33,18 @@ pub(crate) use filling::{Course, Filling};
 pub(crate) use simulated::Simulated;
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
+
+const HITS: CounterId = CounterId(0);
+const LOOKUPS: CounterId = CounterId(1);
+
+/// The part of its lookups that find something.
+pub(crate) const HIT_SHARE: MeasureSpec = MeasureSpec {
+    id: "hit_share",
+    title: "hit share",
+    unit: "%",
+    better: Better::Higher,
+    formula: Formula::percent(Amount::Counter(HITS), Amount::Counter(LOOKUPS)),
+};
 
 /// What an operation that users always do should be of the mix, and how long their sessions are.
 #[derive(Clone, Copy)]
@@ -82,6 +94,8 @@ pub(crate) struct TestWorkload {
     /// How long its target works on each answer, one after the other, where time is simulated; it takes them all at once
     /// without.
     pub(crate) one_by_one: Option<Nanos>,
+    /// Every operation looks something up; each of so many misses.
+    pub(crate) misses_every: Option<u64>,
     /// Why its operations failed.
     pub(crate) failures: Vec<FailureReason>,
     /// Where its load is simulated; it is real without.
@@ -108,6 +122,8 @@ struct Target {
     jams: Option<Jams>,
     silent: Option<(Nanos, Nanos)>,
     one_by_one: Option<Nanos>,
+    misses_every: Option<u64>,
+    lookups: Cell<u64>,
     /// Until when it works on what was asked so far.
     works_until: Cell<Nanos>,
     /// While it is jammed: when it was last kept so.
@@ -128,6 +144,12 @@ impl Target {
         let begins = self.silent.filter(|(from, to)| (*from..*to).contains(&free)).map_or(free, |(_, to)| to);
         self.works_until.set(begins + span);
         timer.until(begins + span).await;
+    }
+
+    /// Looks something up: whether it is there.
+    fn hits(&self) -> bool {
+        self.lookups.set(self.lookups.get() + 1);
+        self.misses_every.is_none_or(|every| !self.lookups.get().is_multiple_of(every))
     }
 
     /// Whether it refuses a user who asks now.
@@ -158,7 +180,9 @@ impl UserFactory for Asking {
 impl User for Asker {
     async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
         turn.sent();
+        turn.add(LOOKUPS, 1);
         self.target.work().await;
+        turn.add(HITS, u64::from(self.target.hits()));
         if self.target.refuses(self.id) { Outcome::Refused } else { Outcome::Good }
     }
     fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
@@ -176,6 +200,12 @@ impl Workload for TestWorkload {
     }
     fn ops(&self) -> &[OpSpec] {
         &OPS
+    }
+    fn counters(&self) -> &[&'static str] {
+        &["hits", "lookups"]
+    }
+    fn measures(&self) -> &[MeasureSpec] {
+        &[HIT_SHARE]
     }
     fn profiles(&self) -> Vec<&str> {
         vec!["official2"]
@@ -222,10 +252,19 @@ impl Workload for TestWorkload {
             let why = "no address is known for it".into();
             return Err(LoadError::Unreachable { url: job.url.to_owned(), why });
         }
-        let &TestWorkload { jams, silent, one_by_one, .. } = self;
+        let &TestWorkload { jams, silent, one_by_one, misses_every, .. } = self;
         let asking = move |timer| {
-            let (works_until, jammed) = (Cell::default(), Cell::default());
-            Asking(Rc::new(Target { jams, silent, one_by_one, works_until, jammed, timer }))
+            let (works_until, jammed, lookups) = (Cell::default(), Cell::default(), Cell::default());
+            Asking(Rc::new(Target {
+                jams,
+                silent,
+                one_by_one,
+                misses_every,
+                lookups,
+                works_until,
+                jammed,
+                timer,
+            }))
         };
         Ok(match &self.ground {
             Some(ground) => sim::runnable(&ground.time, move |timer| asking(Some(timer))),

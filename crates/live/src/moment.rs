@@ -325,6 +325,7 @@ pub(crate) mod tests {
             derived: None,
             session_op: None,
             rules: limits.iter().map(rule).collect(),
+            counters: Vec::new(),
         })
     }
 

@@ -6,6 +6,7 @@
 mod behaviour;
 mod distribution;
 mod load;
+mod measure;
 mod metric;
 mod op;
 mod outcome;
@@ -21,6 +22,10 @@ pub use distribution::Distribution;
 pub use load::{
     Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, SearchMethod, Stair,
     StartOf, Strategy, scale_of, scaled,
+};
+pub use measure::{
+    Amount, Better, CounterId, Counters, Formula, MOST_COUNTERS, MeasureSpec, Measured, Per, WrongMeasures,
+    check_measures,
 };
 pub use metric::Metric;
 pub use op::{OpId, OpSpec, UserId};

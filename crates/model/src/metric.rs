@@ -1,7 +1,9 @@
 //! What runs are compared by: figures with a name, a unit, and the direction that is better.
 
+use crate::{Better, MeasureSpec};
+
 /// A figure of a run. All are of the window that the run's answer rests on, and positive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
     /// Operations per second that ended well.
     Throughput,
@@ -59,17 +61,19 @@ pub enum Metric {
     ApplicationMemory,
     /// Time until the application answered, from the wish for its hosts.
     ReadyTime,
+    /// A measure that the workload declares.
+    Measure(&'static MeasureSpec),
 }
 
 use Metric::{
     ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerRequest, Goodput,
-    HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, ReadyTime, Requests, ResponseJudged, ResponseMean,
-    ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, ServiceMean, ServiceP50, ServiceP90,
-    ServiceP95, ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
+    HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, Measure, ReadyTime, Requests, ResponseJudged,
+    ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, ServiceMean, ServiceP50,
+    ServiceP90, ServiceP95, ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
-    /// All of them.
+    /// All that every run may have.
     pub const ALL: [Metric; 27] = [
         Throughput,
         Goodput,
@@ -136,6 +140,7 @@ impl Metric {
             DriverCpuPerRequest => "driver_cpu_per_request",
             ApplicationMemory => "application_memory",
             ReadyTime => "ready_time",
+            Measure(measure) => measure.id,
         }
     }
 
@@ -170,10 +175,11 @@ impl Metric {
             DriverCpuPerRequest => "driver CPU per request",
             ApplicationMemory => "memory of the application",
             ReadyTime => "time until ready",
+            Measure(measure) => measure.title,
         }
     }
 
-    /// The metric of this name.
+    /// The metric of this name among [`Metric::ALL`].
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
@@ -195,13 +201,18 @@ impl Metric {
             UsersPerApplicationCore => "users/core",
             ApplicationMemory => "MiB",
             ReadyTime => "s",
+            Measure(measure) => measure.unit,
         }
     }
 
-    /// Is more of it better, unless somebody says otherwise?
+    /// Which way is better, unless a study says otherwise.
     #[must_use]
-    pub const fn more_is_better(self) -> bool {
-        matches!(self, Throughput | Goodput | Requests | Capacity | UsersPerApplicationCore)
+    pub const fn better(self) -> Better {
+        match self {
+            Throughput | Goodput | Requests | Capacity | UsersPerApplicationCore => Better::Higher,
+            Measure(measure) => measure.better,
+            _ => Better::Lower,
+        }
     }
 
     /// The share of an operation's times that lie below it. `None` where it is no quantile, or that at which the operation is

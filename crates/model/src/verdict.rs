@@ -1,6 +1,6 @@
 //! What was decided about a window: *passed* (the QoS rules) and *valid* (the measurement can be believed) apart.
 
-use crate::Offered;
+use crate::{Measured, Offered};
 
 /// One operation in one measured window, held against its rule. Times in milliseconds, shares 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +117,8 @@ pub struct WindowVerdict {
     pub lag_p99_ms: f64,
     /// Per operation.
     pub ops: Vec<OpVerdict>,
+    /// Measures of the workload.
+    pub measures: Vec<Measured>,
     /// Validity checks.
     pub checks: Vec<Check>,
 }

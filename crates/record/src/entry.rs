@@ -263,6 +263,9 @@ pub struct IntervalRow {
     pub busiest_worker: f64,
     /// The operations that ended in it.
     pub ops: Vec<OpRow>,
+    /// What they added to the workload's counters, in the order of [`Expected::counters`]. Zeros at the end are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<u64>,
 }
 
 impl IntervalRow {
@@ -326,6 +329,9 @@ pub struct Expected {
     pub session_op: Option<String>,
     /// One rule per operation.
     pub rules: Vec<Rule>,
+    /// Names of the workload's counters, by index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<String>,
 }
 
 /// Figures derived from a profile.

@@ -1,11 +1,14 @@
 //! From the types of the inner floors to the kept shapes.
 
-use barograph_model::{Check, OpSpec, OpVerdict, Outcome, Phase, Profile, TrialResult, WindowVerdict};
+use barograph_model::{
+    Better, Check, MeasureSpec, Measured, OpSpec, OpVerdict, Outcome, Phase, Profile, TrialResult,
+    WindowVerdict,
+};
 use barograph_stats::{Histogram, Interval, OpStats};
 
 use crate::{
-    Count, Entry, Expected, IntervalRow, KeptCheck, KeptDerived, KeptOp, KeptResult, KeptUnit, KeptWindow,
-    OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Purpose, Resources, Rule, Trial,
+    Count, Entry, Expected, IntervalRow, KeptBetter, KeptCheck, KeptDerived, KeptMeasure, KeptOp, KeptResult,
+    KeptUnit, KeptWindow, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Purpose, Resources, Rule, Trial,
 };
 
 /// A quantile of a histogram of microseconds, in milliseconds; 0 when it is empty.
@@ -48,6 +51,8 @@ impl IntervalRow {
     pub fn keep(interval: &Interval, names: &[&str]) -> Self {
         let seconds = interval.seconds();
         let per_second = |sum: f64| if seconds > 0.0 { sum / seconds } else { 0.0 };
+        let values = interval.counters.values();
+        let counters = &values[..values.iter().rposition(|value| *value > 0).map_or(0, |last| last + 1)];
         let ops = interval.ops.iter().enumerate().filter(|(_, op)| op.outcomes.iter().any(|n| *n > 0));
         IntervalRow {
             from_s: interval.from.as_secs_f64(),
@@ -63,6 +68,7 @@ impl IntervalRow {
             worker_cpu: per_second(interval.worker_cpu_s),
             busiest_worker: per_second(interval.busiest_worker_cpu_s),
             ops: ops.map(|(i, op)| OpRow::keep(op, &name_of(names, i))).collect(),
+            counters: counters.to_vec(),
         }
     }
 }
@@ -95,7 +101,7 @@ impl OpRow {
 
 impl Expected {
     /// What `profile` of `workload` asks for; `ops` are the operations by index. `session_op` happens exactly
-    /// once in a session. The unit of load and the target are put in by whoever knows.
+    /// once in a session. The unit of load, the target and the names of counters are put in by whoever knows.
     #[must_use]
     pub fn keep(workload: &str, profile: &Profile, ops: &[OpSpec], session_op: Option<&str>) -> Self {
         let rule = |r: &barograph_model::QosRule| {
@@ -123,6 +129,7 @@ impl Expected {
             }),
             session_op: session_op.map(str::to_owned),
             rules: profile.rules.iter().map(rule).collect(),
+            counters: Vec::new(),
         }
     }
 }
@@ -175,6 +182,7 @@ impl KeptWindow {
             valid: window.valid(),
             ops: window.ops.iter().map(KeptOp::keep).collect(),
             checks: window.checks.iter().map(KeptCheck::keep).collect(),
+            measures: window.measures.iter().map(KeptMeasure::keep).collect(),
         }
     }
 }
@@ -211,6 +219,29 @@ impl KeptOp {
             time_ok: op.time_ok,
             mix_ok: op.mix_ok,
             failures_ok: op.failures_ok,
+        }
+    }
+}
+
+impl KeptMeasure {
+    fn keep(measured: &Measured) -> Self {
+        let MeasureSpec { id, title, unit, better, .. } = measured.spec;
+        KeptMeasure {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            unit: unit.to_owned(),
+            better: better.into(),
+            value: measured.value,
+        }
+    }
+}
+
+impl From<Better> for KeptBetter {
+    fn from(better: Better) -> Self {
+        match better {
+            Better::Higher => KeptBetter::Higher,
+            Better::Lower => KeptBetter::Lower,
+            Better::Neither => KeptBetter::Neither,
         }
     }
 }

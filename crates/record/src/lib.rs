@@ -55,5 +55,7 @@ pub use study::{
 };
 pub use times::{KeptTimes, longer_at};
 pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
-pub use window::{KeptCheck, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial};
+pub use window::{
+    KeptBetter, KeptCheck, KeptMeasure, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial,
+};
 pub use writer::{RunWriter, draft_of, remove_drafts, write_whole};

@@ -19,6 +19,9 @@ impl Run {
             Metric::Throughput => Some(trial?.window.throughput),
             Metric::Goodput => Some(trial?.window.goodput),
             Metric::Requests => Some(trial?.window.requests_s),
+            Metric::Measure(measure) => {
+                trial?.window.measures.iter().find(|kept| kept.id == measure.id)?.value
+            }
             _ if metric.is_of_operation() => of_operation(metric, trial?, operation?),
             _ => of_resources(metric, trial?),
         };

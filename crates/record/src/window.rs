@@ -184,6 +184,9 @@ pub struct KeptWindow {
     pub ops: Vec<KeptOp>,
     /// Validity checks.
     pub checks: Vec<KeptCheck>,
+    /// Measures of the workload. Absent in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<KeptMeasure>,
 }
 
 impl KeptWindow {
@@ -311,6 +314,45 @@ impl KeptOp {
         let limit = self.limit_ms.filter(|l| *l > 0.0)?;
         (self.judged && self.count > 0).then_some(self.judged_ms / limit)
     }
+}
+
+/// Whether more or less of a measure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptBetter {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// It only describes.
+    Neither,
+}
+
+impl KeptBetter {
+    /// The name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeptBetter::Higher => "higher",
+            KeptBetter::Lower => "lower",
+            KeptBetter::Neither => "neither",
+        }
+    }
+}
+
+/// A measure of the workload in one window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptMeasure {
+    /// The name in study files and tables.
+    pub id: String,
+    /// The name in sentences.
+    pub title: String,
+    /// The unit of its value.
+    pub unit: String,
+    /// Which way is better.
+    pub better: KeptBetter,
+    /// How much; absent where it would be divided by nothing.
+    pub value: Option<f64>,
 }
 
 /// One reason to believe or not to believe a measurement.

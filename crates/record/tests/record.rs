@@ -5,7 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
+use barograph_model::{
+    Amount, Better, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Metric, Nanos, Offered,
+    OpVerdict, Outcome, Phase, WindowVerdict,
+};
 use barograph_record::{
     Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptUnit, KeptWindow, LoadStarted,
     LogReader, Note, ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown,
@@ -79,6 +82,7 @@ fn window() -> WindowVerdict {
         lag_p99_ms: 0.2,
         ops: vec![op],
         checks: vec![check],
+        measures: vec![Measured { spec: HIT_SHARE, value: Some(87.5) }],
     }
 }
 
@@ -98,6 +102,16 @@ fn verdict() -> Verdict {
     }
 }
 
+const HIT_SHARE: MeasureSpec = MeasureSpec {
+    id: "hit_share",
+    title: "hit share",
+    unit: "%",
+    better: Better::Higher,
+    formula: Formula::percent(Amount::Counter(CounterId(0)), Amount::Counter(CounterId(1))),
+};
+
+const MISS_SHARE: MeasureSpec = MeasureSpec { id: "miss_share", ..HIT_SHARE };
+
 fn interval(from_s: u64, samples: u64) -> Interval {
     let mut interval = Interval::new(NAMES.len());
     interval.from = Nanos::from_secs(from_s);
@@ -113,6 +127,7 @@ fn interval(from_s: u64, samples: u64) -> Interval {
         op.requests += 2;
         interval.lag.record(100).unwrap();
     }
+    interval.counters.raise(CounterId(1), samples);
     interval
 }
 
@@ -163,6 +178,8 @@ fn what_is_written_reads_back() {
     );
     assert_eq!(last.lag_p99_ms, 0.1);
     assert_eq!((last.late, last.dropped, last.skipped), (3, 2, 1));
+    let counters: Vec<&[u64]> = run.intervals().map(|i| i.counters.as_slice()).collect();
+    assert_eq!(counters, [&[][..], &[0, 100], &[0, 200], &[0, 300]]);
     assert_eq!(list(root.path()).unwrap(), [id()]);
 }
 
@@ -177,6 +194,8 @@ fn a_trial_keeps_every_figure_and_not_a_number_survives() {
     meant.window.ops[0].p99_ms = 0.0;
     assert_eq!(kept, meant);
     assert!(!kept.window.passed && kept.window.valid);
+    assert_eq!(run.metric(Metric::Measure(&HIT_SHARE), None), Some(87.5));
+    assert_eq!(run.metric(Metric::Measure(&MISS_SHARE), None), None);
 }
 
 #[test]
@@ -280,6 +299,7 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     // The tolerance alone was allowed.
     assert_eq!((trial.window.ops[0].mix_chance, trial.window.ops[0].mix_slack()), (0.0, 0.4 * 0.2));
     assert_eq!(trial.resources, Resources::default());
+    assert!(trial.window.measures.is_empty());
     let verdict = run.verdict().unwrap();
     assert_eq!((verdict.unit, verdict.capacity), (KeptUnit::Users, Some(1000)));
     assert_eq!(verdict.resources.app_cores, Some(0.8));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use barograph_model::Metric;
 use barograph_model::Refused;
 
-pub use read::read;
+pub use read::{read, read_with};
 
 use crate::{Plan, Setting, WorkloadKeys};
 
@@ -144,7 +144,7 @@ fn named(name: &str, operation: Option<&str>, per: Option<&Divisor>) -> String {
 }
 
 /// What the figure of a run is divided by, of the same run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Divisor {
     /// Another figure: one of [`Metric::DIVISORS`].
     Measured(Metric),

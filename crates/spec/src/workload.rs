@@ -4,6 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use barograph_model::MeasureSpec;
+
 use crate::given::Given;
 use crate::plan::Plan;
 
@@ -15,6 +17,11 @@ pub trait WorkloadKeys: Sync {
     /// Tiers of the application that it can deploy, in the order of a request's way: each can be given limits, as in
     /// `deploy.TIER_cpus`. There are none when it loads any target at a URL.
     fn tiers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Measures that its loads may have, for studies, which name them before there is a load.
+    fn measures(&self) -> &'static [MeasureSpec] {
         &[]
     }
 

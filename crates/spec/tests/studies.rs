@@ -1,8 +1,8 @@
 //! Studies as people write them, right and wrong.
 
-use barograph_model::Metric;
-use barograph_spec::study::{Divisor, Study, read};
-use barograph_spec::{Refusal, Setting};
+use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Metric};
+use barograph_spec::study::{Divisor, Study, read, read_with};
+use barograph_spec::{Refusal, Setting, WorkloadKeys};
 
 const GOOD: &str = r#"
 question = "How much?"
@@ -36,6 +36,44 @@ fn study(text: &str) -> Study {
 
 fn refused(text: &str) -> Vec<Refusal> {
     read("studies/s.toml", text).expect_err("this study must be refused").0
+}
+
+/// The keys of a workload that has measures of its own.
+struct Cache;
+
+const fn of_cache(id: &'static str, title: &'static str, better: Better) -> MeasureSpec {
+    let formula = Formula::percent(Amount::Counter(CounterId(0)), Amount::Counter(CounterId(1)));
+    MeasureSpec { id, title, unit: "%", better, formula }
+}
+
+static OF_CACHE: [MeasureSpec; 2] =
+    [of_cache("hit_share", "hit share", Better::Higher), of_cache("age", "age of entries", Better::Neither)];
+
+impl WorkloadKeys for Cache {
+    fn name(&self) -> &'static str {
+        "cache"
+    }
+    fn measures(&self) -> &'static [MeasureSpec] {
+        &OF_CACHE
+    }
+}
+
+#[test]
+fn a_study_names_the_measures_of_workloads() {
+    let of = |lines: &str| format!("question = \"q\"\nplan = \"p\"\n[[metric]]\n{lines}\n");
+    let read = |lines: &str| read_with(&[&Cache], "s.toml", &of(lines));
+    let study = read("of = \"hit_share\"").unwrap();
+    let metric = &study.metrics[0];
+    assert_eq!(metric.metric, Metric::Measure(&OF_CACHE[0]));
+    assert_eq!((metric.called().as_str(), metric.unit().as_str()), ("hit share", "%"));
+    assert!(metric.more_is_better && metric.label == "hit_share");
+    let again = read_with(&[&Cache], "s.toml", &study.resolved()).unwrap();
+    assert_eq!(again.metrics, study.metrics);
+    // Only the study can say which way is better.
+    let open = &read("of = \"age\"").unwrap_err().0[0];
+    assert_eq!(open.key, "metric[0].better");
+    assert!(!read("of = \"age\"\nbetter = \"lower\"").unwrap().metrics[0].more_is_better);
+    assert_eq!(refused(&of("of = \"hit_share\""))[0].key, "metric[0].of", "without the workload");
 }
 
 #[test]

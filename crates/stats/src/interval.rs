@@ -1,6 +1,6 @@
 //! What one slice of a run recorded: histograms of response and service time per operation, outcomes, start lag.
 
-use barograph_model::{Nanos, Outcome};
+use barograph_model::{Counters, Nanos, Outcome};
 
 /// Counts of times in microseconds, 1 microsecond to [`HIGHEST_MICROS`], three significant digits.
 pub type Histogram = hdrhistogram::Histogram<u32>;
@@ -99,6 +99,8 @@ pub struct Interval {
     pub to: Nanos,
     /// Per operation, by operation index. An operation belongs to the interval in which it ended.
     pub ops: Vec<OpStats>,
+    /// What operations that ended added to the workload's counters.
+    pub counters: Counters,
     /// Actual start minus intended start, of every operation that had to wait for its intended start. Those that follow
     /// an answer at once cannot be late and would only dilute the figure.
     pub lag: Histogram,
@@ -132,6 +134,7 @@ impl Interval {
             from: Nanos::ZERO,
             to: Nanos::ZERO,
             ops: (0..ops).map(|_| OpStats::new()).collect(),
+            counters: Counters::default(),
             lag: histogram(),
             starts: 0,
             late: 0,
@@ -172,6 +175,7 @@ impl Interval {
     }
 
     /// Intervals of several loads over the same time as one that has the operations of all, those of the first load first.
+    /// It has no counters: those of different workloads count different things.
     #[must_use]
     pub fn beside(all: &[Interval]) -> Interval {
         let mut joint = Interval::new(0);
@@ -183,6 +187,7 @@ impl Interval {
             (joint.from, joint.to) = (from, to);
             joint.ops.extend(interval.ops.iter().cloned());
         }
+        joint.counters = Counters::default();
         joint
     }
 
@@ -201,6 +206,7 @@ impl Interval {
         for (mine, theirs) in self.ops.iter_mut().zip(&other.ops) {
             mine.add(theirs);
         }
+        self.counters.add(&other.counters);
         self.lag.add(&other.lag).expect("all histograms have the same bounds");
         self.starts += other.starts;
         self.late += other.late;

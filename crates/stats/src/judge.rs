@@ -16,11 +16,13 @@ mod pacing;
 mod slices;
 
 use barograph_model::{
-    Behaviours, Nanos, Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share, WindowVerdict,
+    Behaviours, MeasureSpec, Nanos, Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share,
+    WindowVerdict,
 };
 
 use crate::Part;
 use crate::interval::{Histogram, Interval, OpStats};
+use crate::measure::measured;
 
 /// Everything that is known about a measured window.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,8 @@ pub struct WindowInput<'a> {
     pub profile: &'a Profile,
     /// The operations, by operation index.
     pub ops: &'a [OpSpec],
+    /// Measures of the workload.
+    pub measures: &'a [MeasureSpec],
     /// The load that was asked for.
     pub offered: Offered,
     /// How it came, in an open loop.
@@ -117,6 +121,7 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
         lag_p99_ms: quantile_ms(&joined.lag, 0.99),
         checks: checks::all(input, &ops),
         ops,
+        measures: measured(input.measures, joined),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod headroom;
 pub mod homogeneity;
 pub mod interval;
 pub mod judge;
+mod measure;
 mod normal;
 mod pace;
 mod part;

@@ -5,13 +5,13 @@
 
 use std::sync::OnceLock;
 
-use barograph_model::{Nanos, Outcome};
+use barograph_model::{Counters, Nanos, Outcome};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 use crate::interval::{Histogram, Interval, OpStats, histogram};
 
 /// First byte of an interval. Another form gets another number.
-const FORM: u8 = 4;
+const FORM: u8 = 5;
 
 /// Bytes of a histogram before its counts.
 const HEAD: usize = 40;
@@ -41,6 +41,9 @@ impl Interval {
         for seconds in [self.in_flight_s, self.aged_s, self.worker_cpu_s, self.busiest_worker_cpu_s] {
             writer.fraction(seconds);
         }
+        for count in self.counters.values() {
+            writer.whole(*count);
+        }
         writer.histogram(&self.lag);
         writer.whole(self.ops.len() as u64);
         for op in &self.ops {
@@ -66,6 +69,7 @@ impl Interval {
         read.aged_s = reader.difference()?;
         read.worker_cpu_s = reader.fraction()?;
         read.busiest_worker_cpu_s = reader.fraction()?;
+        read.counters = Counters::new(reader.wholes()?);
         read.lag = reader.histogram()?;
         if reader.whole()? != ops as u64 {
             return Err(reader.damaged("another number of operations"));
@@ -257,6 +261,7 @@ fn are_counts(bytes: &[u8]) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use barograph_model::MOST_COUNTERS;
     use proptest::prelude::*;
 
     use super::*;
@@ -304,14 +309,16 @@ mod tests {
             users: u32,
             sums in prop::array::uniform3(0.0_f64..1e12),
             aged_s in -1e12_f64..1e12,
+            counters in any::<[u64; MOST_COUNTERS]>(),
             lag in times(),
             ops in prop::collection::vec(op(), 0..5),
         ) -> Interval {
             let [starts, late, dropped, skipped] = counts;
             let [in_flight_s, worker_cpu_s, busiest_worker_cpu_s] = sums;
             let (from, to) = (Nanos(times[0].min(times[1])), Nanos(times[0].max(times[1])));
+            let counters = Counters::new(counters);
             Interval {
-                from, to, ops, lag, starts, late, dropped, skipped, users, in_flight_s, aged_s, worker_cpu_s,
+                from, to, ops, counters, lag, starts, late, dropped, skipped, users, in_flight_s, aged_s, worker_cpu_s,
                 busiest_worker_cpu_s,
             }
         }
@@ -326,7 +333,7 @@ mod tests {
     #[test]
     fn an_empty_interval_takes_little_room() {
         let bytes = bytes_of(&Interval::new(0));
-        assert_eq!(bytes.len(), 1 + 7 * 8 + 4 * 8 + HEAD + 1 + 8);
+        assert_eq!(bytes.len(), 1 + 7 * 8 + 4 * 8 + MOST_COUNTERS * 8 + HEAD + 1 + 8);
     }
 
     #[test]
@@ -358,6 +365,7 @@ mod tests {
             // Written again it is the same to the bit, sums of seconds included.
             prop_assert_eq!(&bytes_of(&read), &bytes);
             prop_assert_eq!(&read.lag, &interval.lag);
+            prop_assert_eq!(read.counters, interval.counters);
             for (a, b) in read.ops.iter().zip(&interval.ops) {
                 prop_assert_eq!((&a.response, &a.service), (&b.response, &b.service));
                 prop_assert_eq!(a.outcomes, b.outcomes);

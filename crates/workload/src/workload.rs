@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use barograph_engine::Runnable;
 use barograph_model::words::count;
-use barograph_model::{Behaviours, Nanos, OpSpec, Profile};
+use barograph_model::{Behaviours, MeasureSpec, Nanos, OpSpec, Profile};
 use barograph_platform::Later;
 use barograph_record::Fill;
 use barograph_spec::{Connections, Plan, Refusal, Refused, WorkloadKeys};
@@ -27,6 +27,18 @@ pub trait Workload: Send + Sync {
 
     /// Its operations, by index.
     fn ops(&self) -> &[OpSpec];
+
+    /// Names of its counters, by index: at most [`barograph_model::MOST_COUNTERS`]. Its users add to them by
+    /// [`barograph_engine::Turn::add`].
+    fn counters(&self) -> &[&'static str] {
+        &[]
+    }
+
+    /// Figures of its own that every measured window gets. Those that studies may name are in
+    /// [`WorkloadKeys::measures`], too.
+    fn measures(&self) -> &[MeasureSpec] {
+        &[]
+    }
 
     /// The operation that happens exactly once in a session.
     fn session_op(&self) -> Option<&str> {

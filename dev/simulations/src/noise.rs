@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use barograph_model::Metric;
+use barograph_model::{Better, Metric};
 use barograph_record::{CONTROL, RunEnded, StudyEntry, read_study};
 use barograph_stats::compare::{Comparison, Direction, Finding, Pair, compare, judge};
 use rand::SeedableRng;
@@ -94,7 +94,11 @@ fn measured(runs: &[&RunEnded]) -> anyhow::Result<Vec<Measured>> {
             let metric = Metric::of_name(key).with_context(|| format!("`{key}` is no metric"))?;
             Ok(Measured {
                 label: (*label).to_owned(),
-                direction: if metric.more_is_better() { Direction::Higher } else { Direction::Lower },
+                direction: if metric.better() == Better::Higher {
+                    Direction::Higher
+                } else {
+                    Direction::Lower
+                },
                 pairs: blocks.iter().map(|(one, other)| Pair::new(figure(one), figure(other))).collect(),
             })
         })

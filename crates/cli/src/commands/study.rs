@@ -24,6 +24,7 @@ use self::runs::{Runs, Watched};
 use super::run::{Start, command, warn_of_debug_builds};
 use super::{Done, Failed, clean};
 use crate::args::{Format, StudyArgs};
+use crate::catalog::WORKLOADS;
 use crate::terminal;
 use crate::watch::{self, place};
 
@@ -95,7 +96,7 @@ fn header<'r>(folder: &Path, read: &'r StudyRead) -> Result<&'r StudyHeader, Fai
 pub(super) fn again(folder: &Path) -> Result<Conclusions, Failed> {
     let read = read_study(folder)?;
     let header = header(folder, &read)?;
-    let study = barograph_spec::study::read(&header.file, &header.study);
+    let study = barograph_spec::study::read_with(&WORKLOADS.readers(), &header.file, &header.study);
     let study = study.map_err(|why| {
         refused(anyhow!("the study in `{}` is not of this version's kind\n{why}", folder.display()))
     })?;

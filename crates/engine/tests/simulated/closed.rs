@@ -47,6 +47,27 @@ fn one_stall_is_charged_to_every_operation_that_was_due_in_it() {
 }
 
 #[test]
+fn counters_are_raised_when_an_operation_ends() {
+    // Begun at 0 and 2 s and so on; each takes 1.5 s and so ends in the second after the one it begins in.
+    let (mut sim, _) = simulate(&settings(plain(cycle(2_000)), 1), |_, _| (ms(1_500), Outcome::Refused));
+    sim.ramp(3, Nanos::ZERO);
+    let seconds: Vec<Interval> = (0..4).map(|_| sim.run(ms(1_000))).collect();
+    let counted = |counter| seconds.iter().map(|second| second.counters.get(counter)).collect::<Vec<_>>();
+    assert_eq!((counted(ASKED), counted(WAITED_MS)), (vec![0, 3, 0, 3], vec![0, 4_500, 0, 4_500]));
+    let all = Interval::joined(&seconds).unwrap();
+    assert_eq!((all.counters.get(ASKED), all.counters.get(WAITED_MS)), (6, 9_000));
+}
+
+#[test]
+fn what_a_timed_out_operation_counted_stays_counted() {
+    let (mut sim, _) = simulate(&settings(plain(cycle(1_000)), 1), |_, _| (ms(20_000), Outcome::Good));
+    sim.ramp(1, Nanos::ZERO);
+    let got = sim.run(ms(10_500));
+    assert_eq!(got.ops[0].outcomes[Outcome::TimedOut.index()], 1);
+    assert_eq!((got.counters.get(ASKED), got.counters.get(WAITED_MS)), (1, 0));
+}
+
+#[test]
 fn slow_start_ends_where_it_ends() {
     let (mut sim, _) = simulate(&settings(plain(cycle(1_000)), 1), |now, _| {
         (if now < ms(5_000) { ms(600) } else { ms(10) }, Outcome::Good)

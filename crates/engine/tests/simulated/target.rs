@@ -7,13 +7,19 @@ use std::sync::Arc;
 use barograph_engine::sim::Simulation;
 use barograph_engine::{Settings, Timer, Turn, User, UserFactory};
 use barograph_model::{
-    Behaviour, BehaviourId, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, Outcome, Pace, UserId,
+    Behaviour, BehaviourId, Behaviours, ChooserId, CounterId, Distribution, Nanos, Next, OpId, Outcome, Pace,
+    UserId,
 };
 use barograph_stats::Histogram;
 
 pub(crate) const WORK: OpId = OpId(0);
 pub(crate) const OTHER: OpId = OpId(1);
 pub(crate) const WATCH: OpId = OpId(2);
+
+/// Raised by one when an operation begins.
+pub(crate) const ASKED: CounterId = CounterId(0);
+/// Raised by its milliseconds when the target has answered.
+pub(crate) const WAITED_MS: CounterId = CounterId(7);
 
 /// How long the target takes for an operation begun at an instant, and how it ends.
 pub(crate) type Script = Rc<dyn Fn(Nanos, OpId) -> (Nanos, Outcome)>;
@@ -46,8 +52,10 @@ impl User for TestUser {
     async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
         self.log.borrow_mut().push((turn.user.0, op.0));
         turn.sent();
+        turn.add(ASKED, 1);
         let (delay, outcome) = (self.script)(self.timer.now(), op);
         self.timer.until(self.timer.now() + delay).await;
+        turn.add(WAITED_MS, delay.as_micros() / 1_000);
         if op == OTHER {
             turn.start(BehaviourId(1), 7);
         }

@@ -8,7 +8,8 @@ use crate::ExportError;
 pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     intervals(book, run)?;
     operations(book, run)?;
-    outcomes(book, run)
+    outcomes(book, run)?;
+    counters(book, run)
 }
 
 fn intervals(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
@@ -43,6 +44,22 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .float("response_max_ms", |r| r.1.max_ms.into());
     let rows = run.intervals().flat_map(|interval| interval.ops.iter().map(move |op| (interval, op)));
     book.table("interval_operations", &columns, rows)
+}
+
+/// What operations added to the workload's counters; no rows where it has none.
+fn counters(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a IntervalRow, &'a String, u64);
+    let columns = Columns::<Row<'_>>::new()
+        .float("from_s", |r| r.0.from_s.into())
+        .float("to_s", |r| r.0.to_s.into())
+        .text("counter", |r| r.1.into())
+        .whole("count", |r| r.2.into());
+    let names = run.expected().map_or(&[][..], |expected| &expected.counters);
+    let rows = run.intervals().flat_map(|interval| {
+        let counts = interval.counters.iter().copied().chain(std::iter::repeat(0));
+        names.iter().zip(counts).map(move |(name, count)| (interval, name, count))
+    });
+    book.table("interval_counters", &columns, rows)
 }
 
 fn outcomes(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {

@@ -1,6 +1,6 @@
 //! Trials: what was tried, what each operation did in it, what was checked, and what it used.
 
-use barograph_record::{KeptCheck, KeptOp, Resources, Run, Trial};
+use barograph_record::{KeptCheck, KeptMeasure, KeptOp, Resources, Run, Trial};
 
 use super::{Book, Columns};
 use crate::ExportError;
@@ -8,6 +8,7 @@ use crate::ExportError;
 pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     windows(book, run)?;
     operations(book, run)?;
+    measures(book, run)?;
     checks(book, run)
 }
 
@@ -89,6 +90,20 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .float("service_max_ms", |r| r.1.service_max_ms.into());
     let rows = run.trials().flat_map(|trial| trial.window.ops.iter().map(move |op| (trial, op)));
     book.table("trial_operations", &columns, rows)
+}
+
+fn measures(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a Trial, &'a KeptMeasure);
+    let columns = Columns::<Row<'_>>::new()
+        .whole("trial", |r| r.0.n.into())
+        .text("measure", |r| (&r.1.id).into())
+        .text("title", |r| (&r.1.title).into())
+        .text("unit", |r| (&r.1.unit).into())
+        .text("better", |r| r.1.better.name().into())
+        .float("value", |r| r.1.value.into());
+    let rows =
+        run.trials().flat_map(|trial| trial.window.measures.iter().map(move |measure| (trial, measure)));
+    book.table("measures", &columns, rows)
 }
 
 fn checks(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {

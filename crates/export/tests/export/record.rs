@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
+use barograph_model::{
+    Amount, Better, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Nanos, Offered, OpVerdict,
+    Outcome, Phase, WindowVerdict,
+};
 use barograph_record::{
     Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
     KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptFault, KeptPart, KeptPassPoint,
@@ -53,6 +56,7 @@ pub(crate) fn second(n: u64, count: u64) -> Interval {
         second.lag.record(100).unwrap();
     }
     login.over_limit = count / 4;
+    second.counters.raise(CounterId(0), count * 1_000);
     second
 }
 
@@ -72,6 +76,14 @@ pub(crate) fn sample(at_s: f64) -> ProbeRow {
         ..ProbeRow::default()
     }
 }
+
+const RECEIVED: MeasureSpec = MeasureSpec {
+    id: "received",
+    title: "data received",
+    unit: "MB/s",
+    better: Better::Higher,
+    formula: Formula::per_second(Amount::Counter(CounterId(0))).times(1e-6),
+};
 
 fn window() -> WindowVerdict {
     let op = OpVerdict {
@@ -122,6 +134,7 @@ fn window() -> WindowVerdict {
         lag_p99_ms: 0.25,
         ops: vec![op],
         checks: vec![check],
+        measures: vec![Measured { spec: RECEIVED, value: Some(1.5) }],
     }
 }
 
@@ -199,6 +212,7 @@ fn expected() -> Expected {
         derived: Some(KeptDerived { ops_per_user_s: 0.45, requests_per_op: 1.8, session_s: 103.0 }),
         session_op: Some("Login".to_owned()),
         rules: vec![rule],
+        counters: vec!["bytes".to_owned()],
     }
 }
 

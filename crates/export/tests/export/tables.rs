@@ -124,6 +124,13 @@ fn figures_and_texts_are_those_of_the_record() {
     assert_eq!(cell("trial_operations", 0, "service_p95_ms"), Some("6.5"));
     assert_eq!(cell("trial_operations", 0, "passed"), Some("false"));
     assert_eq!(cell("checks", 0, "found"), Some("3 ms"));
+    let measure = ["measure", "title", "unit", "better", "value"].map(|column| cell("measures", 0, column));
+    assert_eq!(measure, ["received", "data received", "MB/s", "higher", "1.5"].map(Some));
+    let counted = ["from_s", "counter", "count"].map(|column| cell("interval_counters", 1, column));
+    assert_eq!((counted[0], counted[1]), (Some("1"), Some("bytes")));
+    let bytes =
+        tables["interval_counters"].1.iter().map(|row| row["count"].parse::<u64>().unwrap()).sum::<u64>();
+    assert_eq!(bytes, 300_000);
     assert_eq!(cell("phases", 0, "outcome"), Some("failed"));
     assert_eq!(cell("parts", 0, "uses"), Some("sql bus"));
     assert_eq!(cell("fill", 1, "value"), Some("9000000000"));
@@ -192,10 +199,10 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Topology(_) => &["parts", "platform", "snapshot"],
         Entry::Fault(_) => &["faults"],
         Entry::Tiers(_) => &["tiers"],
-        Entry::Interval(_) => &["intervals", "interval_operations", "outcomes"],
+        Entry::Interval(_) => &["intervals", "interval_operations", "interval_counters", "outcomes"],
         Entry::Control(_) => &["controls"],
-        Entry::Trial(_) => &["trials", "trial_operations", "checks"],
-        Entry::Expected(_) => &["runs", "rules"],
+        Entry::Trial(_) => &["trials", "trial_operations", "measures", "checks"],
+        Entry::Expected(_) => &["runs", "rules", "interval_counters"],
         Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve"],
         // The names of folders, each exported like a run.
         Entry::Loads(_) | Entry::Finished(_) => &[],

@@ -34,6 +34,7 @@ pub(super) async fn trial(
             parts: &window.parts,
             profile: &load.profile,
             ops: of.workload.ops(),
+            measures: of.workload.measures(),
             offered: of.checked.plan.offered(load.level_at(level)),
             open: of.checked.open.as_ref(),
             behaviours: behaviours[at].as_ref(),

@@ -78,6 +78,7 @@ fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
         valid,
         ops: vec![op(judged_ms)],
         checks: broken.iter().map(check).collect(),
+        measures: vec![],
     };
     Trial {
         n: level,

@@ -47,6 +47,7 @@ pub(crate) fn begun() -> Page {
         derived: None,
         session_op: None,
         rules: vec![rule("Login", Some(50.0)), rule("GetNextBid", None)],
+        counters: Vec::new(),
     }));
     let part = |name: &str, tier: &str, service: &str, uses: &[&str]| KeptPart {
         name: name.to_owned(),
@@ -112,6 +113,7 @@ pub(crate) fn trial(page: &Page, n: u32, level: u32, passed: bool) {
         lag_p99_ms: 0.0,
         ops: Vec::new(),
         checks: Vec::new(),
+        measures: Vec::new(),
     };
     let mut trial = Trial::keep(n, Purpose::Search, &window);
     trial.result =

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use barograph_record::{IntervalRow, KeptOp, KeptWindow, Purpose, Run, Trial, cpu_per_operation, tag};
+use barograph_record::{
+    IntervalRow, KeptBetter, KeptMeasure, KeptOp, KeptWindow, Purpose, Run, Trial, cpu_per_operation, tag,
+};
 use barograph_stats::compare::Direction;
 
 use crate::words;
@@ -18,7 +20,7 @@ pub struct RunFigure {
     /// The metric.
     pub name: String,
     /// Its unit.
-    pub unit: &'static str,
+    pub unit: String,
     /// Which way is better.
     pub direction: Direction,
     /// How much.
@@ -75,6 +77,7 @@ pub fn figures(run: &Run) -> Vec<RunFigure> {
     let throughput = over(&|trial| trial.window.throughput);
     let mut all = vec![figure("throughput", "op/s", Direction::Higher, throughput, Source::Throughput)];
     all.extend(quantiles(run, &windows));
+    all.extend(measures(&windows));
     let ended: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.count).sum();
     let failed: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.failed).sum();
     let app = over(&|trial| trial.resources.app_cores.unwrap_or(f64::NAN));
@@ -100,8 +103,28 @@ pub(super) fn failures(run: &Run) -> (u64, u64) {
     (ops().map(|op| op.failed).sum(), ops().map(|op| op.count).sum())
 }
 
-fn figure(name: &str, unit: &'static str, direction: Direction, value: f64, source: Source) -> RunFigure {
-    RunFigure { name: name.to_owned(), unit, direction, value, source }
+fn figure(name: &str, unit: &str, direction: Direction, value: f64, source: Source) -> RunFigure {
+    RunFigure { name: name.to_owned(), unit: unit.to_owned(), direction, value, source }
+}
+
+/// Measures of the workload of which more or less is better, each the mean of its windows by their length.
+fn measures(windows: &[&Trial]) -> Vec<RunFigure> {
+    let of = |kept: &KeptMeasure| {
+        let direction = match kept.better {
+            KeptBetter::Higher => Direction::Higher,
+            KeptBetter::Lower => Direction::Lower,
+            KeptBetter::Neither => return None,
+        };
+        let (mut sum, mut seconds) = (0.0, 0.0);
+        for trial in windows {
+            let same = trial.window.measures.iter().find(|other| other.id == kept.id);
+            let Some(value) = same.and_then(|same| same.value) else { continue };
+            sum += value * trial.window.seconds();
+            seconds += trial.window.seconds();
+        }
+        (seconds > 0.0).then(|| figure(&kept.title, &kept.unit, direction, sum / seconds, Source::Once))
+    };
+    windows[0].window.measures.iter().filter_map(of).collect()
 }
 
 /// The judged quantile of every judged operation; where nothing is judged, p99 of all.

@@ -156,7 +156,7 @@ impl CompareRuns {
             let pairs: Vec<Pair> = found.iter().map(figures).collect();
             compared.metrics.push(ComparedMetric {
                 name,
-                unit: like.unit.to_owned(),
+                unit: like.unit.clone(),
                 direction: like.direction,
                 baseline: median(&finite(pairs.iter().map(|p| p.baseline))),
                 candidate: median(&finite(pairs.iter().map(|p| p.candidate))),

@@ -88,6 +88,7 @@ fn trial() -> Trial {
         valid: true,
         ops: vec![op("Search", 50.0, Some(100.0)), op("Wait", 9_000.0, None)],
         checks: vec![],
+        measures: vec![],
     };
     Trial {
         n: 1,
@@ -120,6 +121,7 @@ fn expected() -> Expected {
         derived: None,
         session_op: None,
         rules: vec![rule("Search", Some(100.0)), rule("Wait", None)],
+        counters: vec![],
     }
 }
 

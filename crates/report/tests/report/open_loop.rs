@@ -103,6 +103,7 @@ fn trial(n: usize, parts: &[Interval]) -> Trial {
         parts: &summed,
         profile: &profile,
         ops: &OPS,
+        measures: &[],
         offered: Offered { unit: LoadUnit::PerSecond, level },
         open: Some(&open),
         behaviours: None,

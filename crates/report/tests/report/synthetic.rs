@@ -183,6 +183,7 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
         lag_p99_ms: ms(&joined.lag, 0.99),
         ops: ops.collect(),
         checks,
+        measures: Vec::new(),
     }
 }
 
@@ -255,6 +256,7 @@ fn expected() -> Expected {
         derived: Some(KeptDerived { ops_per_user_s: 0.3014, requests_per_op: 1.94, session_s: 141.0 }),
         session_op: Some("Login".to_owned()),
         rules: OPS.into_iter().map(rule).collect(),
+        counters: Vec::new(),
     }
 }
 

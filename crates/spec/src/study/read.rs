@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use barograph_model::{Metric, Refused};
+use barograph_model::{Better, Metric, Refused};
 use toml::Value;
 
 use super::{
     Configuration, Crossing, Divisor, Factor, Level, MOST_CONFIGURATIONS, MetricPlan, Repeats, Study, beside,
     named,
 };
-use crate::Setting;
 use crate::given::Given;
+use crate::{Setting, WorkloadKeys};
 
 /// Levels of one factor at the most.
 const MOST_LEVELS: usize = 50;
@@ -31,10 +31,17 @@ const LARGEST: f64 = 1e12;
 /// Blocks, unless the study says otherwise: what resolves about 10 % on a busy machine.
 const BLOCKS: u64 = 10;
 
-/// Reads a study from text. `name` is what refusals call it: its path.
+/// Reads a study that compares what every run has. `name` is what refusals call it: its path.
 pub fn read(name: &str, text: &str) -> Result<Study, Refused> {
+    read_with(&[], name, text)
+}
+
+/// Reads a study, which may name the measures of `workloads`.
+pub fn read_with(workloads: &[&'static dyn WorkloadKeys], name: &str, text: &str) -> Result<Study, Refused> {
     let mut given = Given::parse(name, text, &[])?;
-    let study = check(name, &mut given);
+    let measures = workloads.iter().flat_map(|workload| workload.measures());
+    let known: Vec<Metric> = Metric::ALL.into_iter().chain(measures.map(Metric::Measure)).collect();
+    let study = check(name, &mut given, &known);
     let mut refusals = given.finish();
     for refusal in &mut refusals {
         // The file is a study's: what shows the keys of plans does not help.
@@ -52,7 +59,7 @@ pub fn read(name: &str, text: &str) -> Result<Study, Refused> {
     }
 }
 
-fn check(name: &str, g: &mut Given) -> Option<Study> {
+fn check(name: &str, g: &mut Given, known: &[Metric]) -> Option<Study> {
     let question = required(g, "question", "the question that the study answers, as a sentence");
     let plan = required(g, "plan", "the plan that all configurations begin with, beside the study");
     let settings = settings(g, "settings");
@@ -63,7 +70,7 @@ fn check(name: &str, g: &mut Given) -> Option<Study> {
     let repeats = repeats(g);
     let warm_up_blocks = g.number("warm_up_blocks", 0..=MOST_WARM_UP_BLOCKS, 0);
     let factors = factors(g);
-    let metrics = metrics(g, margin.unwrap_or(0.01));
+    let metrics = metrics(g, known, margin.unwrap_or(0.01));
     let (Some(factors), Some(metrics)) = (factors, metrics) else {
         // Nothing is refused for the sake of what was refused itself.
         ["configurations", "baseline", "crossing"].iter().for_each(|key| g.leave(key));
@@ -245,7 +252,7 @@ fn baseline(g: &mut Given, factors: &[Factor]) -> Option<Vec<Option<usize>>> {
     Some(baseline)
 }
 
-fn metrics(g: &mut Given, margin: f64) -> Option<Vec<MetricPlan>> {
+fn metrics(g: &mut Given, known: &[Metric], margin: f64) -> Option<Vec<MetricPlan>> {
     let allowed = format!("a list of 1 to {MOST_METRICS} tables [[metric]] with `of`");
     let count = g.tables("metric", MOST_METRICS, &allowed)?;
     if count == 0 {
@@ -253,16 +260,16 @@ fn metrics(g: &mut Given, margin: f64) -> Option<Vec<MetricPlan>> {
         return None;
     }
     let metrics: Vec<Option<MetricPlan>> =
-        (0..count).map(|at| metric(g, &format!("metric[{at}]"), margin)).collect();
+        (0..count).map(|at| metric(g, &format!("metric[{at}]"), known, margin)).collect();
     let metrics: Vec<MetricPlan> = metrics.into_iter().collect::<Option<_>>()?;
     unique(g, "metric", metrics.iter().map(|metric| metric.label.as_str()));
     Some(metrics)
 }
 
-fn metric(g: &mut Given, at: &str, margin: f64) -> Option<MetricPlan> {
-    let names = Metric::ALL.map(Metric::name);
+fn metric(g: &mut Given, at: &str, known: &[Metric], margin: f64) -> Option<MetricPlan> {
+    let names: Vec<&str> = known.iter().map(|metric| metric.name()).collect();
     let of = g.listed_word(&format!("{at}.of"), &names);
-    let metric = of.as_deref().and_then(Metric::of_name);
+    let metric = of.and_then(|name| known.iter().copied().find(|metric| metric.name() == name));
     let of_operation = metric.is_none_or(Metric::is_of_operation);
     let key = format!("{at}.operation");
     g.only_with(&key, of_operation, "a metric of response or service times");
@@ -274,8 +281,13 @@ fn metric(g: &mut Given, at: &str, margin: f64) -> Option<MetricPlan> {
             None
         }
     };
-    let usual = if metric.is_some_and(Metric::more_is_better) { "higher" } else { "lower" };
-    let better = g.word(&format!("{at}.better"), &["higher", "lower"], usual);
+    let ways = ["higher", "lower"];
+    let key = format!("{at}.better");
+    let better = match metric.map_or(Better::Lower, Metric::better) {
+        Better::Higher => g.word(&key, &ways, "higher"),
+        Better::Lower => g.word(&key, &ways, "lower"),
+        Better::Neither => g.listed_word(&key, &ways),
+    };
     let margin = g.fraction(&format!("{at}.margin"), 0.0..=1.0, margin);
     let per = divisor(g, &format!("{at}.per"), metric);
     let key = format!("{at}.scaling");

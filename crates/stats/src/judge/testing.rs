@@ -70,6 +70,7 @@ impl Window {
             parts: &parts,
             profile: &self.profile,
             ops: &OPS,
+            measures: &[],
             offered: self.offered,
             open: self.open.as_ref(),
             behaviours: self.behaviours.as_ref(),

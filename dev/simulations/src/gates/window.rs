@@ -45,6 +45,7 @@ impl Window {
             parts: &parts,
             profile: &self.profile,
             ops: self.ops,
+            measures: &[],
             offered: self.offered,
             open: self.open.as_ref(),
             behaviours: Some(&self.behaviours),

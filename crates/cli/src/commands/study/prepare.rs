@@ -63,7 +63,8 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
     let text = text
         .with_context(|| format!("read study `{name}`; `barograph list studies` shows those that exist"))
         .map_err(refused)?;
-    let mut study = barograph_spec::study::read(&name, &text).map_err(|why| of_study(&why))?;
+    let study = barograph_spec::study::read_with(&WORKLOADS.readers(), &name, &text);
+    let mut study = study.map_err(|why| of_study(&why))?;
     if let Some(blocks) = asked.repeats {
         study.repeats.blocks = blocks;
         study.repeats.most = match study.repeats.width {
@@ -172,6 +173,12 @@ fn measurable(study: &Study, checked: &Checked, workload: &dyn Workload) -> Resu
         if metric.metric == Metric::Capacity && !searches {
             let allowed = "capacity with load.strategy = \"search\" only".to_owned();
             return Err(refusal(at, "of", "capacity", allowed));
+        }
+        if let Metric::Measure(measure) = metric.metric
+            && !workload.measures().iter().any(|own| own.id == measure.id)
+        {
+            let allowed = format!("a metric that workload {} measures", workload.name());
+            return Err(refusal(at, "of", measure.id, allowed));
         }
         if metric.metric == Metric::UsersPerApplicationCore && checked.plan.unit != LoadUnit::Users {
             let allowed = "users per core with load.unit = \"users\" only".to_owned();

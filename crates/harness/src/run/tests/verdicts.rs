@@ -1,10 +1,10 @@
 //! Verdicts: what is not believed, what ends early, and what a search finds.
 
-use barograph_model::Nanos;
+use barograph_model::{Metric, Nanos};
 use barograph_record::KeptResult;
 
 use super::*;
-use crate::testing::Jams;
+use crate::testing::{HIT_SHARE, Jams};
 
 /// A search from 30 to 60 users to the last user.
 const SEARCH: [&str; 9] = [
@@ -66,6 +66,24 @@ fn a_wall_clock_that_is_set_while_it_is_measured_is_not_believed() {
         };
         assert_eq!((exit, doubts), (expected, found.map(why).into_iter().collect()), "{at_ms} ms");
     }
+}
+
+#[test]
+fn what_a_workload_measures_of_itself_is_in_every_window() {
+    let workload = TestWorkload { misses_every: Some(8), ..TestWorkload::default() };
+    let (finished, kept) = run_of(workload, &["load.users=10", "load.windows=2", "load.window_s=4"]);
+    assert_eq!(finished.exit, ExitCode::Fine);
+    assert_eq!(kept.expected().unwrap().counters, ["hits", "lookups"]);
+    // 2,000 lookups in each window, 250 of them misses.
+    for trial in kept.trials() {
+        let measure = &trial.window.measures[0];
+        let found = (measure.id.as_str(), measure.unit.as_str(), measure.value);
+        assert_eq!(found, ("hit_share", "%", Some(87.5)));
+    }
+    let counted = |at: usize| kept.intervals().filter_map(|row| row.counters.get(at)).sum::<u64>();
+    // In the drain there are 50 more.
+    assert_eq!((counted(0), counted(1)), (3_544, 4_050));
+    assert_eq!(kept.metric(Metric::Measure(&HIT_SHARE), None), Some(87.5));
 }
 
 #[test]
