@@ -6,6 +6,7 @@
 mod application;
 mod command;
 mod error;
+mod reasons;
 pub mod topology;
 pub mod typed;
 mod workload;
@@ -16,5 +17,6 @@ pub use application::{
 };
 pub use command::{LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 pub use error::{Cause, CommandError};
+pub use reasons::{Failure, Reason, Reasons};
 pub use workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 pub use workloads::Workloads;

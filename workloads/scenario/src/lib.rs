@@ -15,7 +15,6 @@ mod judge;
 mod memory;
 mod program;
 mod reach;
-mod reasons;
 mod render;
 mod script;
 mod seam;
@@ -36,7 +35,7 @@ use barograph_scenario::Scenario;
 
 pub use program::ScenarioError;
 pub use reach::reach;
-pub use reasons::{Reason, Reasons};
+pub use barograph_workload::{Reason, Reasons};
 pub use seam::{ScenarioFile, ScenarioFiles, read};
 
 use crate::program::Program;

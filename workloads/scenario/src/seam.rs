@@ -9,15 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use barograph_engine::Runnable;
 use barograph_http::Target;
 use barograph_model::words::in_one_line;
-use barograph_model::{Behaviours, Nanos, OpId, OpSpec, Profile, Strategy};
+use barograph_model::{Behaviours, Nanos, OpSpec, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
 use barograph_spec::{Connections, Given, Plan, Refusal, Refused, WorkloadKeys, WorkloadSettings};
 use barograph_workload::{
-    FailureReason, LoadCommand, LoadError, LoadJob, SentFile, Workload, WorkloadFactory,
+    FailureReason, LoadCommand, LoadError, LoadJob, Reasons, SentFile, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
-use crate::reasons::{Reason, Reasons};
 use crate::{Options, ScenarioError, explain, reach, runnable};
 
 /// Its name in plans.
@@ -159,10 +158,7 @@ impl Workload for ScenarioFile {
     }
 
     fn failure_reasons(&self) -> Vec<FailureReason> {
-        let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-        let of = |i: usize| OpId(u8::try_from(i).expect("operations are numbered in eight bits"));
-        let ops = self.ops.iter().enumerate();
-        ops.flat_map(|(i, op)| reasons.of(of(i)).iter().map(|reason| failure(op.name, reason))).collect()
+        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).by_name(&self.ops)
     }
 }
 
@@ -284,16 +280,6 @@ impl WorkloadFactory for ScenarioFiles {
 
     fn of_files(&self, plan: &Plan, files: &[SentFile]) -> Result<Arc<dyn Workload>, Refused> {
         Ok(Arc::new(of_files(plan, files, self.time_of_day)?))
-    }
-}
-
-fn failure(operation: &'static str, reason: &Reason) -> FailureReason {
-    FailureReason {
-        operation,
-        outcome: reason.outcome.name(),
-        why: reason.why.clone(),
-        count: reason.count,
-        answer: reason.first.split_whitespace().collect::<Vec<_>>().join(" "),
     }
 }
 

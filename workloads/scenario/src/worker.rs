@@ -8,10 +8,10 @@ use barograph_engine::UserFactory;
 use barograph_http::Client;
 use barograph_model::{OpId, UserId};
 use barograph_script::Scripts;
+use barograph_workload::{Failure, Reasons};
 
 use crate::judge::Bad;
 use crate::program::Program;
-use crate::reasons::{self, Failure, Reasons};
 use crate::script;
 use crate::slot::{self, Slot};
 use crate::user::ScenarioUser;
@@ -47,7 +47,7 @@ impl Worker {
     pub(crate) fn note(&self, op: OpId, bad: Bad, seen: &[u8]) {
         if bad.outcome.is_failure() {
             let failure = Failure { outcome: bad.outcome, why: bad.why, seen };
-            reasons::note(&self.reasons, op, &failure);
+            Reasons::note(&self.reasons, op, &failure);
         }
     }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use barograph_model::{OpId, Outcome, words};
+use barograph_model::{OpId, OpSpec, Outcome, words};
+
+use crate::FailureReason;
 
 /// Different reasons kept for each operation.
 const MOST: usize = 5;
@@ -65,6 +67,20 @@ impl Reasons {
         self.by_op.get(op.index()).map_or(0, |of| of.beyond)
     }
 
+    /// Counts one failure.
+    pub fn note(shared: &Mutex<Reasons>, op: OpId, failure: &Failure<'_>) {
+        // A worker that panicked here has left nothing half done that a count could not bear.
+        shared.lock().unwrap_or_else(PoisonError::into_inner).add(op, failure);
+    }
+
+    /// The reasons of all operations, by name.
+    #[must_use]
+    pub fn by_name(&self, ops: &[OpSpec]) -> Vec<FailureReason> {
+        let of = |i: usize| OpId(u8::try_from(i).expect("operations are numbered in eight bits"));
+        let ops = ops.iter().enumerate();
+        ops.flat_map(|(i, op)| self.of(of(i)).iter().map(|reason| reason.of_operation(op.name))).collect()
+    }
+
     fn add(&mut self, op: OpId, failure: &Failure<'_>) {
         if self.by_op.len() <= op.index() {
             self.by_op.resize_with(op.index() + 1, OfOperation::default);
@@ -82,18 +98,26 @@ impl Reasons {
     }
 }
 
-/// One failure.
-pub(crate) struct Failure<'a> {
-    pub(crate) outcome: Outcome,
-    pub(crate) why: String,
-    /// The body or message that was looked at.
-    pub(crate) seen: &'a [u8],
+impl Reason {
+    fn of_operation(&self, operation: &'static str) -> FailureReason {
+        FailureReason {
+            operation,
+            outcome: self.outcome.name(),
+            why: self.why.clone(),
+            count: self.count,
+            answer: self.first.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
 }
 
-/// Counts one failure.
-pub(crate) fn note(reasons: &Mutex<Reasons>, op: OpId, failure: &Failure<'_>) {
-    // A worker that panicked here has left nothing half done that a count could not bear.
-    reasons.lock().unwrap_or_else(PoisonError::into_inner).add(op, failure);
+/// One failure.
+pub struct Failure<'a> {
+    /// What the engine counts it as.
+    pub outcome: Outcome,
+    /// What is wrong, as in `status 500`.
+    pub why: String,
+    /// The body or message that was looked at.
+    pub seen: &'a [u8],
 }
 
 /// The beginning of an answer, on one line.
@@ -117,7 +141,7 @@ mod tests {
         for n in 0..20 {
             let why = format!("status {}", 500 + n % 8);
             let seen = format!("answer\n{n}");
-            note(&shared, OpId(1), &Failure { outcome: Outcome::Refused, why, seen: seen.as_bytes() });
+            Reasons::note(&shared, OpId(1), &Failure { outcome: Outcome::Refused, why, seen: seen.as_bytes() });
         }
         let reasons = shared.lock().unwrap();
         assert_eq!(reasons.of(OpId(0)), []);
