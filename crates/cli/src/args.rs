@@ -4,7 +4,7 @@ mod compare;
 mod drive;
 mod format;
 mod load_command;
-mod serve;
+mod program;
 mod study;
 mod watch;
 
@@ -16,7 +16,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use drive::DriveArgs;
 pub(crate) use format::Format;
 pub(crate) use load_command::{LoadCommandArgs, SEARCH_LIMIT, TypedLoadCommand};
-pub(crate) use serve::{LoadArgs, LogArg, RoleArg, ServeArgs, ServerArgs};
+pub(crate) use program::TypedProgram;
 pub(crate) use study::StudyArgs;
 pub(crate) use watch::{ExportArgs, WatchArgs, WatchedRunArgs};
 
@@ -58,12 +58,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Remove whatever interrupted runs left behind
     Clean(CleanArgs),
-    /// Run the benchmark application on its own
-    Serve(ServeArgs),
-    /// Fill a data set for the benchmark application
-    Fill(FillArgs),
-    /// Load a filled data set into database servers, over what they hold
-    Load(LoadArgs),
+    #[command(flatten)]
+    Program(TypedProgram),
     /// Make the load that a run elsewhere tells it to
     #[command(hide = true)]
     Drive(DriveArgs),
@@ -194,34 +190,4 @@ pub(crate) struct CleanArgs {
     /// Folder that holds data sets and snapshots
     #[arg(long, default_value = "data", requires = "snapshots")]
     pub(crate) data: PathBuf,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct FillArgs {
-    /// Which application
-    pub(crate) application: Application,
-    /// Folder to fill
-    #[arg(long)]
-    pub(crate) data: PathBuf,
-    /// Name of the size (`barograph list sizes`)
-    #[arg(long, default_value = "micro")]
-    pub(crate) size: String,
-    /// Depth of history, 1 as published
-    #[arg(long, default_value_t = 1.0)]
-    pub(crate) history: f64,
-    /// Bytes of pictures, 1 as published
-    #[arg(long, default_value_t = 1.0)]
-    pub(crate) images: f64,
-    /// Where all choices come from
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Stop when standard input ends, and write progress as lines of JSON
-    #[arg(long)]
-    pub(crate) supervised: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Application {
-    /// The auction benchmark application
-    Auction,
 }

@@ -6,15 +6,13 @@ pub(crate) mod compare;
 pub(crate) mod control;
 pub(crate) mod drive;
 pub(crate) mod export;
-pub(crate) mod fill;
 pub(crate) mod inner;
 pub(crate) mod list;
-pub(crate) mod load;
 pub(crate) mod load_command;
 pub(crate) mod new;
+pub(crate) mod program;
 pub(crate) mod rootless;
 pub(crate) mod run;
-pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod study;
 

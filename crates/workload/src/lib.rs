@@ -1,12 +1,14 @@
-//! The seam to workloads: operations, rules, load, and the application with its data, parts and checks.
+//! The seam to workloads: operations, rules, load, the application with its data, parts and checks, and commands.
 //!
 //! A workload is one folder in `workloads/` that implements [`Workload`], and [`Application`] if it can deploy what it
-//! loads. The program lists them in [`Workloads`]; nothing else knows their names.
+//! loads. It may have a command of one line ([`LoadCommand`]) and programs ([`Program`]). The list of them is
+//! [`Workloads`]; nothing else knows their names.
 
 mod application;
 mod command;
 mod error;
 mod reasons;
+mod program;
 pub mod topology;
 pub mod typed;
 mod workload;
@@ -18,5 +20,6 @@ pub use application::{
 pub use command::{LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 pub use error::{Cause, CommandError};
 pub use reasons::{Failure, Reason, Reasons};
+pub use program::{Outside, Program, Supervision, Verb};
 pub use workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 pub use workloads::Workloads;

@@ -14,8 +14,8 @@ use barograph_spec::{Connections, Plan, Refusal, Refused, WorkloadKeys};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::LoadCommand;
 use crate::application::{Application, DataSet, OnProgress};
+use crate::{LoadCommand, Program, Verb};
 
 /// A workload: what its users do, and how.
 pub trait Workload: Send + Sync {
@@ -215,6 +215,12 @@ pub trait WorkloadFactory: WorkloadKeys {
 
     /// Its command of one line.
     fn load_command(&self) -> Option<&dyn LoadCommand> {
+        None
+    }
+
+    /// Its program that does this.
+    fn program(&self, verb: Verb) -> Option<&dyn Program> {
+        let _ = verb;
         None
     }
 

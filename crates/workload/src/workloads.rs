@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use barograph_spec::{Known, Plan, Refused, Setting, WorkloadKeys};
 
-use crate::{LoadCommand, SentFile, Workload, WorkloadFactory};
+use crate::{LoadCommand, Program, SentFile, Verb, Workload, WorkloadFactory};
 
 /// The workloads of a program, the default of plans first.
 #[derive(Clone, Copy)]
@@ -69,6 +69,11 @@ impl Workloads {
     /// The commands of one line, each with the name of its workload.
     pub fn load_commands(self) -> impl Iterator<Item = (&'static str, &'static dyn LoadCommand)> {
         self.0.iter().filter_map(|factory| Some((factory.name(), factory.load_command()?)))
+    }
+
+    /// The programs that do this, each with the name of its workload.
+    pub fn programs(self, verb: Verb) -> impl Iterator<Item = (&'static str, &'static dyn Program)> {
+        self.0.iter().filter_map(move |factory| Some((factory.name(), factory.program(verb)?)))
     }
 
     fn factory(self, plan: &Plan) -> &'static dyn WorkloadFactory {

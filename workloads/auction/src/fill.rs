@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A line of the job, as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub(crate) enum Line {
     /// How far it is.
     Progress {
         /// The stage, in a word or two.

@@ -9,11 +9,12 @@
 mod act;
 mod bidding;
 mod choose;
-pub mod fill;
+mod fill;
 mod follow;
 pub mod ops;
 mod plan;
 pub mod profile;
+mod programs;
 mod questions;
 mod seam;
 mod state;

@@ -18,7 +18,7 @@ use barograph_record::{Count, Figure, Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused, TlsPlan};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, SentFile, SizeInfo,
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, Program, SentFile, SizeInfo, Verb,
     Verified, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 use crate::fill::Line;
 use crate::plan::AuctionPlan;
 use crate::topology::{self, Certificate};
-use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, questions};
+use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, programs, questions};
 
 /// The auction.
 pub(crate) struct AuctionWorkload {
@@ -322,6 +322,10 @@ impl WorkloadFactory for Auctions {
 
     fn built_in(&self) -> Option<&dyn Workload> {
         Some(&AuctionWorkload::DEFAULT)
+    }
+
+    fn program(&self, verb: Verb) -> Option<&dyn Program> {
+        Some(programs::of(verb))
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {

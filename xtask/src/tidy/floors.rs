@@ -149,7 +149,6 @@ const CRATES: &[Crate] = &[
             "export",
             "live",
             "import",
-            "auction",
             "workload",
             "workload-auction",
             "workload-scenario",

@@ -7,7 +7,7 @@ use barograph_harness::fleet::driver::Driver;
 use barograph_harness::fleet::{Clock, Token};
 use barograph_record::ExitCode;
 
-use super::serve::when_input_ends;
+use super::program::when_input_ends;
 use super::{Done, Failed};
 use crate::args::DriveArgs;
 use crate::{catalog, machine, terminal};
@@ -40,7 +40,7 @@ pub(crate) fn drive(args: &DriveArgs) -> Done {
     let runtime = super::run::runtime()?;
     let (told, tell) = tokio::sync::oneshot::channel::<()>();
     if args.supervised {
-        when_input_ends(move || drop(told));
+        when_input_ends(Box::new(move || drop(told)));
     }
     let supervised = args.supervised;
     let served = runtime.block_on(async {

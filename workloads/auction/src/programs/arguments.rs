@@ -1,99 +1,116 @@
-//! Arguments of `barograph serve` and `barograph load`.
+//! Arguments of `barograph serve auction`, `fill auction` and `load auction`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{Args, ValueEnum};
 
-use super::Application;
-
-/// A node of the benchmark application.
+/// A node of the auction application.
 ///
 /// Without --relational it is alone and keeps everything in two SQLite files. With it, nodes share database servers that
 /// `barograph load` has loaded, and talk over the bus. A URL may be written as @FILE, the first line of which is the URL,
 /// so that its password is on no command line.
-#[derive(ClapArgs)]
-pub(crate) struct ServeArgs {
-    /// Which application
-    pub(crate) application: Application,
+#[derive(Args)]
+pub(super) struct ServeArgs {
     /// Folder of a filled data set (`barograph fill`): the embedded stores, and the pictures unless --images says otherwise
     #[arg(long, required_unless_present_all = ["relational", "images"])]
-    pub(crate) data: Option<PathBuf>,
+    pub(super) data: Option<PathBuf>,
     /// Folder for what changes: copies of the embedded stores (made anew at the start), and uploaded pictures
     #[arg(long, required_unless_present_all = ["relational", "images"])]
-    pub(crate) state: Option<PathBuf>,
+    pub(super) state: Option<PathBuf>,
     /// Address to listen at; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
+    pub(super) listen: SocketAddr,
     /// Threads that serve requests; 0 means one per core
     #[arg(long, default_value_t = 0)]
-    pub(crate) threads: usize,
+    pub(super) threads: usize,
     /// The node's name, unique among the nodes that share stores: 1 to 64 letters, digits, - and _
     #[arg(long, default_value = "one")]
-    pub(crate) node: String,
+    pub(super) node: String,
     /// What the node does
     #[arg(long, value_enum, default_value_t = RoleArg::All)]
-    pub(crate) role: RoleArg,
+    pub(super) role: RoleArg,
     #[command(flatten)]
-    pub(crate) servers: ServerArgs,
+    pub(super) servers: ServerArgs,
     /// Connections to each database server, at most
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..=1000))]
-    pub(crate) connections: u16,
+    pub(super) connections: u16,
     /// Bus between nodes: amqp://HOST:PORT (RabbitMQ) or nats://HOST:PORT; without one the node must be the only one
     #[arg(long, value_name = "URL")]
-    pub(crate) bus: Option<String>,
+    pub(super) bus: Option<String>,
     /// Name under which the nodes share the bus, so that several deployments may use one broker
     #[arg(long, default_value = "barograph")]
-    pub(crate) namespace: String,
+    pub(super) namespace: String,
     /// Memory for thumbnails and previews, in MiB
     #[arg(long, default_value_t = 512)]
-    pub(crate) cache_mib: u32,
+    pub(super) cache_mib: u32,
     /// Uploaded pictures that may wait to be stored; more are refused with 503
     #[arg(long, default_value_t = 4_000)]
-    pub(crate) upload_queue: u32,
+    pub(super) upload_queue: u32,
     /// Connections open at once; more wait. 0 means as many as this process may open files
     #[arg(long, default_value_t = 0)]
-    pub(crate) max_connections: u32,
+    pub(super) max_connections: u32,
     /// Log to standard error
     #[arg(long, value_enum, default_value_t = LogArg::Text)]
-    pub(crate) log: LogArg,
+    pub(super) log: LogArg,
     /// What is logged: error, warn, info, debug or trace, also per module as in warn,barograph_auction=debug
     #[arg(long, default_value = "warn")]
-    pub(crate) log_level: String,
+    pub(super) log_level: String,
     /// Stop when standard input ends: how a harness takes its application along
     #[arg(long)]
-    pub(crate) supervised: bool,
+    pub(super) supervised: bool,
 }
 
 /// Where servers keep what would else be in files.
-#[derive(ClapArgs)]
-pub(crate) struct ServerArgs {
+#[derive(Args)]
+pub(super) struct ServerArgs {
     /// Users, auctions, items: postgres://USER@HOST:PORT/DATABASE or mysql://...
     #[arg(long, value_name = "URL")]
-    pub(crate) relational: Option<String>,
+    pub(super) relational: Option<String>,
     /// Bids, attendance, image lists: postgres://... or mongodb://...; without it the same PostgreSQL as --relational
     #[arg(long, value_name = "URL", requires = "relational")]
-    pub(crate) events: Option<String>,
+    pub(super) events: Option<String>,
     /// Pictures: s3://BUCKET?endpoint=..., postgres://..., mongodb://..., file:///FOLDER; without it the folder of --data
     #[arg(long, value_name = "URL")]
-    pub(crate) images: Option<String>,
+    pub(super) images: Option<String>,
 }
 
-/// Loads a filled folder into servers.
-#[derive(ClapArgs)]
-pub(crate) struct LoadArgs {
-    /// Which application
-    pub(crate) application: Application,
+/// A filled data set of the auction into database servers, over what they hold.
+#[derive(Args)]
+pub(super) struct LoadArgs {
     /// Folder of a filled data set (`barograph fill`)
     #[arg(long)]
-    pub(crate) data: PathBuf,
+    pub(super) data: PathBuf,
     #[command(flatten)]
-    pub(crate) servers: ServerArgs,
+    pub(super) servers: ServerArgs,
+}
+
+/// A data set of the auction, made or found.
+#[derive(Args)]
+pub(super) struct FillArgs {
+    /// Folder to fill
+    #[arg(long)]
+    pub(super) data: PathBuf,
+    /// Name of the size (`barograph list sizes`)
+    #[arg(long, default_value = "micro")]
+    pub(super) size: String,
+    /// Depth of history, 1 as published
+    #[arg(long, default_value_t = 1.0)]
+    pub(super) history: f64,
+    /// Bytes of pictures, 1 as published
+    #[arg(long, default_value_t = 1.0)]
+    pub(super) images: f64,
+    /// Where all choices come from
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Stop when standard input ends, and write progress as lines of JSON
+    #[arg(long)]
+    pub(super) supervised: bool,
 }
 
 /// What a node does.
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum RoleArg {
+pub(super) enum RoleArg {
     /// Everything
     All,
     /// Serves, and owns no auctions; needs bid nodes beside it
@@ -104,7 +121,7 @@ pub(crate) enum RoleArg {
 
 /// How the log is written.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogArg {
+pub(super) enum LogArg {
     /// Lines for people
     Text,
     /// A JSON object per line
