@@ -1,11 +1,11 @@
 //! One worker's counting: into the interval that is open, handed over whole when it closes.
 
-use barograph_model::{Counters, Nanos, OpId, Outcome};
+use barograph_model::{Counters, Nanos, OpId, Outcome, TimeLimit, TimeLimits};
 use barograph_stats::Interval;
 
 pub(crate) struct Recorder {
     open: Box<Interval>,
-    limits: Vec<Option<Nanos>>,
+    limits: Vec<TimeLimits>,
     in_flight: u64,
     in_flight_ns: u128,
     in_flight_since: Nanos,
@@ -28,7 +28,7 @@ pub(crate) struct Ended {
 }
 
 impl Recorder {
-    pub(crate) fn new(limits: Vec<Option<Nanos>>) -> Self {
+    pub(crate) fn new(limits: Vec<TimeLimits>) -> Self {
         Recorder {
             open: Box::new(Interval::new(limits.len())),
             limits,
@@ -86,7 +86,16 @@ impl Recorder {
         op.service.saturating_record(service.as_micros());
         op.response_sum_s += response.as_secs_f64();
         op.service_sum_s += service.as_secs_f64();
-        let late = self.limits[e.op.index()].is_some_and(|limit| response > limit);
+        let limits = &self.limits[e.op.index()];
+        for (over, limit) in op.over_further.iter_mut().zip(&limits.further) {
+            let is_over = match *limit {
+                None => break,
+                Some(TimeLimit::Response(limit)) => response > limit,
+                Some(TimeLimit::Service(limit)) => service > limit,
+            };
+            *over += u64::from(is_over);
+        }
+        let late = limits.response.is_some_and(|limit| response > limit);
         op.over_limit += u64::from(late);
         op.good_in_time += u64::from(!late && e.outcome == Outcome::Good);
     }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, UserId};
+use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, TimeLimits, UserId};
 
 use crate::Turn;
 
@@ -40,8 +40,8 @@ pub struct Settings {
     pub seed: u64,
     /// What users do, by behaviour.
     pub behaviours: Arc<Behaviours>,
-    /// Response-time limit per operation, by index; used to count operations over the limit.
-    pub limits: Vec<Option<Nanos>>,
+    /// Limits of time per operation, by index; used to count operations over each.
+    pub limits: Vec<TimeLimits>,
     /// Length of an interval of the series.
     pub interval: Nanos,
     /// An operation without an answer for this long is timed out. Noticed within a tenth of a second.

@@ -48,7 +48,7 @@ fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
         workers: 1,
         seed: 1,
         behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
-        limits: vec![None],
+        limits: vec![barograph_model::TimeLimits::default()],
         interval: Nanos::from_millis(100),
         timeout: Nanos::from_secs(10),
         open: open.cloned(),

@@ -67,7 +67,7 @@ fn allocations(pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
         workers: 1,
         seed: 3,
         behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
-        limits: vec![Some(Nanos::from_millis(1)), None],
+        limits: [Some(Nanos::from_millis(1)), None].map(Into::into).to_vec(),
         // Closing an interval makes the next one; that is once a second and not part of an operation.
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(10),

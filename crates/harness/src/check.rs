@@ -200,7 +200,7 @@ impl<'a> Checking<'a> {
         self.faults();
         self.disks();
         self.timeout();
-        self.measures();
+        self.declared();
         self.refusals.extend(self.workload.refusals(&self.plan));
         self.end()
     }
@@ -324,14 +324,17 @@ impl<'a> Checking<'a> {
     }
 
     /// What the workload declares must be possible.
-    fn measures(&mut self) {
+    fn declared(&mut self) {
         let workload = self.workload;
-        let declared = check_measures(workload.counters(), workload.measures(), workload.ops());
-        if let Err(why) = declared {
+        let (measures, ops) = (workload.measures(), workload.ops());
+        let wrong = check_measures(workload.counters(), measures, ops).err().map(|why| why.to_string());
+        let profile = workload.profile(&self.plan.profile);
+        let rules = profile.and_then(|profile| profile.check(measures, ops).err()).map(|why| why.to_string());
+        for why in wrong.into_iter().chain(rules) {
             self.refuse(Wrong {
                 key: "workload",
                 value: format!("{:?}", workload.name()),
-                allowed: format!("a workload whose measures are possible; this one declares {why}"),
+                allowed: format!("a workload whose measures and rules are possible; this one declares {why}"),
                 remedy: "mend the workload, or load with another".to_owned(),
             });
         }

@@ -396,14 +396,14 @@ impl<'r, 'w> Drive<'r, 'w> {
         let mut all = Vec::new();
         for (load, first) in self.loads.iter_mut().zip(first) {
             load.window = load.engine.samples().to_vec();
-            all.push(Collected { parts: vec![Part::of(&first, &load.profile.rules)], joined: first });
+            all.push(Collected { parts: vec![Part::of(&first, &load.profile)], joined: first });
         }
         let length = |all: &[Collected]| all[0].joined.to - all[0].joined.from;
         while self.goes_on() && length(&all) + half < span {
             let next = self.next().await?;
             for ((load, collected), interval) in self.loads.iter_mut().zip(&mut all).zip(&next) {
                 fleet::follow(&mut load.window, load.engine.samples());
-                collected.parts.push(Part::of(interval, &load.profile.rules));
+                collected.parts.push(Part::of(interval, &load.profile));
                 collected.joined.append(interval);
             }
             if all.iter().enumerate().any(|(at, collected)| enough(self, at, collected)) {

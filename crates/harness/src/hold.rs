@@ -6,7 +6,7 @@ mod trial;
 
 use barograph_model::words::offered;
 use barograph_model::{LoadPath, LoadUnit, Nanos, Phase, SearchBounds};
-use barograph_record::{KeptOp, KeptResult, Purpose, Trial};
+use barograph_record::{KeptResult, Purpose, Trial};
 use barograph_spec::Spreading;
 use barograph_stats::search;
 
@@ -197,10 +197,9 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
     drive.run.done()
 }
 
-/// Did a trial fail because operations were too slow or failed? Then users waited; a wrong mix alone keeps nobody waiting.
+/// Did a trial fail because operations were too slow or failed?
 fn was_too_much(trial: &Trial) -> bool {
-    let kept = |op: &KeptOp| !op.judged || op.count == 0 || (op.time_ok && op.failures_ok);
-    trial.result == KeptResult::Fail && !trial.window.ops.iter().all(kept)
+    trial.result == KeptResult::Fail && trial.window.was_too_much()
 }
 
 /// From one level to the next, and as long as it takes for the load to be what it is at that level: longer where many users

@@ -10,7 +10,7 @@ use barograph_engine::sim::{self, Still, Time};
 use barograph_engine::{Runnable, Timer, Turn, User, UserFactory, runnable};
 use barograph_model::{
     Amount, Behaviour, Behaviours, Better, ChooserId, CounterId, Derived, Distribution, Formula, MeasureSpec,
-    Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Share, UserId,
+    Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Rule, Share, UserId,
 };
 use barograph_platform::{
     Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Pause, Platform, Readiness,
@@ -96,6 +96,8 @@ pub(crate) struct TestWorkload {
     pub(crate) one_by_one: Option<Nanos>,
     /// Every operation looks something up; each of so many misses.
     pub(crate) misses_every: Option<u64>,
+    /// Rules beside the usual ones.
+    pub(crate) rules: Vec<Rule>,
     /// Why its operations failed.
     pub(crate) failures: Vec<FailureReason>,
     /// Where its load is simulated; it is real without.
@@ -221,7 +223,9 @@ impl Workload for TestWorkload {
             failures: Share::percent(1.0),
         };
         let derived = Derived { ops_per_user_s: 50.0, requests_per_op: 1.0, session_s: self.mix.session_s };
-        Some(Profile { name: "official2", rules: vec![rule], derived: Some(derived) })
+        let mut profile = Profile::usual("official2", &[rule], Some(derived));
+        profile.rules.extend(&self.rules);
+        Some(profile)
     }
     fn behaviours(&self, _: &str) -> Option<Behaviours> {
         let next = vec![Some(Next::Op(OpId(0)))];

@@ -31,7 +31,9 @@ pub use metric::Metric;
 pub use op::{OpId, OpSpec, UserId};
 pub use outcome::Outcome;
 pub use phase::Phase;
-pub use qos::{Derived, Profile, QosRule};
+pub use qos::{
+    Bound, Derived, MOST_FURTHER_LIMITS, Profile, QosRule, Rule, Subject, TimeLimit, TimeLimits, WrongRules,
+};
 pub use refusal::{Refusal, Refused};
 pub use unit::{Nanos, NotAShare, Share};
-pub use verdict::{Check, OpVerdict, TrialResult, WindowVerdict};
+pub use verdict::{Check, OpVerdict, RuleVerdict, TrialResult, WindowVerdict};

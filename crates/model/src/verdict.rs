@@ -1,8 +1,25 @@
 //! What was decided about a window: *passed* (the QoS rules) and *valid* (the measurement can be believed) apart.
 
-use crate::{Measured, Offered};
+use crate::{Bound, Measured, Offered, Subject};
 
-/// One operation in one measured window, held against its rule. Times in milliseconds, shares 0 to 1.
+/// A rule held against a measured window. Values are in the unit of the subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleVerdict {
+    /// What was judged.
+    pub subject: Subject,
+    /// Name of the operation that it is about; `None` for the whole load.
+    pub op: Option<String>,
+    /// What was found; `None` where nothing happened of which there could be a value.
+    pub value: Option<f64>,
+    /// What was required.
+    pub bound: Bound,
+    /// By how much the value may be off by chance in this window.
+    pub chance: f64,
+    /// Is what was required?
+    pub holds: bool,
+}
+
+/// One operation in one measured window, held against its rules. Times in milliseconds, shares 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpVerdict {
     /// Name of the operation.
@@ -47,9 +64,9 @@ pub struct OpVerdict {
     pub service_p999_ms: f64,
     /// Service time, largest.
     pub service_max_ms: f64,
-    /// The judged quantile of response time.
+    /// The quantile of response time that its first limit is for; p99 where it has none.
     pub judged_ms: f64,
-    /// The limit of the judged quantile; `None` where response time is not judged.
+    /// The limit of that quantile; `None` where response time has no limit.
     pub limit_ms: Option<f64>,
     /// Share of operations over the limit.
     pub over_limit: f64,
@@ -57,19 +74,21 @@ pub struct OpVerdict {
     pub failures_allowed: f64,
     /// Is the operation judged at all?
     pub judged: bool,
-    /// The response-time rule holds.
+    /// The rule of `limit_ms` holds.
     pub time_ok: bool,
     /// The mix rule holds.
     pub mix_ok: bool,
     /// The failure rule holds.
     pub failures_ok: bool,
+    /// All its further rules hold.
+    pub further_ok: bool,
 }
 
 impl OpVerdict {
     /// All rules hold, or the operation is not judged.
     #[must_use]
     pub fn passed(&self) -> bool {
-        !self.judged || (self.time_ok && self.mix_ok && self.failures_ok)
+        !self.judged || (self.time_ok && self.mix_ok && self.failures_ok && self.further_ok)
     }
 }
 
@@ -117,6 +136,8 @@ pub struct WindowVerdict {
     pub lag_p99_ms: f64,
     /// Per operation.
     pub ops: Vec<OpVerdict>,
+    /// Every rule, in the order of the profile.
+    pub rules: Vec<RuleVerdict>,
     /// Measures of the workload.
     pub measures: Vec<Measured>,
     /// Validity checks.
@@ -124,10 +145,10 @@ pub struct WindowVerdict {
 }
 
 impl WindowVerdict {
-    /// Every judged operation keeps its rules.
+    /// Every rule holds.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.ops.iter().all(OpVerdict::passed)
+        self.rules.iter().all(|rule| rule.holds) && self.ops.iter().all(OpVerdict::passed)
     }
 
     /// Every validity check holds.

@@ -71,6 +71,29 @@ pub fn millis(ms: f64) -> String {
     format!("{text} ms")
 }
 
+/// A quantile by its name: 0.99 is `p99`, 0.999 is `p99.9`.
+#[must_use]
+pub fn quantile(share: f64) -> String {
+    // Six decimals tell p99.9999 from p100, and swallow what binary forms add.
+    format!("p{}", (share * 1e8).round() / 1e6)
+}
+
+/// A value with its unit and six digits that count, so that one near a limit is not rounded to it: `94.99 %`,
+/// `1,204.5 MB/s`. A share has no unit, and is said in percent.
+#[must_use]
+pub fn amount(value: f64, unit: &str) -> String {
+    let (value, unit) = if unit.is_empty() { (value * 100.0, "%") } else { (value, unit) };
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let whole = value.abs().log10().floor().max(0.0) as usize;
+    let text = format!("{:.*}", 5_usize.saturating_sub(whole), value.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let sign = if value < 0.0 { "−" } else { "" };
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
+    format!("{sign}{whole}{} {unit}", rest.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A span of time as a person says it: `250 ms`, `48 s`, `5 min 12 s`.
 #[must_use]
 pub fn span(time: Nanos) -> String {
@@ -181,6 +204,37 @@ mod tests {
             (f64::NAN, (f64::NAN, f64::NAN), "–", "–"),
         ] {
             assert_eq!(changes(ratio, (low, high)), (by.to_owned(), interval.to_owned()));
+        }
+    }
+
+    #[test]
+    fn quantiles_are_named_and_never_rounded_up_to_all() {
+        for (share, name) in [
+            (0.5, "p50"),
+            (0.29, "p29"),
+            (0.99, "p99"),
+            (0.999, "p99.9"),
+            (0.99999, "p99.999"),
+            (1.0, "p100"),
+        ] {
+            assert_eq!(quantile(share), name);
+        }
+    }
+
+    #[test]
+    fn an_amount_near_a_limit_is_not_rounded_to_it() {
+        for (value, unit, text) in [
+            (94.99, "%", "94.99 %"),
+            (0.9499, "", "94.99 %"),
+            (95.0, "%", "95 %"),
+            (0.0, "MB/s", "0 MB/s"),
+            (1_204.5, "MB/s", "1,204.5 MB/s"),
+            (1_234_567.8, "operations/s", "1,234,568 operations/s"),
+            (0.012_345_6, "ms", "0.01235 ms"),
+            (-2.5, "K", "−2.5 K"),
+            (f64::NAN, "ms", "–"),
+        ] {
+            assert_eq!(amount(value, unit), text);
         }
     }
 

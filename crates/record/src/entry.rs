@@ -327,7 +327,7 @@ pub struct Expected {
     pub derived: Option<KeptDerived>,
     /// The operation that happens exactly once in a session, by which sessions are counted.
     pub session_op: Option<String>,
-    /// One rule per operation.
+    /// The usual rules of each operation. What further rules found stands in the windows.
     pub rules: Vec<Rule>,
     /// Names of the workload's counters, by index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -348,14 +348,14 @@ pub struct KeptDerived {
     pub session_s: f64,
 }
 
-/// The limits one operation is judged by. Shares 0 to 1.
+/// The usual rules of one operation. Shares 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// Name of the operation.
     pub op: String,
     /// What the user does.
     pub about: String,
-    /// The judged quantile.
+    /// The quantile of response time that its first limit is for.
     #[serde(deserialize_with = "nan")]
     pub quantile: f64,
     /// The response-time limit in milliseconds; absent where response time is not judged.

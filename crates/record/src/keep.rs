@@ -1,14 +1,15 @@
 //! From the types of the inner floors to the kept shapes.
 
 use barograph_model::{
-    Better, Check, MeasureSpec, Measured, OpSpec, OpVerdict, Outcome, Phase, Profile, TrialResult,
-    WindowVerdict,
+    Better, Bound, Check, MeasureSpec, Measured, OpId, OpSpec, OpVerdict, Outcome, Phase, Profile,
+    RuleVerdict, Subject, TrialResult, WindowVerdict,
 };
 use barograph_stats::{Histogram, Interval, OpStats};
 
 use crate::{
-    Count, Entry, Expected, IntervalRow, KeptBetter, KeptCheck, KeptDerived, KeptMeasure, KeptOp, KeptResult,
-    KeptUnit, KeptWindow, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Purpose, Resources, Rule, Trial,
+    Count, Entry, Expected, IntervalRow, KeptBetter, KeptBound, KeptCheck, KeptDerived, KeptMeasure, KeptOp,
+    KeptResult, KeptRule, KeptSubject, KeptUnit, KeptWindow, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted,
+    Purpose, Resources, Rule, Trial,
 };
 
 /// A quantile of a histogram of microseconds, in milliseconds; 0 when it is empty.
@@ -104,19 +105,8 @@ impl Expected {
     /// once in a session. The unit of load, the target and the names of counters are put in by whoever knows.
     #[must_use]
     pub fn keep(workload: &str, profile: &Profile, ops: &[OpSpec], session_op: Option<&str>) -> Self {
-        let rule = |r: &barograph_model::QosRule| {
-            let spec = ops.get(r.op.index());
-            Rule {
-                op: spec.map_or_else(|| name_of(&[], r.op.index()), |s| s.name.to_owned()),
-                about: spec.map_or_else(String::new, |s| s.about.to_owned()),
-                quantile: r.quantile.get(),
-                limit_ms: r.limit.map(|l| l.as_secs_f64() * 1e3),
-                judged: Some(r.judged),
-                mix: r.mix.get(),
-                mix_tolerance: r.mix_tolerance.get(),
-                failures: r.failures.get(),
-            }
-        };
+        let judged = profile.judged(ops.len());
+        let rule = |(op, spec): (usize, &OpSpec)| Rule::keep(profile, OpId(op as u8), (spec, judged[op]));
         Expected {
             workload: workload.to_owned(),
             profile: profile.name.to_owned(),
@@ -128,8 +118,31 @@ impl Expected {
                 session_s: derived.session_s,
             }),
             session_op: session_op.map(str::to_owned),
-            rules: profile.rules.iter().map(rule).collect(),
+            rules: ops.iter().enumerate().map(rule).collect(),
             counters: Vec::new(),
+        }
+    }
+}
+
+/// The quantile that is shown of an operation without a limit.
+const SHOWN: f64 = 0.99;
+
+impl Rule {
+    fn keep(profile: &Profile, op: OpId, (spec, judged): (&OpSpec, bool)) -> Self {
+        let limit = profile.response_limit(op);
+        let (mix, mix_tolerance) = match profile.mix(op) {
+            Some(Bound::Within { value, tolerance }) => (value, tolerance.get()),
+            Some(Bound::AtMost(_) | Bound::AtLeast(_)) | None => (0.0, 0.0),
+        };
+        Rule {
+            op: spec.name.to_owned(),
+            about: spec.about.to_owned(),
+            quantile: limit.map_or(SHOWN, |(quantile, _)| quantile.get()),
+            limit_ms: limit.map(|(_, limit)| limit.as_secs_f64() * 1e3),
+            judged: Some(judged),
+            mix,
+            mix_tolerance,
+            failures: profile.failures(op),
         }
     }
 }
@@ -182,6 +195,7 @@ impl KeptWindow {
             valid: window.valid(),
             ops: window.ops.iter().map(KeptOp::keep).collect(),
             checks: window.checks.iter().map(KeptCheck::keep).collect(),
+            rules: window.rules.iter().map(|rule| KeptRule::keep(rule, &window.measures)).collect(),
             measures: window.measures.iter().map(KeptMeasure::keep).collect(),
         }
     }
@@ -219,6 +233,48 @@ impl KeptOp {
             time_ok: op.time_ok,
             mix_ok: op.mix_ok,
             failures_ok: op.failures_ok,
+            further_ok: op.further_ok,
+        }
+    }
+}
+
+impl KeptRule {
+    fn keep(rule: &RuleVerdict, measures: &[Measured]) -> Self {
+        let RuleVerdict { subject, op, value, bound, chance, holds } = rule;
+        let (kept, unit) = match *subject {
+            Subject::Response { .. } => (KeptSubject::Response, "ms"),
+            Subject::Service { .. } => (KeptSubject::Service, "ms"),
+            Subject::MeanResponse(_) => (KeptSubject::MeanResponse, "ms"),
+            Subject::Rate(_) => (KeptSubject::Rate, "operations/s"),
+            Subject::Failures(_) => (KeptSubject::Failures, ""),
+            Subject::Mix(_) => (KeptSubject::Mix, ""),
+            Subject::Measure(id) => {
+                let measure = measures.iter().find(|measured| measured.spec.id == id);
+                (KeptSubject::Measure, measure.map_or("", |measured| measured.spec.unit))
+            }
+        };
+        let (bound, limit, tolerance) = match *bound {
+            Bound::AtMost(limit) => (KeptBound::AtMost, limit, None),
+            Bound::AtLeast(limit) => (KeptBound::AtLeast, limit, None),
+            Bound::Within { value, tolerance } => (KeptBound::Within, value, Some(tolerance.get())),
+        };
+        KeptRule {
+            subject: kept,
+            op: op.clone(),
+            quantile: match subject {
+                Subject::Response { quantile, .. } | Subject::Service { quantile, .. } => {
+                    Some(quantile.get())
+                }
+                _ => None,
+            },
+            measure: if let Subject::Measure(id) = subject { Some((*id).to_owned()) } else { None },
+            unit: unit.to_owned(),
+            value: *value,
+            bound,
+            limit,
+            tolerance,
+            chance: *chance,
+            holds: *holds,
         }
     }
 }

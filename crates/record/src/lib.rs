@@ -22,6 +22,7 @@ mod metric;
 mod probe;
 mod reader;
 mod resources;
+mod rule;
 mod statistic;
 mod study;
 mod times;
@@ -45,6 +46,7 @@ pub use metric::cpu_per_operation;
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
 pub use resources::Resources;
+pub use rule::{KeptBound, KeptRule, KeptSubject};
 pub use statistic::StatisticRow;
 pub use study::{
     CONCLUSIONS_VERSION, CONTROL, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration,

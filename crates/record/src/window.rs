@@ -3,8 +3,8 @@
 use barograph_model::{LoadUnit, Offered};
 use serde::{Deserialize, Serialize};
 
-use crate::Resources;
 use crate::entry::{nan, unknown};
+use crate::{KeptRule, Resources};
 
 /// What a level of load counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,7 +176,7 @@ pub struct KeptWindow {
     /// Start lag, 99 % quantile, milliseconds.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub lag_p99_ms: f64,
-    /// Every judged operation kept its rules.
+    /// Every rule held.
     pub passed: bool,
     /// Every validity check held.
     pub valid: bool,
@@ -184,6 +184,9 @@ pub struct KeptWindow {
     pub ops: Vec<KeptOp>,
     /// Validity checks.
     pub checks: Vec<KeptCheck>,
+    /// Every rule, in the order of the profile. Absent in older records; [`KeptWindow::judged_by`] has theirs too.
+    #[serde(default)]
+    pub rules: Vec<KeptRule>,
     /// Measures of the workload. Absent in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<KeptMeasure>,
@@ -267,10 +270,10 @@ pub struct KeptOp {
     /// Service time, largest.
     #[serde(default = "unknown", deserialize_with = "nan")]
     pub service_max_ms: f64,
-    /// The judged quantile of response time.
+    /// The quantile of response time that its first limit is for.
     #[serde(deserialize_with = "nan")]
     pub judged_ms: f64,
-    /// The limit of the judged quantile; absent where response time is not judged.
+    /// The limit of that quantile; absent where response time has no limit.
     pub limit_ms: Option<f64>,
     /// Share of operations over the limit.
     #[serde(deserialize_with = "nan")]
@@ -280,19 +283,26 @@ pub struct KeptOp {
     pub failures_allowed: f64,
     /// Is the operation judged at all?
     pub judged: bool,
-    /// The response-time rule held.
+    /// The rule of `limit_ms` held.
     pub time_ok: bool,
     /// The mix rule held.
     pub mix_ok: bool,
     /// The failure rule held.
     pub failures_ok: bool,
+    /// All its further rules held. Older records have none.
+    #[serde(default = "yes")]
+    pub further_ok: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl KeptOp {
     /// All rules held, or the operation is not judged.
     #[must_use]
     pub fn passed(&self) -> bool {
-        !self.judged || (self.time_ok && self.mix_ok && self.failures_ok)
+        !self.judged || (self.time_ok && self.mix_ok && self.failures_ok && self.further_ok)
     }
 
     /// By how much the share of the mix may be off: the tolerance, or what chance makes in this window where that is more.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_model::{
-    Amount, Better, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Metric, Nanos, Offered,
-    OpVerdict, Outcome, Phase, WindowVerdict,
+    Amount, Better, Bound, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Metric, Nanos,
+    Offered, OpId, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
 };
 use barograph_record::{
-    Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptUnit, KeptWindow, LoadStarted,
+    Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptRule, KeptUnit, KeptWindow, LoadStarted,
     LogReader, Note, ProbeRow, Purpose, RecordError, Resources, Run, RunId, RunWriter, Trial, Unknown,
     VERSION, Verdict, draft_of, list, remove_drafts, write_whole,
 };
@@ -64,6 +64,7 @@ fn window() -> WindowVerdict {
         time_ok: true,
         mix_ok: false,
         failures_ok: true,
+        further_ok: true,
     };
     let check = Check { name: "start lag".into(), found: "3 ms".into(), allowed: "100 ms".into(), ok: true };
     WindowVerdict {
@@ -82,6 +83,7 @@ fn window() -> WindowVerdict {
         lag_p99_ms: 0.2,
         ops: vec![op],
         checks: vec![check],
+        rules: vec![],
         measures: vec![Measured { spec: HIT_SHARE, value: Some(87.5) }],
     }
 }
@@ -299,7 +301,12 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     // The tolerance alone was allowed.
     assert_eq!((trial.window.ops[0].mix_chance, trial.window.ops[0].mix_slack()), (0.0, 0.4 * 0.2));
     assert_eq!(trial.resources, Resources::default());
-    assert!(trial.window.measures.is_empty());
+    assert!(trial.window.measures.is_empty() && trial.window.rules.is_empty());
+    // The rules are those that its figures were held against.
+    let rules = trial.window.judged_by();
+    let told: Vec<_> = rules.iter().map(|rule| (rule.subject.name(), rule.limit, rule.holds)).collect();
+    assert_eq!(told, [("response", 2000.0, true), ("mix", 0.4, false), ("failures", 0.005, true)]);
+    assert_eq!(trial.window.further_rules(), Vec::<&KeptRule>::new());
     let verdict = run.verdict().unwrap();
     assert_eq!((verdict.unit, verdict.capacity), (KeptUnit::Users, Some(1000)));
     assert_eq!(verdict.resources.app_cores, Some(0.8));
@@ -309,6 +316,42 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     let judged: Vec<bool> = expected.rules.iter().map(barograph_record::Rule::is_judged).collect();
     assert_eq!(judged, [true, false], "then a required share said it");
     assert_eq!(run.intervals().map(|i| i.dropped + i.late + i.skipped).sum::<u64>(), 0);
+}
+
+#[test]
+fn rules_are_kept_with_what_they_found() {
+    let rule = |subject, op: Option<&str>, bound, holds| RuleVerdict {
+        subject,
+        op: op.map(str::to_owned),
+        value: Some(4.5),
+        bound,
+        chance: 0.0,
+        holds,
+    };
+    let quantile = |percent| Subject::Response { op: OpId(1), quantile: Share::percent(percent) };
+    let rules = vec![
+        rule(quantile(99.0), Some("Login"), Bound::AtMost(5.0), true),
+        rule(Subject::Failures(OpId(1)), Some("Login"), Bound::AtMost(0.5), true),
+        rule(quantile(90.0), Some("Login"), Bound::AtMost(4.0), false),
+        rule(Subject::Rate(None), None, Bound::Within { value: 4.0, tolerance: Share::percent(10.0) }, false),
+        rule(Subject::Measure(HIT_SHARE.id), None, Bound::AtLeast(95.0), false),
+    ];
+    let trial = Trial::keep(1, Purpose::Search, &WindowVerdict { rules, ..window() });
+    let text = serde_json::to_string(&trial).unwrap();
+    let window = serde_json::from_str::<Trial>(&text.replace("NaN", "null")).unwrap().window;
+    assert_eq!((window.rules.len(), &window.rules), (5, &trial.window.rules));
+    let further = window.further_rules();
+    let told: Vec<String> = further
+        .iter()
+        .map(|rule| format!("{}: {}, {}", window.called(rule), rule.found().unwrap(), rule.required()))
+        .collect();
+    let expected = [
+        "p90 response time of Login: 4.5 ms, at most 4 ms",
+        "rate: 4.5 operations/s, 4 operations/s within 10 %",
+        "hit share: 4.5 %, at least 95 %",
+    ];
+    assert_eq!(told, expected);
+    assert!(window.was_too_much(), "the second limit is not kept");
 }
 
 #[test]

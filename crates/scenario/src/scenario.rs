@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use barograph_model::{Behaviours, Nanos, OpSpec, QosRule, Share};
+use barograph_model::{Behaviours, OpSpec, QosRule, Share, TimeLimits};
 
 use crate::{Chooser, Data, Draw, Drawn, Operation, Pick, Script, Slots, Source, Target};
 
@@ -51,8 +51,8 @@ impl Scenario {
 
     /// Response-time limits, by operation.
     #[must_use]
-    pub fn limits(&self) -> Vec<Option<Nanos>> {
-        self.rules.iter().map(|rule| rule.limit).collect()
+    pub fn limits(&self) -> Vec<TimeLimits> {
+        self.rules.iter().map(|rule| rule.limit.into()).collect()
     }
 
     /// The most users that data picked once per user can tell apart; `None` when there is no such data.

@@ -43,7 +43,7 @@ fn the_smallest_scenario_is_one_operation_repeated_at_once() {
     let Action::Request(request) = &exchange.action else { panic!("a request") };
     assert_eq!((request.method, request.target.fixed()), ("GET", Some(&b"/"[..])));
     assert_eq!(s.mix.as_ref().unwrap()[0].get(), 1.0);
-    assert_eq!(s.limits()[0].unwrap().as_secs_f64(), 0.25);
+    assert_eq!(s.limits()[0].response.unwrap().as_secs_f64(), 0.25);
     assert_eq!(s.most_users(), None);
 }
 

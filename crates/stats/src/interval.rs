@@ -1,6 +1,6 @@
 //! What one slice of a run recorded: histograms of response and service time per operation, outcomes, start lag.
 
-use barograph_model::{Counters, Nanos, Outcome};
+use barograph_model::{Counters, MOST_FURTHER_LIMITS, Nanos, Outcome, TimeLimit, TimeLimits};
 
 /// Counts of times in microseconds, 1 microsecond to [`HIGHEST_MICROS`], three significant digits.
 pub type Histogram = hdrhistogram::Histogram<u32>;
@@ -24,8 +24,10 @@ pub struct OpStats {
     pub service: Histogram,
     /// How many ended how, by [`Outcome::index`].
     pub outcomes: [u64; Outcome::ALL.len()],
-    /// Operations whose response time was over the limit.
+    /// Operations whose response time was over the first limit of it.
     pub over_limit: u64,
+    /// Operations over each of the further limits, in their order.
+    pub over_further: [u64; MOST_FURTHER_LIMITS],
     /// Good operations within the limit.
     pub good_in_time: u64,
     /// Requests sent by these operations.
@@ -48,6 +50,7 @@ impl OpStats {
             service: histogram(),
             outcomes: [0; Outcome::ALL.len()],
             over_limit: 0,
+            over_further: [0; MOST_FURTHER_LIMITS],
             good_in_time: 0,
             requests: 0,
             response_sum_s: 0.0,
@@ -68,6 +71,16 @@ impl OpStats {
         Outcome::ALL.iter().filter(|o| o.is_failure()).map(|o| self.outcomes[o.index()]).sum()
     }
 
+    /// Operations over one of the limits against which they were held; 0 for a limit that is not among them.
+    #[must_use]
+    pub fn over(&self, limit: TimeLimit, limits: &TimeLimits) -> u64 {
+        if limits.response.map(TimeLimit::Response) == Some(limit) {
+            return self.over_limit;
+        }
+        let place = limits.further.iter().position(|further| *further == Some(limit));
+        place.map_or(0, |place| self.over_further[place])
+    }
+
     /// Adds what `other` recorded.
     pub fn add(&mut self, other: &OpStats) {
         self.response.add(&other.response).expect("all histograms have the same bounds");
@@ -76,6 +89,9 @@ impl OpStats {
             *mine += theirs;
         }
         self.over_limit += other.over_limit;
+        for (mine, theirs) in self.over_further.iter_mut().zip(other.over_further) {
+            *mine += theirs;
+        }
         self.good_in_time += other.good_in_time;
         self.requests += other.requests;
         self.response_sum_s += other.response_sum_s;

@@ -1,10 +1,8 @@
 //! Holds a measured window against the rules of its profile: *passed* and *valid*, kept apart.
 //!
-//! The rules of one operation: the judged quantile of response time is within the limit (counted, not read off a
-//! histogram: the share of operations within the limit must reach the quantile), its share of all judged operations
-//! is within the tolerance, or within chance, where one is required, and its failures are within their share. An operation
-//! whose share is required and that did not happen, though by chance it would have, cannot pass, and a window in which
-//! nothing judged happened passes nothing. Whether the measurement can be believed at all is asked in `checks`.
+//! How a rule is judged stands in `rules`. An operation whose share is required and that did not happen, though by chance it
+//! would have, cannot pass, and a window in which nothing judged happened passes nothing. Whether the measurement can be
+//! believed at all is asked in `checks`.
 
 mod checks;
 mod driver;
@@ -13,15 +11,17 @@ pub mod host;
 mod little;
 mod mix;
 mod pacing;
+mod rules;
 mod slices;
 
 use barograph_model::{
-    Behaviours, MeasureSpec, Nanos, Offered, OpSpec, OpVerdict, OpenLoop, Outcome, Profile, QosRule, Share,
-    WindowVerdict,
+    Behaviours, Bound, MeasureSpec, Nanos, Offered, OpId, OpSpec, OpVerdict, OpenLoop, Outcome, Profile,
+    RuleVerdict, Share, Subject, WindowVerdict,
 };
 
+use self::rules::Judged;
 use crate::Part;
-use crate::interval::{Histogram, Interval, OpStats};
+use crate::interval::{Histogram, Interval};
 use crate::measure::measured;
 
 /// Everything that is known about a measured window.
@@ -77,33 +77,22 @@ impl Default for DriverLimits {
 /// a rule in any case.
 pub const FAILS_ANYWAY: &str = "fails anyway";
 
+/// The quantile that is shown where no rule names another.
+const SHOWN: f64 = 0.99;
+
 /// Judges one measured window.
 ///
 /// # Panics
-/// When `joined`, `profile.rules` and `ops` do not have the same number of operations: they describe one workload.
+/// When `joined` and `ops` do not have the same number of operations: they describe one workload.
 #[must_use]
 pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
     assert_eq!(input.joined.ops.len(), input.ops.len(), "one workload, one number of operations");
-    assert_eq!(input.profile.rules.len(), input.ops.len(), "one rule per operation");
     let joined = input.joined;
-    let judged_total: u64 = joined
-        .ops
-        .iter()
-        .zip(&input.profile.rules)
-        .filter(|(_, rule)| rule.judged)
-        .map(|(op, _)| op.count())
-        .sum();
-    let ops: Vec<OpVerdict> = joined
-        .ops
-        .iter()
-        .zip(&input.profile.rules)
-        .zip(input.ops)
-        .enumerate()
-        .map(|(op, ((stats, rule), spec))| {
-            let mix_chance = mix::chance(input.parts, &input.profile.rules, op);
-            judge_op(spec, rule, &Counted { stats, judged_total, mix_chance })
-        })
-        .collect();
+    let measures = measured(input.measures, joined);
+    let judged = Judged::new(input, &measures);
+    let rules = judged.verdicts();
+    let op = |op: usize| op_verdict(input, &judged, &rules, OpId(op as u8));
+    let ops: Vec<OpVerdict> = (0..input.ops.len()).map(op).collect();
     let seconds = joined.seconds();
     WindowVerdict {
         offered: input.offered,
@@ -119,36 +108,32 @@ pub fn judge_window(input: &WindowInput<'_>) -> WindowVerdict {
         skipped: joined.skipped,
         lag_p50_ms: quantile_ms(&joined.lag, 0.5),
         lag_p99_ms: quantile_ms(&joined.lag, 0.99),
-        checks: checks::all(input, &ops),
+        checks: checks::all(input, &ops, &rules),
         ops,
-        measures: measured(input.measures, joined),
+        rules,
+        measures,
     }
 }
 
-/// What one operation did, how many judged operations there were in all, and what chance makes of its share.
-struct Counted<'a> {
-    stats: &'a OpStats,
-    judged_total: u64,
-    mix_chance: f64,
-}
-
-fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
-    let stats = counted.stats;
+fn op_verdict(input: &WindowInput<'_>, judged: &Judged<'_>, rules: &[RuleVerdict], op: OpId) -> OpVerdict {
+    let (profile, stats) = (input.profile, &input.joined.ops[op.index()]);
     let (count, failed) = (stats.count(), stats.failed());
-    let judged = rule.judged;
-    let mix = if judged { part(count, counted.judged_total) } else { 0.0 };
-    let over_limit = part(stats.over_limit, count);
-    // Absence breaks a rule where more than chance makes is required, or where nothing judged happened at all.
-    let absent = count == 0 && (counted.judged_total == 0 || rule.mix.get() > counted.mix_chance);
-    let within = part(count.saturating_sub(stats.over_limit), count);
+    let limit = profile.response_limit(op);
+    let quantile = limit.map_or(SHOWN, |(quantile, _)| quantile.get());
+    let (mix_required, mix_tolerance) = match profile.mix(op) {
+        Some(Bound::Within { value, tolerance }) => (value, tolerance.get()),
+        Some(Bound::AtMost(_) | Bound::AtLeast(_)) | None => (0.0, 0.0),
+    };
+    let mut kept = Kept::new(!judged.is_absent(op) || !judged.judges(op));
+    rules.iter().filter(|rule| rule.subject.op() == Some(op)).for_each(|rule| kept.add(rule));
     OpVerdict {
-        op: spec.name.to_owned(),
+        op: input.ops[op.index()].name.to_owned(),
         count,
         failed,
-        mix,
-        mix_required: rule.mix.get(),
-        mix_tolerance: rule.mix_tolerance.get(),
-        mix_chance: counted.mix_chance,
+        mix: judged.share(op),
+        mix_required,
+        mix_tolerance,
+        mix_chance: judged.chance(op),
         mean_ms: mean_ms(stats.response_sum_s, count),
         p50_ms: quantile_ms(&stats.response, 0.5),
         p90_ms: quantile_ms(&stats.response, 0.9),
@@ -163,20 +148,45 @@ fn judge_op(spec: &OpSpec, rule: &QosRule, counted: &Counted<'_>) -> OpVerdict {
         service_p99_ms: quantile_ms(&stats.service, 0.99),
         service_p999_ms: quantile_ms(&stats.service, 0.999),
         service_max_ms: quantile_ms(&stats.service, 1.0),
-        judged_ms: quantile_ms(&stats.response, rule.quantile.get()),
-        limit_ms: rule.limit.map(|limit| limit.as_secs_f64() * 1e3),
-        over_limit,
-        failures_allowed: rule.failures.get(),
-        judged,
-        time_ok: !absent && (count == 0 || rule.limit.is_none() || at_least(within, rule.quantile.get())),
-        mix_ok: !absent && mix::kept(mix, rule, counted.mix_chance),
-        failures_ok: !absent && at_least(rule.failures.get(), part(failed, count)),
+        judged_ms: quantile_ms(&stats.response, quantile),
+        limit_ms: limit.map(|(_, limit)| limit.as_secs_f64() * 1e3),
+        over_limit: part(stats.over_limit, count),
+        failures_allowed: profile.failures(op),
+        judged: judged.judges(op),
+        time_ok: kept.time,
+        mix_ok: kept.mix,
+        failures_ok: kept.failures,
+        further_ok: kept.further,
     }
 }
 
-/// `a >= b`, forgiving the last digits: 10.95 % of a mix plus its tolerance is not exact in binary.
-fn at_least(a: f64, b: f64) -> bool {
-    a >= b - 1e-12
+/// Which rules of an operation hold: the first of response time, of the mix and of failures, and all further ones.
+struct Kept {
+    time: bool,
+    mix: bool,
+    failures: bool,
+    further: bool,
+    seen: [bool; 3],
+}
+
+impl Kept {
+    fn new(all: bool) -> Self {
+        Kept { time: all, mix: all, failures: all, further: true, seen: [false; 3] }
+    }
+
+    fn add(&mut self, rule: &RuleVerdict) {
+        let (first, place) = match (rule.subject, rule.bound) {
+            (Subject::Response { .. }, Bound::AtMost(_)) => (&mut self.time, 0),
+            (Subject::Mix(_), Bound::Within { .. }) => (&mut self.mix, 1),
+            (Subject::Failures(_), Bound::AtMost(_)) => (&mut self.failures, 2),
+            _ => return self.further &= rule.holds,
+        };
+        if std::mem::replace(&mut self.seen[place], true) {
+            self.further &= rule.holds;
+        } else {
+            *first &= rule.holds;
+        }
+    }
 }
 
 fn part(some: u64, all: u64) -> f64 {

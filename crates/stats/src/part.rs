@@ -1,6 +1,6 @@
 //! What a judged window needs of each of its intervals: a few numbers instead of the interval's histograms.
 
-use barograph_model::{Outcome, QosRule};
+use barograph_model::{OpId, Outcome, Profile};
 
 use crate::interval::{Interval, OpStats};
 
@@ -13,7 +13,7 @@ pub struct Part {
     pub ended: u64,
     /// Integral of operations in progress over time, in operation-seconds.
     pub in_flight_s: f64,
-    /// Operations that ended whose response time is judged.
+    /// Operations that ended whose response time has a limit.
     pub timed: u64,
     /// Sum of their response times in seconds.
     pub timed_sum_s: f64,
@@ -51,11 +51,11 @@ impl PartOp {
 impl Part {
     /// Sums an interval up under the rules of its profile.
     #[must_use]
-    pub fn of(interval: &Interval, rules: &[QosRule]) -> Self {
+    pub fn of(interval: &Interval, profile: &Profile) -> Self {
+        let is_limited = |op: usize| profile.response_limit(OpId(op as u8)).is_some();
         let timed = || {
-            let judged =
-                interval.ops.iter().zip(rules).filter(|(_, rule)| rule.judged && rule.limit.is_some());
-            judged.map(|(op, _)| op).filter(|op| !op.response.is_empty())
+            let ops = interval.ops.iter().enumerate().filter(|(_, op)| !op.response.is_empty());
+            ops.filter(|(at, _)| is_limited(*at)).map(|(_, op)| op)
         };
         Part {
             seconds: interval.seconds(),

@@ -11,7 +11,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use crate::interval::{Histogram, Interval, OpStats, histogram};
 
 /// First byte of an interval. Another form gets another number.
-const FORM: u8 = 5;
+const FORM: u8 = 6;
 
 /// Bytes of a histogram before its counts.
 const HEAD: usize = 40;
@@ -108,7 +108,8 @@ impl Writer<'_> {
     }
 
     fn op(&mut self, op: &OpStats) {
-        for number in op.outcomes.into_iter().chain([op.over_limit, op.good_in_time, op.requests]) {
+        let counts = [op.over_limit, op.good_in_time, op.requests];
+        for number in op.outcomes.into_iter().chain(counts).chain(op.over_further) {
             self.whole(number);
         }
         self.fraction(op.response_sum_s);
@@ -172,6 +173,7 @@ impl<'b> Reader<'b> {
     fn op(&mut self) -> Result<OpStats, Damaged> {
         let outcomes: [u64; Outcome::ALL.len()] = self.wholes()?;
         let [over_limit, good_in_time, requests] = self.wholes()?;
+        let over_further = self.wholes()?;
         let (response_sum_s, service_sum_s, cancelled_sum_s) =
             (self.fraction()?, self.fraction()?, self.fraction()?);
         let (response, service) = (self.histogram()?, self.histogram()?);
@@ -180,6 +182,7 @@ impl<'b> Reader<'b> {
             service,
             outcomes,
             over_limit,
+            over_further,
             good_in_time,
             requests,
             response_sum_s,
@@ -261,7 +264,7 @@ fn are_counts(bytes: &[u8]) -> Result<(), &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::MOST_COUNTERS;
+    use barograph_model::{MOST_COUNTERS, MOST_FURTHER_LIMITS};
     use proptest::prelude::*;
 
     use super::*;
@@ -284,6 +287,7 @@ mod tests {
             service in times(),
             outcomes in any::<[u64; Outcome::ALL.len()]>(),
             counts in any::<[u64; 3]>(),
+            over_further in any::<[u64; MOST_FURTHER_LIMITS]>(),
             sums in prop::array::uniform3(0.0_f64..1e12),
         ) -> OpStats {
             let [over_limit, good_in_time, requests] = counts;
@@ -293,6 +297,7 @@ mod tests {
                 service,
                 outcomes,
                 over_limit,
+                over_further,
                 good_in_time,
                 requests,
                 response_sum_s,
@@ -368,7 +373,7 @@ mod tests {
             prop_assert_eq!(read.counters, interval.counters);
             for (a, b) in read.ops.iter().zip(&interval.ops) {
                 prop_assert_eq!((&a.response, &a.service), (&b.response, &b.service));
-                prop_assert_eq!(a.outcomes, b.outcomes);
+                prop_assert_eq!((a.outcomes, a.over_further), (b.outcomes, b.over_further));
             }
             prop_assert!(Interval::read_from(&bytes, interval.ops.len() + 1).is_err());
         }

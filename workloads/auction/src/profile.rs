@@ -99,10 +99,12 @@ pub fn news(name: &str) -> Option<News> {
 /// The profile of this name.
 #[must_use]
 pub fn profile(name: &str) -> Option<Profile> {
-    find(name).map(|(name, news)| Profile { name, rules: rules(), derived: Some(derived(news)) })
+    find(name).map(|(name, news)| Profile::usual(name, &operations(), Some(derived(news))))
 }
 
-fn rules() -> Vec<QosRule> {
+/// The usual rules, by operation index.
+#[must_use]
+pub fn operations() -> Vec<QosRule> {
     let rule = |Row(op, limit, mix, tolerance, _): &Row| QosRule {
         op: *op,
         quantile: QUANTILE,
@@ -246,10 +248,10 @@ mod tests {
     #[test]
     fn behaviours_and_rules_fit_the_operations() {
         assert_eq!(behaviours().all().len(), 2);
-        for (i, rule) in rules().iter().enumerate() {
+        for (i, rule) in operations().iter().enumerate() {
             assert_eq!(rule.op.index(), i);
         }
-        let sum: f64 = rules().iter().map(|r| r.mix.get()).sum();
+        let sum: f64 = operations().iter().map(|r| r.mix.get()).sum();
         assert!((sum - 1.0003).abs() < 1e-9, "the published mix sums to 100.03 %, found {sum}");
     }
 }

@@ -98,8 +98,7 @@ impl Workload for ScenarioFile {
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
-        let rules = || self.scenario.rules.clone();
-        (name == self.profile).then(|| Profile { name: self.profile, rules: rules(), derived: None })
+        (name == self.profile).then(|| Profile::usual(self.profile, &self.scenario.rules, None))
     }
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {

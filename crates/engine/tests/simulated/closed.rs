@@ -1,7 +1,7 @@
 //! Closed loops: users that wait for their answers.
 
 use barograph_model::{
-    Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, Outcome, Pace, Share, Vector,
+    Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, Outcome, Pace, Share, TimeLimits, Vector,
 };
 use barograph_stats::Interval;
 
@@ -159,7 +159,7 @@ fn an_expired_wait_starts_the_user_over_at_once() {
     next[2] = Some(Next::Op(WATCH));
     let follow = Behaviour { name: "follow", first: WATCH, next, pace: Pace::AtOnce };
     let mut settings = settings(vec![main, follow], 1);
-    settings.limits.push(None);
+    settings.limits.push(TimeLimits::default());
     let (mut sim, log) =
         simulate(
             &settings,

@@ -94,7 +94,7 @@ fn alike(settings: &Settings, changes: Changes<'_>, seconds: u64) {
 fn drivers_share_users_that_make_the_choices_they_would_make_with_one() {
     let changes = [(0, 40, ms(3_000)), (12, 15, ms(1_000)), (18, 33, Nanos::ZERO)];
     let mut all = settings(branching(), 4);
-    all.limits[0] = Some(ms(30));
+    all.limits[0] = Some(ms(30)).into();
     alike(&all, &changes, 30);
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn settings(behaviours: Vec<Behaviour>, workers: usize) -> Settings {
         workers,
         seed: 42,
         behaviours: Arc::new(Behaviours::new(behaviours).unwrap()),
-        limits: vec![Some(ms(500)), None, None],
+        limits: [Some(ms(500)), None, None].map(Into::into).to_vec(),
         interval: ms(1_000),
         timeout: ms(10_000),
         open: None,

@@ -1,13 +1,14 @@
 //! Trials: what was tried, what each operation did in it, what was checked, and what it used.
 
-use barograph_record::{KeptCheck, KeptMeasure, KeptOp, Resources, Run, Trial};
+use barograph_record::{KeptCheck, KeptMeasure, KeptOp, KeptRule, Resources, Run, Trial};
 
-use super::{Book, Columns};
+use super::{Book, Columns, some};
 use crate::ExportError;
 
 pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     windows(book, run)?;
     operations(book, run)?;
+    rules(book, run)?;
     measures(book, run)?;
     checks(book, run)
 }
@@ -64,6 +65,7 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .truth("time_ok", |r| r.1.time_ok.into())
         .truth("mix_ok", |r| r.1.mix_ok.into())
         .truth("failures_ok", |r| r.1.failures_ok.into())
+        .truth("further_ok", |r| r.1.further_ok.into())
         .whole("count", |r| r.1.count.into())
         .whole("failed", |r| r.1.failed.into())
         .float("failures_allowed_share", |r| r.1.failures_allowed.into())
@@ -90,6 +92,27 @@ fn operations(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .float("service_max_ms", |r| r.1.service_max_ms.into());
     let rows = run.trials().flat_map(|trial| trial.window.ops.iter().map(move |op| (trial, op)));
     book.table("trial_operations", &columns, rows)
+}
+
+/// Every rule in each window; of older records, those that follow from the figures of operations.
+fn rules(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
+    type Row<'a> = (&'a Trial, KeptRule);
+    let columns = Columns::<Row<'_>>::new()
+        .whole("trial", |r| r.0.n.into())
+        .text("subject", |r| r.1.subject.name().into())
+        .text("operation", |r| r.1.op.as_ref().into())
+        .float("quantile", |r| r.1.quantile.into())
+        .text("measure", |r| r.1.measure.as_ref().into())
+        .text("unit", |r| some(&r.1.unit).into())
+        .float("value", |r| r.1.value.into())
+        .text("bound", |r| r.1.bound.name().into())
+        .float("limit", |r| r.1.limit.into())
+        .float("tolerance_share", |r| r.1.tolerance.into())
+        .float("chance", |r| r.1.chance.into())
+        .truth("holds", |r| r.1.holds.into());
+    let of = |trial: &'_ Trial| trial.window.judged_by().into_owned();
+    let rows = run.trials().flat_map(|trial| of(trial).into_iter().map(move |rule| (trial, rule)));
+    book.table("trial_rules", &columns, rows)
 }
 
 fn measures(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use barograph_model::{
-    Amount, Better, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Nanos, Offered, OpVerdict,
-    Outcome, Phase, WindowVerdict,
+    Amount, Better, Bound, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Nanos, Offered,
+    OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
 };
 use barograph_record::{
     Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
@@ -116,6 +116,15 @@ fn window() -> WindowVerdict {
         time_ok: true,
         mix_ok: false,
         failures_ok: true,
+        further_ok: true,
+    };
+    let rule = RuleVerdict {
+        subject: Subject::Measure(RECEIVED.id),
+        op: None,
+        value: Some(1.625),
+        bound: Bound::Within { value: 2.125, tolerance: Share::percent(6.25) },
+        chance: 0.015_625,
+        holds: false,
     };
     let check = Check { name: "start lag".into(), found: "3 ms".into(), allowed: "100 ms".into(), ok: true };
     WindowVerdict {
@@ -134,6 +143,7 @@ fn window() -> WindowVerdict {
         lag_p99_ms: 0.25,
         ops: vec![op],
         checks: vec![check],
+        rules: vec![rule],
         measures: vec![Measured { spec: RECEIVED, value: Some(1.5) }],
     }
 }

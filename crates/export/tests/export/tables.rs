@@ -201,7 +201,7 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Tiers(_) => &["tiers"],
         Entry::Interval(_) => &["intervals", "interval_operations", "interval_counters", "outcomes"],
         Entry::Control(_) => &["controls"],
-        Entry::Trial(_) => &["trials", "trial_operations", "measures", "checks"],
+        Entry::Trial(_) => &["trials", "trial_operations", "trial_rules", "measures", "checks"],
         Entry::Expected(_) => &["runs", "rules", "interval_counters"],
         Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve"],
         // The names of folders, each exported like a run.

@@ -98,8 +98,9 @@ impl Checking<'_> {
             (_, Strategy::Search(bounds)) => bounds.max,
             (_, Strategy::Path(path)) => path.steps.iter().map(|step| step.level).max().unwrap_or(0),
         };
-        let rules = self.workload.profile(&self.plan.profile).map_or_else(Vec::new, |profile| profile.rules);
-        let limit = rules.iter().filter(|r| r.judged).filter_map(|r| r.limit).min().unwrap_or(UNLIMITED);
+        let profile = self.workload.profile(&self.plan.profile);
+        let limits = profile.iter().flat_map(|profile| profile.response_limits());
+        let limit = limits.map(|(.., limit)| limit).min().unwrap_or(UNLIMITED);
         let wanted = f64::from(rate) * limit.as_secs_f64() * LIMITS_OF_ROOM;
         let wanted = wanted.clamp(MOST_USERS_AT_LEAST, MOST_USERS_NO_MORE) as u32;
         let admitted = self.data.as_ref().map_or(u32::MAX, |data| data.max_users);

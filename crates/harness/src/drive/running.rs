@@ -36,7 +36,7 @@ impl RunningLoad {
         let CheckedLoad { checked, workload } = load;
         let profile = workload.profile(&checked.plan.profile).expect("the profile was checked");
         // Where some response time is limited, users do things that are answered soon, beside all waiting on purpose.
-        let waits = workload.longest_wait().filter(|_| profile.rules.iter().all(|rule| rule.limit.is_none()));
+        let waits = workload.longest_wait().filter(|_| profile.response_limits().next().is_none());
         RunningLoad {
             name: checked.plan.load.clone(),
             engine,

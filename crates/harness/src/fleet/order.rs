@@ -269,7 +269,7 @@ pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLo
         workers: plan.driver.workers,
         seed: plan.seed,
         behaviours: Arc::new(workload.behaviours(&plan.profile)?),
-        limits: profile.rules.iter().map(|rule| rule.limit).collect(),
+        limits: profile.time_limits(workload.ops().len()),
         interval: plan.driver.interval,
         timeout: plan.driver.timeout,
         open,

@@ -1,7 +1,7 @@
 //! Can a window that is being measured still pass? One that cannot need not be measured to its end.
 
-use barograph_model::{Nanos, QosRule};
-use barograph_stats::{Interval, Part};
+use barograph_model::{Bound, Nanos, Profile, Rule, Subject, TimeLimits};
+use barograph_stats::{Interval, OpStats, Part};
 
 /// No window ends before this part of it, so that what is measured of it is more than its first moment.
 const LEAST_PART: f64 = 1.0 / 3.0;
@@ -12,9 +12,10 @@ const LEAST_INTERVALS: usize = 5;
 /// In the rest of the window an operation may happen this many times as often as in its busiest interval so far.
 const MORE_OFTEN: f64 = 1.5;
 
-/// Is it certain that the window will not pass? It is when an operation has been over its limit, or has failed, more often
+/// Is it certain that the window will not pass? It is when an operation has been over a limit, or has failed, more often
 /// than a whole window of it may, even if from now on it happens far more often than until now and every one is in time.
-pub(super) fn hopeless(joined: &Interval, parts: &[Part], (rules, span): (&[QosRule], Nanos)) -> bool {
+/// Rules about means, rates, shares and measures give no window up.
+pub(super) fn hopeless(joined: &Interval, parts: &[Part], (profile, span): (&Profile, Nanos)) -> bool {
     let (seconds, whole) = (joined.seconds(), span.as_secs_f64());
     if parts.len() < LEAST_INTERVALS || seconds < whole * LEAST_PART || seconds >= whole {
         return false;
@@ -23,21 +24,35 @@ pub(super) fn hopeless(joined: &Interval, parts: &[Part], (rules, span): (&[QosR
     let mean = parts.iter().map(|part| part.ended).sum::<u64>() as f64 / seconds;
     let growth = MORE_OFTEN * (busiest / mean.max(1e-9)).max(1.0);
     let still = growth * (whole - seconds).max(0.0) / seconds;
-    joined.ops.iter().zip(rules).filter(|(_, rule)| rule.judged).any(|(op, rule)| {
-        let most = op.count() as f64 * (1.0 + still);
-        let late = rule.limit.is_some() && op.over_limit as f64 > most * (1.0 - rule.quantile.get());
-        late || op.failed() as f64 > most * rule.failures.get()
+    let limits = profile.time_limits(joined.ops.len());
+    profile.rules.iter().any(|rule| {
+        let Some(op) = rule.subject.op().map(|op| op.index()) else { return false };
+        let (stats, limits) = (&joined.ops[op], &limits[op]);
+        let most = stats.count() as f64 * (1.0 + still);
+        bad(rule, stats, limits).is_some_and(|(bad, allowed)| bad as f64 > most * allowed)
     })
+}
+
+/// Operations that speak against a rule, and which part of all may; `None` where none does by itself.
+fn bad(rule: &Rule, stats: &OpStats, limits: &TimeLimits) -> Option<(u64, f64)> {
+    match (rule.subject, rule.bound) {
+        (Subject::Response { quantile, .. } | Subject::Service { quantile, .. }, Bound::AtMost(_)) => {
+            let late = stats.over(rule.time_limit()?, limits);
+            Some((late, 1.0 - quantile.get()))
+        }
+        (Subject::Failures(_), Bound::AtMost(share)) => Some((stats.failed(), share)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::{OpId, Outcome, Share};
+    use barograph_model::{OpId, Outcome, QosRule, Share};
 
     use super::*;
 
-    fn rules() -> Vec<QosRule> {
-        vec![QosRule {
+    fn rule() -> QosRule {
+        QosRule {
             op: OpId(0),
             quantile: Share::percent(99.0),
             limit: Some(Nanos::from_millis(100)),
@@ -45,7 +60,11 @@ mod tests {
             mix: Share::ZERO,
             mix_tolerance: Share::ZERO,
             failures: Share::percent(1.0),
-        }]
+        }
+    }
+
+    fn profile() -> Profile {
+        Profile::usual("test", &[rule()], None)
     }
 
     /// Intervals of a second with 1,000 operations each, so many of them late or failed.
@@ -58,7 +77,7 @@ mod tests {
             interval.ops[0].outcomes[Outcome::Good.index()] = 1_000 - failed;
             interval.ops[0].outcomes[Outcome::Refused.index()] = failed;
             interval.ops[0].over_limit = late;
-            parts.push(Part::of(&interval, &rules()));
+            parts.push(Part::of(&interval, &profile()));
             match &mut joined {
                 Some(joined) => joined.append(&interval),
                 None => joined = Some(interval),
@@ -69,7 +88,7 @@ mod tests {
 
     fn given_up(seconds: u64, late: u64, failed: u64) -> bool {
         let (joined, parts) = window(seconds, late, failed);
-        hopeless(&joined, &parts, (&rules(), Nanos::from_secs(30)))
+        hopeless(&joined, &parts, (&profile(), Nanos::from_secs(30)))
     }
 
     #[test]
@@ -86,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_not_judged_gives_nothing_up() {
         let (joined, parts) = window(20, 1_000, 1_000);
-        let rules: Vec<QosRule> = rules().into_iter().map(|r| QosRule { judged: false, ..r }).collect();
-        assert!(!hopeless(&joined, &parts, (&rules, Nanos::from_secs(30))));
+        let profile = Profile::usual("test", &[QosRule { judged: false, ..rule() }], None);
+        assert!(!hopeless(&joined, &parts, (&profile, Nanos::from_secs(30))));
     }
 }

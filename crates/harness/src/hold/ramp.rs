@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use barograph_model::{LoadUnit, Nanos, Phase, SearchBounds};
+use barograph_model::{Bound, LoadUnit, Nanos, OpId, Phase, SearchBounds};
 use barograph_stats::search::RampEnd;
 use barograph_stats::{Interval, OpStats, Part};
 
@@ -43,7 +43,7 @@ pub(super) async fn first_ramp(
             let all = drive.next().await?;
             let (mut there, mut gave_way) = (u32::MAX, false);
             for ((each, interval), carried) in drive.each().zip(&all).zip(&mut carried) {
-                let part = Part::of(interval, &each.load.profile.rules);
+                let part = Part::of(interval, &each.load.profile);
                 there = there.min(each.load.run_level(level_of(each, interval)));
                 gave_way |= gives_way(each, interval, &part);
                 carried.add(in_time(each, interval, &part));
@@ -114,9 +114,11 @@ fn in_time(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
 
 /// How many operations with a limit a user makes in an interval, where the profile says so.
 fn of_a_user(each: Each<'_>, part: &Part) -> Option<f64> {
-    let limited = each.load.profile.rules.iter().filter(|rule| rule.limit.is_some());
-    let mix: f64 = limited.map(|rule| rule.mix.get()).sum();
-    each.load.profile.derived.map(|derived| derived.ops_per_user_s * mix * part.seconds)
+    let profile = &each.load.profile;
+    let ops = (0..each.load.names.len()).map(|op| OpId(op as u8));
+    let limited = ops.filter(|op| profile.response_limit(*op).is_some());
+    let mix: f64 = limited.filter_map(|op| profile.mix(op)).map(Bound::limit).sum();
+    profile.derived.map(|derived| derived.ops_per_user_s * mix * part.seconds)
 }
 
 /// The first ramp in straight pieces: levels, and how long it takes to each. Where the data set the most users, one piece.
@@ -170,10 +172,10 @@ fn gives_way(each: Each<'_>, interval: &Interval, part: &Part) -> bool {
 
 /// Has the target done what waited in it, and does what comes in time?
 pub(super) fn keeps_up(each: Each<'_>, interval: &Interval) -> bool {
-    let part = Part::of(interval, &each.load.profile.rules);
+    let part = Part::of(interval, &each.load.profile);
     let (carried, bad) = carried(each, interval, &part);
-    let limited = each.load.profile.rules.iter().filter(|rule| rule.judged && rule.limit.is_some());
-    let allowed = limited.map(|rule| 1.0 - rule.quantile.get()).fold(WELL_SHARE, f64::max);
+    let limits = each.load.profile.response_limits();
+    let allowed = limits.map(|(_, quantile, _)| 1.0 - quantile.get()).fold(WELL_SHARE, f64::max);
     let enough = expected(each, interval, &part) * CARRIED_SHARE;
     carried > 0.0 && carried >= enough && bad <= carried * allowed
 }
@@ -181,11 +183,12 @@ pub(super) fn keeps_up(each: Each<'_>, interval: &Interval) -> bool {
 /// Operations that ended, and bad ones among them: of those with a limit, or, where there is no limit at all, failures
 /// of all that are judged.
 fn carried(each: Each<'_>, interval: &Interval, part: &Part) -> (f64, f64) {
-    let rules = &each.load.profile.rules;
-    if rules.iter().any(|rule| rule.judged && rule.limit.is_some()) {
+    let profile = &each.load.profile;
+    if profile.response_limits().next().is_some() {
         return (part.timed as f64, part.timed_bad as f64);
     }
-    let judged = || interval.ops.iter().zip(rules).filter(|(_, rule)| rule.judged).map(|(op, _)| op);
+    let is_judged = profile.judged(interval.ops.len());
+    let judged = || interval.ops.iter().zip(&is_judged).filter(|(_, judged)| **judged).map(|(op, _)| op);
     let ended: u64 = judged().map(OpStats::count).sum();
     let failed: u64 = judged().map(OpStats::failed).sum();
     (ended as f64, failed as f64)

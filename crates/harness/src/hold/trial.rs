@@ -48,7 +48,7 @@ pub(super) async fn trial(
     // A search learns nothing more from windows one of which has failed for certain.
     let failed_for_certain = |drive: &Drive<'_, '_>, at: usize, window: &Collected| {
         searching
-            && hopeless(&window.joined, &window.parts, (&drive.loads[at].profile.rules, span))
+            && hopeless(&window.joined, &window.parts, (&drive.loads[at].profile, span))
             && judge(drive, at, window).result() == TrialResult::Fail
     };
     let windows = drive.collect(span, failed_for_certain).await?;

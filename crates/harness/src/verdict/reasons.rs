@@ -1,7 +1,7 @@
 //! Why a trial did not pass, or cannot be believed, in words.
 
-use barograph_model::words::{count, millis};
-use barograph_record::{KeptOp, KeptResult, Trial};
+use barograph_model::words::{count, millis, quantile};
+use barograph_record::{KeptOp, KeptResult, KeptRule, KeptSubject, KeptWindow, Trial};
 
 /// The failed trial with the lowest level.
 pub(super) fn lowest_failure<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
@@ -23,7 +23,24 @@ pub(super) fn reasons_of(trial: &Trial) -> Vec<String> {
     let mut ops: Vec<&KeptOp> = trial.window.ops.iter().filter(|op| !op.passed()).collect();
     let share = |op: &KeptOp| op.limit_share().unwrap_or(0.0);
     ops.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    ops.into_iter().flat_map(op_reasons).chain(doubts_of(trial)).collect()
+    let usual = ops.into_iter().flat_map(|op| op_reasons(op, &trial.window));
+    usual.chain(further_reasons(&trial.window)).chain(doubts_of(trial)).collect()
+}
+
+/// The further rules that did not hold. Of an operation that did not happen enough is said.
+fn further_reasons(window: &KeptWindow) -> Vec<String> {
+    let happened = |rule: &KeptRule| {
+        let of_rule = |op: &&KeptOp| Some(op.op.as_str()) == rule.op.as_deref();
+        window.ops.iter().find(of_rule).is_none_or(|op| op.count > 0)
+    };
+    let broken = window.further_rules().into_iter().filter(|rule| !rule.holds && happened(rule));
+    broken
+        .map(|rule| {
+            let found =
+                rule.found().map_or_else(|| "has no value".to_owned(), |found| format!("was {found}"));
+            format!("{} {found}, required is {}", window.called(rule), rule.required())
+        })
+        .collect()
 }
 
 /// Why a trial cannot be believed: its checks that did not hold.
@@ -32,16 +49,17 @@ pub(super) fn doubts_of(trial: &Trial) -> Vec<String> {
     checks.map(|c| format!("not valid: {} was {}, allowed is {}", c.name, c.found, c.allowed)).collect()
 }
 
-fn op_reasons(op: &KeptOp) -> Vec<String> {
+fn op_reasons(op: &KeptOp, window: &KeptWindow) -> Vec<String> {
     let mut reasons = Vec::new();
     if op.count == 0 {
         return vec![format!("{} did not happen", op.op)];
     }
     if let Some(limit) = op.limit_ms.filter(|_| !op.time_ok) {
         reasons.push(format!(
-            "{} took {} at the judged quantile, allowed are {}",
+            "{} took {} at {}, allowed are {}",
             op.op,
             time(op.judged_ms),
+            judged_quantile(op, window),
             time(limit)
         ));
     }
@@ -63,6 +81,17 @@ fn op_reasons(op: &KeptOp) -> Vec<String> {
             .push(format!("{} failed in {failed:.2} % of its operations, allowed are {allowed:.2} %", op.op));
     }
     reasons
+}
+
+/// The quantile that the limit of an operation is for, where the record says it.
+fn judged_quantile(op: &KeptOp, window: &KeptWindow) -> String {
+    let of_op = |rule: &&KeptRule| {
+        rule.subject == KeptSubject::Response
+            && rule.op.as_ref() == Some(&op.op)
+            && Some(rule.limit) == op.limit_ms
+    };
+    let share = window.rules.iter().find(of_op).and_then(|rule| rule.quantile);
+    share.map_or_else(|| "the judged quantile".to_owned(), quantile)
 }
 
 /// Milliseconds; long ones with their thousands apart.

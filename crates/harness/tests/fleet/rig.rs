@@ -57,7 +57,7 @@ impl Workload for Web {
             mix_tolerance: Share::percent(5.0),
             failures: Share::percent(1.0),
         };
-        (name == "plain").then(|| Profile { name: "plain", rules: vec![rule], derived: None })
+        (name == "plain").then(|| Profile::usual("plain", &[rule], None))
     }
     fn behaviours(&self, _: &str) -> Option<Behaviours> {
         let next = vec![Some(Next::Op(OpId(0)))];

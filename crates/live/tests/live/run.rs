@@ -113,6 +113,7 @@ pub(crate) fn trial(page: &Page, n: u32, level: u32, passed: bool) {
         lag_p99_ms: 0.0,
         ops: Vec::new(),
         checks: Vec::new(),
+        rules: Vec::new(),
         measures: Vec::new(),
     };
     let mut trial = Trial::keep(n, Purpose::Search, &window);

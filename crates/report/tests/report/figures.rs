@@ -67,6 +67,7 @@ fn op(name: &str, judged_ms: f64, limit_ms: Option<f64>) -> KeptOp {
         time_ok: true,
         mix_ok: true,
         failures_ok: true,
+        further_ok: true,
     }
 }
 
@@ -88,6 +89,7 @@ fn trial() -> Trial {
         valid: true,
         ops: vec![op("Search", 50.0, Some(100.0)), op("Wait", 9_000.0, None)],
         checks: vec![],
+        rules: vec![],
         measures: vec![],
     };
     Trial {

@@ -38,7 +38,7 @@ fn profile() -> Profile {
         mix_tolerance: Share::ZERO,
         failures: Share::percent(1.0),
     };
-    Profile { name: "default", rules: vec![rule(0, 99.0, 100), rule(1, 99.9, 250)], derived: None }
+    Profile::usual("default", &[rule(0, 99.0, 100), rule(1, 99.9, 250)], None)
 }
 
 fn rate_at(second: u64) -> f64 {
@@ -95,7 +95,7 @@ fn interval(second: u64) -> Interval {
 fn trial(n: usize, parts: &[Interval]) -> Trial {
     let (level, .., purpose) = TRIALS[n];
     let (joined, profile) = (Interval::joined(parts).unwrap(), profile());
-    let summed: Vec<Part> = parts.iter().map(|part| Part::of(part, &profile.rules)).collect();
+    let summed: Vec<Part> = parts.iter().map(|part| Part::of(part, &profile)).collect();
     let arrivals = barograph_model::Arrivals::Constant;
     let open = OpenLoop { arrivals, start_of: StartOf::Operation, most_users: 1_700, most_waiting: 10_000 };
     let verdict = judge_window(&WindowInput {

@@ -150,6 +150,7 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
             time_ok: limit.is_none_or(|l| judged_ms <= l),
             mix_ok: true,
             failures_ok: true,
+            further_ok: true,
         }
     });
     let check = |name: &str, found: &str, allowed: &str, ok: bool| Check {
@@ -183,6 +184,7 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
         lag_p99_ms: ms(&joined.lag, 0.99),
         ops: ops.collect(),
         checks,
+        rules: Vec::new(),
         measures: Vec::new(),
     }
 }

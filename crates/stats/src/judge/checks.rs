@@ -3,9 +3,10 @@
 //! Every check words what it found and what is allowed, because a person who reads "not valid" needs the figure.
 
 use barograph_model::words::millis;
-use barograph_model::{Check, OpVerdict};
+use barograph_model::{Check, OpVerdict, RuleVerdict};
 
 use super::driver::{self, tightest_limit};
+use super::rules::is_overload;
 use super::{FAILS_ANYWAY, WindowInput, errors, host, little, mix, pacing};
 use crate::Part;
 use crate::episode::{Episode, Noise, episode};
@@ -26,10 +27,10 @@ const DRIFT_OF_LIMIT: f64 = 0.05;
 /// were believed (2026-11-25: nodes, durability, push), of which it would be 7 with no part at all.
 const STRETCH_OF_LIMIT: f64 = 0.01;
 
-pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Vec<Check> {
-    let passed = ops.iter().all(OpVerdict::passed);
-    // Too slow or failing too often, whatever the mix: an overload upsets what users do.
-    let hopeless = ops.iter().any(|op| op.judged && !(op.time_ok && op.failures_ok));
+pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict], rules: &[RuleVerdict]) -> Vec<Check> {
+    let passed = rules.iter().all(|rule| rule.holds);
+    // An overload upsets what users do; so does a target that an operation never reaches.
+    let hopeless = is_overload(rules);
     let mut checks = driver::all(input);
     checks.push(errors::of_the_driver(input));
     checks.extend(input.host.into_iter().flat_map(host::all));
@@ -82,7 +83,7 @@ fn steady_throughput(input: &WindowInput<'_>, passed: bool) -> Check {
 fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
     let values = response_series(input);
     let name = "steady response time".to_owned();
-    let Some(limit) = tightest_limit(&input.profile.rules) else {
+    let Some(limit) = tightest_limit(input.profile) else {
         return Check { name, found: "not judged".to_owned(), allowed: "any".to_owned(), ok: true };
     };
     let floor = limit.as_secs_f64() * DRIFT_OF_LIMIT;
@@ -94,7 +95,7 @@ fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
 /// A stretch apart from the rest, in throughput or response time: the window has no steady state. In a window that fails
 /// only a beginning that is worse than the rest is against it, as with drifts.
 fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
-    let limit = tightest_limit(&input.profile.rules);
+    let limit = tightest_limit(input.profile);
     let floor = limit.map(|limit| limit.as_secs_f64() * STRETCH_OF_LIMIT);
     let series = [
         (("throughput", Noise::Even), Some(throughput_series(input)), (0.0, Better::Higher)),

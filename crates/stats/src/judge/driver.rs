@@ -1,7 +1,7 @@
 //! Was the driver the limit? Start lag, its busiest worker, and whether it offered the load that was asked for.
 
 use barograph_model::words::{count, millis};
-use barograph_model::{Arrivals, Check, LoadUnit, Nanos, OpenLoop, QosRule, StartOf};
+use barograph_model::{Arrivals, Check, LoadUnit, Nanos, OpenLoop, Profile, StartOf};
 
 use super::WindowInput;
 use crate::interval::{Interval, histogram};
@@ -30,14 +30,14 @@ pub(super) fn all(input: &WindowInput<'_>) -> Vec<Check> {
     checks
 }
 
-/// The tightest response-time limit among judged operations.
-pub(super) fn tightest_limit(rules: &[QosRule]) -> Option<Nanos> {
-    rules.iter().filter(|rule| rule.judged).filter_map(|rule| rule.limit).min()
+/// The tightest response-time limit of all rules.
+pub(super) fn tightest_limit(profile: &Profile) -> Option<Nanos> {
+    profile.response_limits().map(|(.., limit)| limit).min()
 }
 
 fn start_lag(input: &WindowInput<'_>) -> Check {
     let found_ms = input.joined.lag.value_at_quantile(0.99) as f64 / 1e3;
-    let (allowed_ms, of) = match tightest_limit(&input.profile.rules) {
+    let (allowed_ms, of) = match tightest_limit(input.profile) {
         Some(limit) => (limit.as_secs_f64() * 1e3 * input.driver.lag_of_limit.get(), ""),
         None => {
             (LAG_FLOOR_MS.max(judged_p99_ms(input) * LAG_OF_RESPONSE), ", as no response time is limited")
@@ -54,7 +54,8 @@ fn start_lag(input: &WindowInput<'_>) -> Check {
 /// The p99 of response time over all judged operations together.
 fn judged_p99_ms(input: &WindowInput<'_>) -> f64 {
     let mut all = histogram();
-    for (op, _) in input.joined.ops.iter().zip(&input.profile.rules).filter(|(_, rule)| rule.judged) {
+    let judged = input.profile.judged(input.ops.len());
+    for (op, _) in input.joined.ops.iter().zip(judged).filter(|(_, judged)| *judged) {
         all.add(&op.response).expect("all histograms have the same bounds");
     }
     all.value_at_quantile(0.99) as f64 / 1e3
@@ -149,8 +150,8 @@ pub(super) const EXCUSE: &str = "by service time alone the target is too slow";
 /// Is some limit broken even by service time, which knows nothing of waiting in the driver? Then more users and more
 /// room to wait would not help: the target is too slow, and that is to be found, not disbelieved.
 pub(super) fn too_slow_by_service(input: &WindowInput<'_>) -> bool {
-    input.joined.ops.iter().zip(&input.profile.rules).any(|(op, rule)| {
-        let Some(limit) = rule.limit.filter(|_| rule.judged && !op.service.is_empty()) else { return false };
-        op.service.value_at_quantile(rule.quantile.get()) > limit.as_micros()
+    input.profile.response_limits().any(|(op, quantile, limit)| {
+        let service = &input.joined.ops[op.index()].service;
+        !service.is_empty() && service.value_at_quantile(quantile.get()) > limit.as_micros()
     })
 }

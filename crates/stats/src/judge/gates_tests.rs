@@ -83,7 +83,7 @@ fn a_rate_that_moves_through_the_window_is_flagged_though_its_mean_is_right() {
 fn a_mix_that_changes_is_flagged_unless_the_window_fails_anyway() {
     let changed = |slow: bool| {
         let mut window = Window::clean(33);
-        window.profile.rules.iter_mut().for_each(|rule| rule.mix = Share::ZERO);
+        window.qos.iter_mut().for_each(|rule| rule.mix = Share::ZERO);
         for part in window.parts.iter_mut().skip(40) {
             let moved = 12;
             part.ops[1] = OpStats::default();
@@ -117,12 +117,12 @@ fn fail(window: &mut Window, seconds: std::ops::Range<usize>, number: u64, outco
 #[test]
 fn failures_that_change_their_kind_are_flagged() {
     let mut window = Window::clean(34);
-    window.profile.rules[0].failures = Share::percent(5.0);
+    window.qos[0].failures = Share::percent(5.0);
     fail(&mut window, 0..40, 1, Outcome::Refused);
     fail(&mut window, 40..60, 1, Outcome::Broken);
     assert_eq!(window.faults(), ["error mix"]);
     let mut same = Window::clean(34);
-    same.profile.rules[0].failures = Share::percent(5.0);
+    same.qos[0].failures = Share::percent(5.0);
     fail(&mut same, 0..60, 1, Outcome::Refused);
     fail(&mut same, 0..60, 1, Outcome::Broken);
     assert_eq!(same.faults(), Vec::<String>::new());

@@ -1,9 +1,9 @@
 //! The mix of operations: is it the required one, as far as a window of this size can tell, and do users do the same
 //! throughout the window?
 
-use barograph_model::{Check, LoadUnit, OpVerdict, QosRule, Share};
+use barograph_model::{Bound, Check, LoadUnit, OpId, OpVerdict, Profile, Share};
 
-use super::{FAILS_ANYWAY, WindowInput, at_least, slices};
+use super::{FAILS_ANYWAY, WindowInput, slices};
 use crate::homogeneity::unlike;
 use crate::steady::mean_within;
 use crate::{Part, PartOp};
@@ -24,13 +24,13 @@ const CERTAIN: f64 = 5.0;
 /// Operations are no independent draws: users who see the same event act at the same moment. So the
 /// swing of the share from interval to interval is taken from the window itself. A share that is missed all the time does not
 /// swing, so it is found all the same.
-pub(super) fn chance(parts: &[Part], rules: &[QosRule], op: usize) -> f64 {
-    let required = rules[op].mix.get();
-    if required <= 0.0 || !rules[op].judged {
+pub(super) fn chance(parts: &[Part], (profile, is_judged): (&Profile, &[bool]), op: usize) -> f64 {
+    let required = profile.mix(OpId(op as u8)).map_or(0.0, Bound::limit);
+    if required <= 0.0 {
         return 0.0;
     }
     let of_judged = |part: &Part| -> u64 {
-        part.ops.iter().zip(rules).filter(|(_, rule)| rule.judged).map(|(op, _)| op.ended()).sum()
+        part.ops.iter().zip(is_judged).filter(|(_, judged)| **judged).map(|(op, _)| op.ended()).sum()
     };
     let of_op = |part: &Part| part.ops.get(op).map_or(0, PartOp::ended) as f64;
     let judged: Vec<f64> = parts.iter().map(|part| of_judged(part) as f64).collect();
@@ -45,18 +45,12 @@ pub(super) fn chance(parts: &[Part], rules: &[QosRule], op: usize) -> f64 {
     swung.max(CHANCE * (required * (1.0 - required) / all).sqrt())
 }
 
-/// Is the share within the tolerance of its rule, or within what chance makes where that is more?
-pub(super) fn kept(mix: f64, rule: &QosRule, chance: f64) -> bool {
-    let required = rule.mix.get();
-    required == 0.0 || at_least((required * rule.mix_tolerance.get()).max(chance), (mix - required).abs())
-}
-
 /// Shares of judged operations by thirds. In a `hopeless` window, which is too slow or fails too often in any case, users
 /// that wait for one operation do fewer of those that would follow; that is a result and no doubt. Nothing to say where only
 /// one operation is judged.
 pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
-    let rules = &input.profile.rules;
-    let judged: Vec<usize> = (0..rules.len()).filter(|op| rules[*op].judged).collect();
+    let is_judged = input.profile.judged(input.ops.len());
+    let judged: Vec<usize> = (0..is_judged.len()).filter(|op| is_judged[*op]).collect();
     let (blocks, per_slice) =
         slices::counted(input.parts, |part| judged.iter().map(|op| part.ops[*op].ended()).collect())?;
     let found = unlike(&blocks, per_slice)?;
@@ -90,7 +84,7 @@ pub(super) fn unsettled(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Option<Ch
     if input.offered.unit != LoadUnit::Users || spread_s >= session_s {
         return None;
     }
-    let off = |op: &&OpVerdict| op.judged && !op.mix_ok;
+    let off = |op: &&OpVerdict| op.judged && !op.mix_ok && op.mix_required > 0.0;
     let by = |op: &OpVerdict| (op.mix / op.mix_required - 1.0).abs();
     let worst = ops.iter().filter(off).max_by(|a, b| by(a).total_cmp(&by(b)))?;
     Some(Check {
@@ -108,7 +102,7 @@ pub(super) fn unsettled(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Option<Ch
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::{OpId, Outcome};
+    use barograph_model::{OpId, Outcome, QosRule};
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -154,11 +148,12 @@ mod tests {
 
         /// In how many windows the rule of the second operation, 40 % within a tenth, is not kept.
         fn missed(&self) -> u64 {
-            let rules = [rule(0, 0.0), rule(1, 40.0)];
+            let profile = profile();
+            let required = profile.mix(OpId(1)).unwrap();
             let missed = |seed| {
                 let parts = self.parts(seed);
                 let of = |op: usize| parts.iter().map(|part| part.ops[op].ended()).sum::<u64>() as f64;
-                !kept(of(1) / (of(0) + of(1)), &rules[1], chance(&parts, &rules, 1))
+                !required.holds(of(1) / (of(0) + of(1)), chance(&parts, (&profile, &[true; 2]), 1))
             };
             (0..WINDOWS).filter(|seed| missed(*seed)).count() as u64
         }
@@ -174,6 +169,10 @@ mod tests {
             mix_tolerance: Share::percent(10.0),
             failures: Share::ZERO,
         }
+    }
+
+    fn profile() -> Profile {
+        Profile::usual("test", &[rule(0, 0.0), rule(1, 40.0)], None)
     }
 
     const LOADS: [(u32, u32, u32); 6] =
@@ -204,14 +203,15 @@ mod tests {
     fn chance_is_that_of_independent_draws_at_least() {
         let even = Load { users: 0, seconds: 10, share: 0.4, together: 1 };
         let mut parts = even.parts(1);
-        let rules = [rule(0, 0.0), rule(1, 40.0)];
-        assert_eq!(chance(&parts, &rules, 1), 0.0, "nothing happened");
+        let (profile, judged) = (profile(), [true; 2]);
+        let chance = |parts: &[Part], op| chance(parts, (&profile, &judged), op);
+        assert_eq!(chance(&parts, 1), 0.0, "nothing happened");
         for part in &mut parts {
             part.ops[0].outcomes[Outcome::Good.index()] = 6;
             part.ops[1].outcomes[Outcome::Good.index()] = 4;
         }
-        assert!((chance(&parts, &rules, 1) - 3.29 * (0.24f64 / 100.0).sqrt()).abs() < 1e-12);
-        assert_eq!(chance(&parts, &rules, 0), 0.0, "no share is required");
-        assert!((chance(&parts[..2], &rules, 1) - 3.29 * (0.24f64 / 20.0).sqrt()).abs() < 1e-12);
+        assert!((chance(&parts, 1) - 3.29 * (0.24f64 / 100.0).sqrt()).abs() < 1e-12);
+        assert_eq!(chance(&parts, 0), 0.0, "no share is required");
+        assert!((chance(&parts[..2], 1) - 3.29 * (0.24f64 / 20.0).sqrt()).abs() < 1e-12);
     }
 }

@@ -132,12 +132,12 @@ fn a_change_of_the_load_is_flagged() {
 #[test]
 fn without_limits_start_lag_is_held_against_response_times() {
     let mut window = Window::clean(23);
-    window.profile.rules.iter_mut().for_each(|rule| rule.limit = None);
+    window.qos.iter_mut().for_each(|rule| rule.limit = None);
     assert_eq!(window.faults(), Vec::<String>::new(), "1 ms of lag is always allowed");
     window.parts.iter_mut().for_each(|part| part.lag.record_n(5_000, 2).unwrap());
     // The long poll takes up to 6 s, so a tenth of the p99 of all judged operations is far more than 5 ms.
     assert_eq!(window.faults(), Vec::<String>::new());
-    window.profile.rules[1].judged = false;
+    window.qos[1].judged = false;
     window.parts.iter_mut().for_each(|part| part.lag.record_n(50_000, 2).unwrap());
     assert_eq!(window.faults(), ["driver start lag"], "{:?}", check(&window, "driver start lag"));
     assert_eq!(check(&window, "driver start lag").allowed, "at most 14.9 ms, as no response time is limited");
@@ -146,7 +146,7 @@ fn without_limits_start_lag_is_held_against_response_times() {
 #[test]
 fn without_a_required_share_an_operation_may_be_absent() {
     let mut window = Window::clean(24);
-    window.profile.rules.iter_mut().for_each(|rule| rule.mix = Share::ZERO);
+    window.qos.iter_mut().for_each(|rule| rule.mix = Share::ZERO);
     for part in &mut window.parts {
         part.ops[1] = OpStats::default();
         part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
@@ -165,7 +165,7 @@ fn without_a_required_share_an_operation_may_be_absent() {
 #[test]
 fn failures_are_judged_without_limits_and_shares() {
     let mut window = Window::clean(25);
-    for rule in &mut window.profile.rules {
+    for rule in &mut window.qos {
         (rule.mix, rule.limit, rule.failures) = (Share::ZERO, None, Share::percent(1.0));
     }
     assert_eq!(window.result(), TrialResult::Pass);

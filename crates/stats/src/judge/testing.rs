@@ -1,8 +1,8 @@
 //! A made-up clean window for tests, into which faults are planted.
 
 use barograph_model::{
-    Behaviours, LoadUnit, Nanos, Offered, OpId, OpSpec, OpenLoop, Outcome, Profile, QosRule, Share,
-    TrialResult, WindowVerdict,
+    Behaviours, Derived, LoadUnit, MeasureSpec, Nanos, Offered, OpId, OpSpec, OpenLoop, Outcome, Profile,
+    QosRule, Rule, Share, TrialResult, WindowVerdict,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,7 +16,12 @@ use crate::interval::Interval;
 #[derive(Clone)]
 pub(crate) struct Window {
     pub(crate) parts: Vec<Interval>,
-    pub(crate) profile: Profile,
+    /// The usual rules, by operation index.
+    pub(crate) qos: Vec<QosRule>,
+    /// Rules besides.
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) derived: Option<Derived>,
+    pub(crate) measures: &'static [MeasureSpec],
     pub(crate) offered: Offered,
     pub(crate) open: Option<OpenLoop>,
     pub(crate) behaviours: Option<Behaviours>,
@@ -48,10 +53,13 @@ impl Window {
             failures: Share::percent(0.5),
         };
         let two_s = Some(Nanos::from_secs(2));
-        let rules = vec![rule(0, 60.0, two_s), rule(1, 40.0, None), rule(2, 0.0, two_s)];
+        let qos = vec![rule(0, 60.0, two_s), rule(1, 40.0, None), rule(2, 0.0, two_s)];
         Window {
             parts,
-            profile: Profile { name: "test", rules, derived: None },
+            qos,
+            rules: Vec::new(),
+            derived: None,
+            measures: &[],
             offered: Offered { unit: LoadUnit::Users, level: 1000 },
             open: None,
             behaviours: None,
@@ -64,13 +72,15 @@ impl Window {
 
     pub(crate) fn judge(&self) -> WindowVerdict {
         let joined = Interval::joined(&self.parts).expect("sixty parts");
-        let parts: Vec<Part> = self.parts.iter().map(|part| Part::of(part, &self.profile.rules)).collect();
+        let mut profile = Profile::usual("test", &self.qos, self.derived);
+        profile.rules.extend(&self.rules);
+        let parts: Vec<Part> = self.parts.iter().map(|part| Part::of(part, &profile)).collect();
         judge_window(&WindowInput {
             joined: &joined,
             parts: &parts,
-            profile: &self.profile,
+            profile: &profile,
             ops: &OPS,
-            measures: &[],
+            measures: self.measures,
             offered: self.offered,
             open: self.open.as_ref(),
             behaviours: self.behaviours.as_ref(),

@@ -94,8 +94,8 @@ fn failures_beyond_their_share_fail() {
 #[test]
 fn a_wrong_mix_fails() {
     let mut window = Window::clean(5);
-    window.profile.rules[0].mix = Share::percent(50.0);
-    window.profile.rules[1].mix = Share::percent(50.0);
+    window.qos[0].mix = Share::percent(50.0);
+    window.qos[1].mix = Share::percent(50.0);
     let verdict = window.judge();
     assert!(!verdict.ops[0].mix_ok && !verdict.ops[1].mix_ok && !verdict.passed());
 }
@@ -104,10 +104,10 @@ fn a_wrong_mix_fails() {
 #[test]
 fn a_wrong_mix_is_disbelieved_within_a_session_of_a_step() {
     let mut window = Window::clean(5);
-    window.profile.derived = Some(Derived { ops_per_user_s: 0.1, requests_per_op: 1.0, session_s: 61.0 });
+    window.derived = Some(Derived { ops_per_user_s: 0.1, requests_per_op: 1.0, session_s: 61.0 });
     assert!(window.faults().is_empty(), "the mix is kept");
-    window.profile.rules[0].mix = Share::percent(50.0);
-    window.profile.rules[1].mix = Share::percent(50.0);
+    window.qos[0].mix = Share::percent(50.0);
+    window.qos[1].mix = Share::percent(50.0);
     assert_eq!(
         (window.faults(), window.result()),
         (vec!["mix after a step".to_owned()], TrialResult::Invalid)
@@ -133,7 +133,7 @@ fn a_wrong_mix_is_disbelieved_within_a_session_of_a_step() {
     fixed.spread_for = None;
     assert_eq!(fixed.result(), TrialResult::Fail, "it is not made again");
     let mut unknown = window;
-    unknown.profile.derived = None;
+    unknown.derived = None;
     assert_eq!(unknown.result(), TrialResult::Fail);
 }
 
@@ -143,11 +143,11 @@ fn what_did_not_happen_cannot_pass() {
     for part in &mut window.parts {
         part.ops[0] = OpStats::default();
     }
-    window.profile.rules[0].mix = Share::percent(1.0);
+    window.qos[0].mix = Share::percent(1.0);
     let verdict = window.judge();
     assert!(!verdict.ops[0].passed() && verdict.ops[0].mix == 0.0);
     // One in a hundred thousand is not to be expected among 2,400.
-    window.profile.rules[0].mix = Share::percent(0.001);
+    window.qos[0].mix = Share::percent(0.001);
     let verdict = window.judge();
     let rare = &verdict.ops[0];
     assert!(rare.passed() && rare.mix_chance > rare.mix_required, "{rare:?}");
@@ -162,7 +162,7 @@ fn a_late_driver_is_flagged() {
     assert_eq!(window.faults(), ["driver start lag"]);
     assert_eq!(window.result(), TrialResult::Invalid);
     // The allowance follows the tightest limit.
-    window.profile.rules[0].limit = Some(Nanos::from_secs(4));
+    window.qos[0].limit = Some(Nanos::from_secs(4));
     assert!(window.faults().is_empty());
 }
 
@@ -218,8 +218,8 @@ fn a_trend_in_a_passing_window_is_flagged() {
         }
         part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
     }
-    rising.profile.rules[0].mix = Share::percent(57.0);
-    rising.profile.rules[1].mix = Share::percent(43.0);
+    rising.qos[0].mix = Share::percent(57.0);
+    rising.qos[1].mix = Share::percent(43.0);
     assert!(rising.judge().passed());
     assert_eq!(rising.faults(), ["steady throughput"]);
 

@@ -155,7 +155,8 @@ pub(super) fn profile() -> Profile {
         mix_tolerance: Share::ZERO,
         failures: Share::percent(5.0),
     };
-    Profile { name: "shop", rules: (0..OPS.len() as u8).map(rule).collect(), derived: None }
+    let operations: Vec<QosRule> = (0..OPS.len() as u8).map(rule).collect();
+    Profile::usual("shop", &operations, None)
 }
 
 pub(super) fn settings(seed: u64, pace: f64, open: Option<OpenLoop>) -> Settings {
@@ -163,7 +164,7 @@ pub(super) fn settings(seed: u64, pace: f64, open: Option<OpenLoop>) -> Settings
         workers: 1,
         seed,
         behaviours: Arc::new(behaviours(pace)),
-        limits: vec![Some(LIMIT); OPS.len()],
+        limits: vec![Some(LIMIT).into(); OPS.len()],
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
         open,

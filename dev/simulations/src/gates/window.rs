@@ -39,7 +39,7 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn judge(&self) -> WindowVerdict {
         let joined = Interval::joined(&self.intervals).expect("a window has intervals");
-        let parts: Vec<Part> = self.intervals.iter().map(|i| Part::of(i, &self.profile.rules)).collect();
+        let parts: Vec<Part> = self.intervals.iter().map(|i| Part::of(i, &self.profile)).collect();
         judge_window(&WindowInput {
             joined: &joined,
             parts: &parts,
@@ -137,7 +137,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
         workers: 1,
         seed,
         behaviours: std::sync::Arc::new(profile::behaviours()),
-        limits: profile.rules.iter().map(|rule| rule.limit).collect(),
+        limits: profile.time_limits(ops::ALL.len()),
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
         open: None,

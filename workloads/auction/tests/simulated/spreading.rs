@@ -19,7 +19,7 @@ type Off = Vec<(&'static str, f64)>;
 
 /// The judged operations whose shares in a window are outside of so many times the profile's tolerances.
 fn off(got: &Interval, times: f64) -> Off {
-    let rules = profile::profile("official2").unwrap().rules;
+    let rules = profile::operations();
     let judged = || rules.iter().enumerate().filter(|(_, rule)| rule.judged);
     let all: u64 = judged().map(|(i, _)| got.ops[i].count()).sum();
     let part = |i: usize, rule: &QosRule| got.ops[i].count() as f64 / all as f64 / rule.mix.get();

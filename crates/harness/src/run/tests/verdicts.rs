@@ -1,6 +1,6 @@
 //! Verdicts: what is not believed, what ends early, and what a search finds.
 
-use barograph_model::{Metric, Nanos};
+use barograph_model::{Bound, Metric, Nanos, OpId, Rule, Share, Subject};
 use barograph_record::KeptResult;
 
 use super::*;
@@ -84,6 +84,73 @@ fn what_a_workload_measures_of_itself_is_in_every_window() {
     // In the drain there are 50 more.
     assert_eq!((counted(0), counted(1)), (3_544, 4_050));
     assert_eq!(kept.metric(Metric::Measure(&HIT_SHARE), None), Some(87.5));
+}
+
+/// A run of 10 users for 4 s, 500 operations a second that take 1 ms each, with further rules: its exit code, its sentence,
+/// and what each of these rules found and whether it holds.
+fn with_rules(workload: TestWorkload, rules: Vec<Rule>) -> (ExitCode, String, Vec<(Option<f64>, bool)>) {
+    let more = ["load.users=10", "load.window_s=4"];
+    let (finished, kept) = run_of(TestWorkload { rules, ..workload }, &more);
+    let trial = kept.trials().next().unwrap();
+    assert_eq!(trial.window.passed, trial.window.rules.iter().all(|rule| rule.holds));
+    let found = trial.window.further_rules().into_iter().map(|rule| (rule.value, rule.holds)).collect();
+    (finished.exit, finished.verdict.unwrap().sentence, found)
+}
+
+#[test]
+fn a_rule_on_a_measure_passes_and_fails_to_the_operation() {
+    let rule = Rule { subject: Subject::Measure(HIT_SHARE.id), bound: Bound::AtLeast(95.0) };
+    let of =
+        |every| with_rules(TestWorkload { misses_every: Some(every), ..TestWorkload::default() }, vec![rule]);
+    // 100 and 105 misses among 2,000 lookups.
+    let (exit, sentence, found) = of(20);
+    assert_eq!((exit, found), (ExitCode::Fine, vec![(Some(95.0), true)]));
+    assert_eq!(sentence, "10 users at http://127.0.0.1:9/ kept every rule.");
+    let (exit, sentence, found) = of(19);
+    assert_eq!((exit, found), (ExitCode::QosMissed, vec![(Some(94.75), false)]));
+    let why = "10 users at http://127.0.0.1:9/ did not keep the rules: hit share was 94.75 %, required is at least 95 %.";
+    assert_eq!(sentence, why);
+}
+
+#[test]
+fn a_rule_on_a_rate_passes_and_fails() {
+    let at_least = |op, rate| Rule { subject: Subject::Rate(op), bound: Bound::AtLeast(rate) };
+    let of = |rules| with_rules(TestWorkload::default(), rules);
+    let (exit, _, found) = of(vec![at_least(Some(OpId(0)), 500.0), at_least(None, 500.0)]);
+    assert_eq!((exit, found), (ExitCode::Fine, vec![(Some(500.0), true); 2]));
+    let (exit, sentence, found) = of(vec![at_least(Some(OpId(0)), 500.5)]);
+    assert_eq!((exit, found), (ExitCode::QosMissed, vec![(Some(500.0), false)]));
+    let why =
+        "did not keep the rules: rate of Ask was 500 operations/s, required is at least 500.5 operations/s.";
+    assert!(sentence.ends_with(why), "{sentence}");
+}
+
+/// One answer after the other, each in 1 ms: of ten users who ask at once the last waits 10 ms.
+#[test]
+fn two_limits_on_one_operation_are_counted_apart() {
+    let in_turn = || TestWorkload { one_by_one: Some(Nanos::from_millis(1)), ..TestWorkload::default() };
+    let within = |percent: f64, ms| {
+        Rule::response(OpId(0), Share::new(percent / 100.0).unwrap(), Nanos::from_millis(ms))
+    };
+    let (exit, _, found) = with_rules(in_turn(), vec![within(90.0, 9), within(50.0, 5)]);
+    assert_eq!((exit, found.iter().all(|(_, holds)| *holds)), (ExitCode::Fine, true), "{found:?}");
+    let (exit, sentence, found) = with_rules(in_turn(), vec![within(90.0, 9), within(50.0, 4)]);
+    assert_eq!((exit, found[0].1, found[1].1), (ExitCode::QosMissed, true, false), "{found:?}");
+    let why = "did not keep the rules: p50 response time of Ask was 5.003 ms, required is at most 4 ms.";
+    assert!(sentence.ends_with(why), "{sentence}");
+}
+
+#[test]
+fn what_a_workload_cannot_be_judged_by_is_refused() {
+    let rule = Rule { subject: Subject::Measure("misses"), bound: Bound::AtMost(1.0) };
+    let workload = TestWorkload { deploys_nothing: true, rules: vec![rule], ..TestWorkload::default() };
+    let plan = barograph_spec::read(&[], "test", "", &[URL.to_owned()]).unwrap();
+    let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+    let refused = check_all(&plan, vec![Arc::new(workload)], machine).err().unwrap();
+    assert!(
+        refused.to_string().contains("a rule about the measure `misses`, which is not declared"),
+        "{refused}"
+    );
 }
 
 #[test]

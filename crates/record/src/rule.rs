@@ -1,0 +1,221 @@
+//! Rules as they are kept: what each found in a window, what was required, and whether it held.
+
+use std::borrow::Cow;
+
+use barograph_model::words::{amount, quantile};
+use serde::{Deserialize, Serialize};
+
+use crate::{KeptOp, KeptWindow};
+
+/// What a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptSubject {
+    /// Response time at a quantile.
+    Response,
+    /// Service time at a quantile.
+    Service,
+    /// Mean response time.
+    MeanResponse,
+    /// Operations per second that ended well.
+    Rate,
+    /// Share of failures, 0 to 1.
+    Failures,
+    /// Share of all judged operations, 0 to 1.
+    Mix,
+    /// A measure of the workload.
+    Measure,
+}
+
+impl KeptSubject {
+    /// The name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeptSubject::Response => "response",
+            KeptSubject::Service => "service",
+            KeptSubject::MeanResponse => "mean_response",
+            KeptSubject::Rate => "rate",
+            KeptSubject::Failures => "failures",
+            KeptSubject::Mix => "mix",
+            KeptSubject::Measure => "measure",
+        }
+    }
+}
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptBound {
+    /// The limit or less.
+    AtMost,
+    /// The limit or more.
+    AtLeast,
+    /// The limit, or off by the tolerance.
+    Within,
+}
+
+impl KeptBound {
+    /// The name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeptBound::AtMost => "at_most",
+            KeptBound::AtLeast => "at_least",
+            KeptBound::Within => "within",
+        }
+    }
+}
+
+/// A rule held against one window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptRule {
+    /// What was judged.
+    pub subject: KeptSubject,
+    /// Name of the operation; absent for one of the whole load.
+    pub op: Option<String>,
+    /// The quantile of a time; absent where it is none, and in older records, whose profile has it.
+    pub quantile: Option<f64>,
+    /// Id of the measure, where it is about one.
+    pub measure: Option<String>,
+    /// The unit of value and limit; empty for shares.
+    pub unit: String,
+    /// What was found; absent where nothing happened of which there could be a value.
+    pub value: Option<f64>,
+    /// What was required: at most, at least or within.
+    pub bound: KeptBound,
+    /// The limit, or the required value.
+    pub limit: f64,
+    /// By which part of the required value it may be off.
+    pub tolerance: Option<f64>,
+    /// By how much the value may be off by chance in this window.
+    pub chance: f64,
+    /// Did it hold?
+    pub holds: bool,
+}
+
+impl KeptRule {
+    /// Is it of a kind of which an operation usually has one?
+    fn is_usual(&self) -> bool {
+        matches!(
+            (self.subject, self.bound),
+            (KeptSubject::Response | KeptSubject::Failures, KeptBound::AtMost)
+                | (KeptSubject::Mix, KeptBound::Within)
+        )
+    }
+
+    fn is_about_the_same(&self, other: &KeptRule) -> bool {
+        (self.subject, &self.op) == (other.subject, &other.op)
+    }
+}
+
+impl KeptWindow {
+    /// Every rule that was judged. Of older records, which had one of each kind per operation, from the figures of operations.
+    #[must_use]
+    pub fn judged_by(&self) -> Cow<'_, [KeptRule]> {
+        if self.rules.is_empty() {
+            Cow::Owned(self.ops.iter().filter(|op| op.judged).flat_map(KeptOp::usual_rules).collect())
+        } else {
+            Cow::Borrowed(&self.rules)
+        }
+    }
+
+    /// Rules beside the usual ones: those which no column of operations is for.
+    #[must_use]
+    pub fn further_rules(&self) -> Vec<&KeptRule> {
+        let before = |at: usize, rule: &KeptRule| {
+            self.rules[..at].iter().any(|other| other.is_usual() && other.is_about_the_same(rule))
+        };
+        let is_further = |(at, rule): &(usize, &KeptRule)| !rule.is_usual() || before(*at, rule);
+        self.rules.iter().enumerate().filter(is_further).map(|(_, rule)| rule).collect()
+    }
+
+    /// Was something too slow, or did it fail too often, that happened at all? Then users waited; a wrong mix alone keeps
+    /// nobody waiting.
+    #[must_use]
+    pub fn was_too_much(&self) -> bool {
+        let of_overload = |rule: &&KeptRule| {
+            let subjects = [
+                KeptSubject::Response,
+                KeptSubject::Service,
+                KeptSubject::MeanResponse,
+                KeptSubject::Failures,
+            ];
+            subjects.contains(&rule.subject) && !rule.holds
+        };
+        let happened = |rule: &KeptRule| {
+            self.ops.iter().any(|op| Some(op.op.as_str()) == rule.op.as_deref() && op.count > 0)
+        };
+        self.judged_by().iter().filter(of_overload).any(happened)
+    }
+
+    /// What a rule is about, as a noun: `p90 response time of Order`, `hit share`.
+    #[must_use]
+    pub fn called(&self, rule: &KeptRule) -> String {
+        let of = rule.op.as_ref().map_or_else(String::new, |op| format!(" of {op}"));
+        let at = rule.quantile.map_or_else(String::new, |share| format!("{} ", quantile(share)));
+        match rule.subject {
+            KeptSubject::Response => format!("{at}response time{of}"),
+            KeptSubject::Service => format!("{at}service time{of}"),
+            KeptSubject::MeanResponse => format!("mean response time{of}"),
+            KeptSubject::Rate => format!("rate{of}"),
+            KeptSubject::Failures => format!("failures{of}"),
+            KeptSubject::Mix => format!("share{of}"),
+            KeptSubject::Measure => {
+                let measure = self.measures.iter().find(|measure| Some(&measure.id) == rule.measure.as_ref());
+                let title = measure.map(|measure| measure.title.clone());
+                title.or_else(|| rule.measure.clone()).unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl KeptRule {
+    /// What was found, with its unit; `None` where there is no value.
+    #[must_use]
+    pub fn found(&self) -> Option<String> {
+        self.value.map(|value| amount(value, &self.unit))
+    }
+
+    /// What was required: `at least 95 %`, `40 % within 10 %`.
+    #[must_use]
+    pub fn required(&self) -> String {
+        let limit = amount(self.limit, &self.unit);
+        match self.bound {
+            KeptBound::AtMost => format!("at most {limit}"),
+            KeptBound::AtLeast => format!("at least {limit}"),
+            KeptBound::Within => format!("{limit} within {}", amount(self.tolerance.unwrap_or(0.0), "")),
+        }
+    }
+}
+
+impl KeptOp {
+    /// What older records judged an operation by.
+    fn usual_rules(&self) -> Vec<KeptRule> {
+        let rule = |subject, bound, (value, limit), holds| KeptRule {
+            subject,
+            op: Some(self.op.clone()),
+            quantile: None,
+            measure: None,
+            unit: if subject == KeptSubject::Response { "ms" } else { "" }.to_owned(),
+            value: Some(value).filter(|_| self.count > 0),
+            bound,
+            limit,
+            tolerance: None,
+            chance: 0.0,
+            holds,
+        };
+        let time = self.limit_ms.map(|limit| {
+            rule(KeptSubject::Response, KeptBound::AtMost, (self.judged_ms, limit), self.time_ok)
+        });
+        let mix = (self.mix_required > 0.0).then(|| KeptRule {
+            tolerance: Some(self.mix_tolerance),
+            chance: self.mix_chance,
+            ..rule(KeptSubject::Mix, KeptBound::Within, (self.mix, self.mix_required), self.mix_ok)
+        });
+        let failed = self.failed as f64 / self.count as f64;
+        let failures = (failed, self.failures_allowed);
+        let failures = rule(KeptSubject::Failures, KeptBound::AtMost, failures, self.failures_ok);
+        time.into_iter().chain(mix).chain([failures]).collect()
+    }
+}

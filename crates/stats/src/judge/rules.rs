@@ -1,0 +1,149 @@
+//! Rules held against a window: what each found, and whether it holds.
+//!
+//! A quantile of response or service time within a limit is counted, not read off a histogram: the share of operations within
+//! the limit must reach the quantile. The share of an operation is within its bound, or within chance.
+
+use barograph_model::{
+    Bound, Measured, OpId, Outcome, Rule, RuleVerdict, Share, Subject, TimeLimit, TimeLimits,
+};
+
+use super::{WindowInput, mean_ms, mix, part, per_second, quantile_ms};
+use crate::interval::OpStats;
+
+/// What the rules of a window need to know of it.
+pub(super) struct Judged<'a> {
+    input: &'a WindowInput<'a>,
+    measures: &'a [Measured],
+    limits: Vec<TimeLimits>,
+    /// By operation index.
+    is_judged: Vec<bool>,
+    /// By operation index: by how much its share may be off by chance.
+    chances: Vec<f64>,
+    /// Judged operations that ended.
+    all: u64,
+}
+
+impl<'a> Judged<'a> {
+    pub(super) fn new(input: &'a WindowInput<'a>, measures: &'a [Measured]) -> Self {
+        let ops = &input.joined.ops;
+        let is_judged = input.profile.judged(ops.len());
+        let chance = |op: usize| mix::chance(input.parts, (input.profile, &is_judged), op);
+        Judged {
+            input,
+            measures,
+            limits: input.profile.time_limits(ops.len()),
+            chances: (0..ops.len()).map(chance).collect(),
+            all: ops.iter().zip(&is_judged).filter(|(_, judged)| **judged).map(|(op, _)| op.count()).sum(),
+            is_judged,
+        }
+    }
+
+    /// Is a rule about this operation?
+    pub(super) fn judges(&self, op: OpId) -> bool {
+        self.is_judged[op.index()]
+    }
+
+    /// By how much the share of an operation may be off by chance.
+    pub(super) fn chance(&self, op: OpId) -> f64 {
+        self.chances[op.index()]
+    }
+
+    /// The share of an operation of all judged ones; 0 where it is not judged.
+    pub(super) fn share(&self, op: OpId) -> f64 {
+        if self.judges(op) { part(self.stats(op).count(), self.all) } else { 0.0 }
+    }
+
+    /// It did not happen where more than chance makes is required, or where nothing judged happened at all.
+    pub(super) fn is_absent(&self, op: OpId) -> bool {
+        let required = match self.input.profile.mix(op) {
+            Some(Bound::AtLeast(share) | Bound::Within { value: share, .. }) => share,
+            Some(Bound::AtMost(_)) | None => 0.0,
+        };
+        self.stats(op).count() == 0 && (self.all == 0 || required > self.chance(op))
+    }
+
+    /// Every rule of the profile, in its order.
+    pub(super) fn verdicts(&self) -> Vec<RuleVerdict> {
+        self.input.profile.rules.iter().map(|rule| self.verdict(rule)).collect()
+    }
+
+    fn verdict(&self, rule: &Rule) -> RuleVerdict {
+        let Rule { subject, bound } = *rule;
+        let op = subject.op();
+        let (value, chance) = (self.value(subject), self.chance_of(subject));
+        let holds = !op.is_some_and(|op| self.is_absent(op)) && self.holds(rule, value);
+        let op = op.map(|op| self.input.ops[op.index()].name.to_owned());
+        RuleVerdict { subject, op, value, bound, chance, holds }
+    }
+
+    fn stats(&self, op: OpId) -> &OpStats {
+        &self.input.joined.ops[op.index()]
+    }
+
+    fn chance_of(&self, subject: Subject) -> f64 {
+        match subject {
+            Subject::Mix(op) => self.chance(op),
+            _ => 0.0,
+        }
+    }
+
+    /// `None` where nothing happened of which there could be a value.
+    fn value(&self, subject: Subject) -> Option<f64> {
+        let ended = |op: OpId| Some(self.stats(op)).filter(|stats| stats.count() > 0);
+        match subject {
+            Subject::Response { op, quantile } => {
+                ended(op).map(|stats| quantile_ms(&stats.response, quantile.get()))
+            }
+            Subject::Service { op, quantile } => {
+                ended(op).map(|stats| quantile_ms(&stats.service, quantile.get()))
+            }
+            Subject::MeanResponse(op) => ended(op).map(|stats| mean_ms(stats.response_sum_s, stats.count())),
+            Subject::Rate(op) => Some(self.rate(op)),
+            Subject::Failures(op) => ended(op).map(|stats| part(stats.failed(), stats.count())),
+            Subject::Mix(op) => Some(self.share(op)),
+            Subject::Measure(id) => self.measures.iter().find(|measured| measured.spec.id == id)?.value,
+        }
+    }
+
+    fn rate(&self, op: Option<OpId>) -> f64 {
+        let joined = self.input.joined;
+        let good = |stats: &OpStats| stats.outcomes[Outcome::Good.index()];
+        let count = match op {
+            Some(op) => good(self.stats(op)),
+            None => joined.ops.iter().map(good).sum(),
+        };
+        per_second(count, joined.seconds())
+    }
+
+    fn holds(&self, rule: &Rule, value: Option<f64>) -> bool {
+        // An operation may be absent; of a measure nothing would be known.
+        let Some(value) = value else { return !matches!(rule.subject, Subject::Measure(_)) };
+        match (rule.subject, rule.time_limit()) {
+            (Subject::Response { op, quantile } | Subject::Service { op, quantile }, Some(limit)) => {
+                self.is_in_time(op, limit, quantile)
+            }
+            (subject, _) => rule.bound.holds(value, self.chance_of(subject)),
+        }
+    }
+
+    fn is_in_time(&self, op: OpId, limit: TimeLimit, quantile: Share) -> bool {
+        let (stats, limits) = (self.stats(op), &self.limits[op.index()]);
+        let count = stats.count();
+        let within = part(count.saturating_sub(stats.over(limit, limits)), count);
+        Bound::AtLeast(quantile.get()).holds(within, 0.0)
+    }
+}
+
+/// Too slow, or failing too often: an overload, whatever the mix is.
+pub(super) fn is_overload(rules: &[RuleVerdict]) -> bool {
+    let of_overload = |rule: &&RuleVerdict| {
+        matches!(
+            rule.subject,
+            Subject::Response { .. }
+                | Subject::Service { .. }
+                | Subject::MeanResponse(_)
+                | Subject::Failures(_)
+        )
+    };
+    rules.iter().filter(of_overload).any(|rule| !rule.holds)
+}
