@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use barograph_record::{KeptResult, KeptUnit, KeptWindow, ProbeRow, Run, Trial};
 
 use crate::headroom::{Headroom, headroom};
-use crate::operations::{faults, quantile_name};
+use crate::operations::{faults, further_faults, quantile_name};
 use crate::words;
 
 /// Share of the host's cores from which its CPU counts as at its limit. Queueing makes response times bend
@@ -187,8 +187,13 @@ fn gave_way(run: &Run, trial: &Trial) -> Vec<String> {
     let mut points = Vec::new();
     for op in trial.window.ops.iter().filter(|op| !op.passed()) {
         let quantile = quantile_name(run.expected(), &op.op);
-        points.push(format!("{}: {}", op.op, faults(op, &quantile).join("; ")));
+        let faults = faults(op, &quantile);
+        // A further rule of it is told below.
+        if !faults.is_empty() {
+            points.push(format!("{}: {}", op.op, faults.join("; ")));
+        }
     }
+    points.extend(further_faults(&trial.window));
     points.extend(at_limit(run, &trial.window));
     points
 }

@@ -4,7 +4,8 @@ use barograph_record::{Fill, KeptOp, KeptWindow, PhaseOutcome, Run};
 
 use crate::curve::{load_name, worst};
 use crate::html::Grid;
-use crate::words;
+use crate::operations::RuleLine;
+use crate::{operations, words};
 
 /// All trials.
 pub(crate) fn trials(run: &Run) -> Grid {
@@ -57,6 +58,18 @@ pub(crate) fn trials(run: &Run) -> Grid {
     .with_words(&["Purpose", "Nearest to its limit", "Result", "Why, and what else"])
 }
 
+/// The rules of a window that no column of operations is for; `None` where there are none.
+pub(crate) fn further_rules(window: &KeptWindow) -> Option<Grid> {
+    let row = |rule: RuleLine| {
+        let verdict = if rule.holds { "● pass" } else { "✕ fail" };
+        vec![rule.name, rule.found, rule.required, verdict.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = operations::further_rules(window).into_iter().map(row).collect();
+    (!rows.is_empty()).then(|| {
+        Grid::new(&["Rule", "Found", "Required", "Verdict"], rows).with_words(&["Required", "Verdict"])
+    })
+}
+
 /// Broken rules by kind, each with its first operations: `time: Home, Search and 3 more`.
 fn broken_rules(window: &KeptWindow) -> Vec<String> {
     type Holds = fn(&KeptOp) -> bool;
@@ -74,6 +87,8 @@ fn broken_rules(window: &KeptWindow) -> Vec<String> {
             n => found.push(format!("{rule}: {} and {} more", names[..NAMED].join(", "), n - NAMED)),
         }
     }
+    let further = operations::further_rules(window).into_iter().filter(|rule| !rule.holds);
+    found.extend(further.map(|rule| rule.name));
     found
 }
 

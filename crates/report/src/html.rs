@@ -71,6 +71,9 @@ struct Deciding {
     lines: Vec<OpLine>,
     absent: Vec<String>,
     has_mix: bool,
+    /// Head of the column of judged quantiles.
+    judged: String,
+    rules: Option<Grid>,
     expected: Option<Grid>,
     checks: Grid,
     all_checks_hold: bool,
@@ -194,6 +197,8 @@ fn deciding(run: &Run) -> Option<Deciding> {
         lines,
         absent,
         has_mix: operations::has_mix(&trial.window),
+        judged: operations::judged_head(&trial.window, run.expected()),
+        rules: facts::further_rules(&trial.window),
         expected: facts::expected(run, &trial.window),
         checks: facts::checks(&trial.window),
         all_checks_hold: trial.window.checks.iter().all(|c| c.ok),

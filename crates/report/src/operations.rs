@@ -1,6 +1,6 @@
 //! Operations of a window against their rules, in words.
 
-use barograph_record::{Expected, KeptOp, KeptWindow, Run};
+use barograph_record::{Expected, KeptOp, KeptRule, KeptWindow, Run};
 
 use crate::words;
 
@@ -39,9 +39,47 @@ pub(crate) fn quantile_name(expected: Option<&Expected>, op: &str) -> String {
     rule.map_or_else(|| "p99".to_owned(), |r| words::quantile(r.quantile))
 }
 
-/// Response time at the quantile that is judged, with its name where that is not the 99th percentile: `412`, `p95 412`.
-pub(crate) fn judged(op: &KeptOp, quantile: &str, ms: fn(f64) -> String) -> String {
-    if quantile == "p99" { ms(op.p99_ms) } else { format!("{quantile} {}", ms(op.judged_ms)) }
+/// The head of the column for judged quantiles: the one by which all operations with a limit are judged, or that they differ.
+pub(crate) fn judged_head(window: &KeptWindow, expected: Option<&Expected>) -> String {
+    let limited = window.ops.iter().filter(|op| op.judged && op.limit_ms.is_some());
+    let mut names = limited.map(|op| quantile_name(expected, &op.op));
+    match names.next() {
+        None => "p99".to_owned(),
+        Some(first) if names.all(|name| name == first) => first,
+        Some(_) => "judged".to_owned(),
+    }
+}
+
+/// Response time at the quantile that is judged, with its name where the head of the column is another: `412`, `p95 412`.
+pub(crate) fn judged(op: &KeptOp, (quantile, head): (&str, &str), ms: fn(f64) -> String) -> String {
+    // Older records have the time of the judged quantile only; of an operation without a limit that is p99.
+    let time = if quantile == "p99" { op.p99_ms } else { op.judged_ms };
+    if quantile == head { ms(time) } else { format!("{quantile} {}", ms(time)) }
+}
+
+/// A rule beside the usual ones, in words.
+pub(crate) struct RuleLine {
+    pub(crate) name: String,
+    pub(crate) found: String,
+    pub(crate) required: String,
+    pub(crate) holds: bool,
+}
+
+/// The rules of a window that no column of operations is for.
+pub(crate) fn further_rules(window: &KeptWindow) -> Vec<RuleLine> {
+    let line = |rule: &KeptRule| RuleLine {
+        name: window.called(rule),
+        found: rule.found().unwrap_or_else(|| words::NONE.to_owned()),
+        required: rule.required(),
+        holds: rule.holds,
+    };
+    window.further_rules().into_iter().map(line).collect()
+}
+
+/// The further rules of the whole load, or of an operation, that do not hold.
+pub(crate) fn further_faults(window: &KeptWindow) -> Vec<String> {
+    let broken = further_rules(window).into_iter().filter(|rule| !rule.holds);
+    broken.map(|rule| format!("{}: {}, required {}", rule.name, rule.found, rule.required)).collect()
 }
 
 /// What is wrong with an operation, one sentence fragment per broken rule; nothing when it passed.
@@ -78,7 +116,12 @@ pub(crate) fn faults(op: &KeptOp, quantile: &str) -> Vec<String> {
 
 /// The broken rules in one or two words: `time, mix`.
 pub(crate) fn broken(op: &KeptOp) -> String {
-    let rules = [("time", op.time_ok), ("mix", op.mix_ok), ("failures", op.failures_ok)];
+    let rules = [
+        ("time", op.time_ok),
+        ("mix", op.mix_ok),
+        ("failures", op.failures_ok),
+        ("further rules", op.further_ok),
+    ];
     let broken: Vec<&str> = rules.iter().filter(|(_, ok)| !ok).map(|(name, _)| *name).collect();
     broken.join(", ")
 }
@@ -92,7 +135,8 @@ pub(crate) fn has_mix(window: &KeptWindow) -> bool {
 pub(crate) fn lines(run: &Run, window: &KeptWindow) -> (Vec<OpLine>, Vec<String>) {
     let expected = run.expected();
     let shown = |op: &&KeptOp| op.judged || op.count > 0;
-    let lines = window.ops.iter().filter(shown).map(|op| line(op, expected)).collect();
+    let head = judged_head(window, expected);
+    let lines = window.ops.iter().filter(shown).map(|op| line(op, expected, &head)).collect();
     let absent = window.ops.iter().filter(|op| !shown(op)).map(|op| op.op.clone()).collect();
     (lines, absent)
 }
@@ -109,7 +153,7 @@ fn mix_required(op: &KeptOp) -> String {
     format!("{required} ± {}", words::mix(op.mix_slack()))
 }
 
-fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
+fn line(op: &KeptOp, expected: Option<&Expected>, head: &str) -> OpLine {
     let rule = expected.and_then(|e| e.rules.iter().find(|r| r.op == op.op));
     let quantile = quantile_name(expected, &op.op);
     let (class, verdict) = match (op.judged, op.passed()) {
@@ -132,7 +176,7 @@ fn line(op: &KeptOp, expected: Option<&Expected>) -> OpLine {
         mix_place,
         p50: words::ms(op.p50_ms),
         p90: words::ms(op.p90_ms),
-        judged: judged(op, &quantile, words::ms),
+        judged: judged(op, (&quantile, head), words::ms),
         max: words::ms(op.max_ms),
         times: [
             (op.p50_ms, op.service_p50_ms),

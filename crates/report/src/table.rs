@@ -4,7 +4,7 @@ use barograph_record::{Expected, KeptOp, KeptWindow, Run};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
-use crate::operations::{has_mix, judged, quantile_name};
+use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, quantile_name};
 use crate::{services, words};
 
 /// Lines around the rows and below the names, none between.
@@ -30,17 +30,18 @@ pub(crate) fn plain(grid: &crate::html::Grid, words: &[&str]) -> String {
     table.trim_fmt()
 }
 
-/// The verdict table of a window, with the quantile that a rule in `expected` judges in the column of p99. Times in
-/// milliseconds; `!` stands before a figure that breaks its rule. Where no share of the mix is required, the tail of the
-/// response times and the service time stand in the place of the mix.
+/// The verdict table of a window, with a column for the quantile that a rule in `expected` judges, and further rules below.
+/// Times in milliseconds; `!` stands before a figure that breaks its rule. Where no share of the mix is required, the tail of
+/// the response times and the service time stand in the place of the mix.
 #[must_use]
 pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> String {
     let has_mix = has_mix(window);
     let mut table = Table::new();
     table.load_style(LINES);
+    let quantile_head = judged_head(window, expected);
     let head = match has_mix {
-        true => ["count", "mix %", "required", "p50 ms", "p90", "p99", "max"],
-        false => ["count", "p50 ms", "p90", "p99", "p99.9", "max", "service p99"],
+        true => ["count", "mix %", "required", "p50 ms", "p90", &quantile_head, "max"],
+        false => ["count", "p50 ms", "p90", &quantile_head, "p99.9", "max", "service p99"],
     };
     table.set_header(["operation"].into_iter().chain(head).chain(["limit", "failed", "verdict"]));
     for op in window.ops.iter().filter(|op| op.judged || op.count > 0) {
@@ -51,7 +52,8 @@ pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> Strin
         };
         let mut row = vec![op.op.clone(), words::count(op.count)];
         let quantile = quantile_name(expected, &op.op);
-        row.extend(if has_mix { with_mix(op, &quantile) } else { without_mix(op, &quantile) });
+        let quantile = (quantile.as_str(), quantile_head.as_str());
+        row.extend(if has_mix { with_mix(op, quantile) } else { without_mix(op, quantile) });
         row.push(op.limit_ms.map_or_else(|| words::NONE.to_owned(), words::ms));
         row.push(mark(words::count(op.failed), op.failures_ok || !op.judged));
         row.push(verdict);
@@ -65,11 +67,21 @@ pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> Strin
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.trim_fmt()
+    let further = further(window);
+    if further.is_empty() { table.trim_fmt() } else { format!("{}\n{further}", table.trim_fmt()) }
+}
+
+/// The further rules of a window, one in a line.
+fn further(window: &KeptWindow) -> String {
+    let line = |rule: RuleLine| {
+        let verdict = if rule.holds { "pass" } else { "FAIL" };
+        format!("  {verdict}  {}: {}, required {}", rule.name, rule.found, rule.required)
+    };
+    further_rules(window).into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Share of the mix, required share, and the response times.
-fn with_mix(op: &KeptOp, quantile: &str) -> Vec<String> {
+fn with_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
     let percent = |share: f64| words::fixed(share * 100.0, 2);
     let none = || words::NONE.to_owned();
     vec![
@@ -88,7 +100,7 @@ fn with_mix(op: &KeptOp, quantile: &str) -> Vec<String> {
 }
 
 /// The response times up to their tail, and the service time.
-fn without_mix(op: &KeptOp, quantile: &str) -> Vec<String> {
+fn without_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
     vec![
         words::ms_fine(op.p50_ms),
         words::ms_fine(op.p90_ms),

@@ -9,7 +9,7 @@ pub(crate) const AT_LEAST: &str = "≥ ";
 /// Stands where a window has so few operations that chance allows their share to be anything.
 pub(crate) const TOO_FEW: &str = "too few to tell";
 
-pub(crate) use barograph_model::words::{count, offered};
+pub(crate) use barograph_model::words::{count, offered, quantile};
 use barograph_record::KeptFinding;
 
 /// A figure with about three significant digits, thousands apart.
@@ -144,12 +144,6 @@ pub(crate) fn mark(finding: KeptFinding) -> &'static str {
     }
 }
 
-/// A quantile by its name: 0.99 is `p99`, 0.999 is `p99.9`.
-pub(crate) fn quantile(share: f64) -> String {
-    // Six decimals tell p99.9999 from p100, and swallow what binary forms add.
-    format!("p{}", (share * 1e8).round() / 1e6)
-}
-
 /// Bytes with the unit that reads best.
 pub(crate) fn bytes(n: f64) -> String {
     if !n.is_finite() {
@@ -239,20 +233,6 @@ mod tests {
             (f64::NAN, NONE),
         ] {
             assert_eq!(figure_short(figure), text, "{figure}");
-        }
-    }
-
-    #[test]
-    fn quantiles_are_named_and_never_rounded_up_to_all() {
-        for (share, name) in [
-            (0.5, "p50"),
-            (0.29, "p29"),
-            (0.99, "p99"),
-            (0.999, "p99.9"),
-            (0.99999, "p99.999"),
-            (1.0, "p100"),
-        ] {
-            assert_eq!(quantile(share), name);
         }
     }
 

@@ -8,7 +8,9 @@ mod synthetic;
 use std::fs;
 use std::path::Path;
 
-use barograph_record::{Entry, Header, Interrupted, Run, RunWriter, VERSION};
+use barograph_record::{
+    Entry, Header, Interrupted, KeptBound, KeptRule, KeptSubject, Run, RunWriter, VERSION,
+};
 use barograph_report::{render_html, terminal_summary, terminal_table};
 use synthetic::Extent;
 
@@ -172,22 +174,74 @@ fn the_table_marks_the_quantile_that_was_judged() {
     let root = tempfile::tempdir().unwrap();
     let run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
     let mut window = run.trials().nth(6).unwrap().window.clone();
-    window.ops.truncate(1);
+    window.ops.truncate(2);
+    (window.ops[1].limit_ms, window.ops[1].judged) = (Some(2_000.0), true);
+    let second = window.ops[1].op.clone();
     let op = &mut window.ops[0];
     (op.p50_ms, op.p90_ms, op.p99_ms, op.judged_ms) = (3.0, 40.0, 500.0, 212.0);
     (op.limit_ms, op.time_ok) = (Some(200.0), false);
     let mut expected = run.expected().unwrap().clone();
-    let mut row = |quantile: f64| {
-        expected.rules.iter_mut().for_each(|rule| rule.quantile = quantile);
+    let mut row = |quantiles: [f64; 2]| {
+        for rule in &mut expected.rules {
+            rule.quantile = quantiles[usize::from(rule.op == second)];
+        }
         let table = terminal_table(&window, Some(&expected));
-        let line = table.lines().find(|line| line.contains("HomePage")).unwrap();
-        let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let cells = |name: &str| {
+            let line = table.lines().find(|line| line.contains(name)).unwrap();
+            let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+            cells[4..9].join("|")
+        };
         assert!(table.lines().all(|line| line.chars().count() <= 110), "{table}");
-        cells[4..9].join("|")
+        (cells("operation"), cells("HomePage"))
     };
-    assert_eq!(row(0.99), "3.0|40|!500|1,139|200");
-    assert_eq!(row(0.9), "3.0|40|!p90 212|1,139|200");
-    assert_eq!(row(0.95), "3.0|40|!p95 212|1,139|200");
+    let head = |name: &str| format!("p50 ms|p90|{name}|max|limit");
+    assert_eq!(row([0.99, 0.99]), (head("p99"), "3.0|40|!500|1,139|200".to_owned()));
+    assert_eq!(row([0.95, 0.95]), (head("p95"), "3.0|40|!212|1,139|200".to_owned()));
+    assert_eq!(row([0.95, 0.9]), (head("judged"), "3.0|40|!p95 212|1,139|200".to_owned()));
+}
+
+#[test]
+fn further_rules_stand_below_the_operations() {
+    let root = tempfile::tempdir().unwrap();
+    let mut run = Run::open(&synthetic::write(root.path(), Extent::Whole).unwrap()).unwrap();
+    assert!(
+        !terminal_summary(&run).contains("required at")
+            && !render_html(&run).unwrap().contains("Further rules")
+    );
+    let n = run.deciding_trial().unwrap().n;
+    let rule = |subject, op: Option<&str>, holds| KeptRule {
+        subject,
+        op: op.map(str::to_owned),
+        quantile: Some(0.9),
+        measure: None,
+        unit: if subject == KeptSubject::Rate { "operations/s" } else { "ms" }.to_owned(),
+        value: Some(1_204.25),
+        bound: KeptBound::AtLeast,
+        limit: 1_200.5,
+        tolerance: None,
+        chance: 0.0,
+        holds,
+    };
+    for entry in &mut run.entries {
+        if let Entry::Trial(trial) = entry
+            && trial.n == n
+        {
+            trial.window.rules =
+                vec![rule(KeptSubject::Rate, None, true), rule(KeptSubject::Service, Some("Login"), false)];
+        }
+    }
+    let table = terminal_table(&run.deciding_trial().unwrap().window, run.expected());
+    let below: Vec<&str> = table.lines().rev().take(2).collect();
+    let expected = [
+        "  FAIL  p90 service time of Login: 1,204.25 ms, required at least 1,200.5 ms",
+        "  pass  rate: 1,204.25 operations/s, required at least 1,200.5 operations/s",
+    ];
+    assert_eq!(below, expected);
+    let page = render_html(&run).unwrap();
+    for part in ["Further rules", "p90 service time of Login", "at least 1,200.5 ms", "✕ fail", "● pass"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
 }
 
 #[test]

@@ -243,9 +243,9 @@ fn the_table_of_an_open_loop_shows_the_tail_in_the_place_of_the_mix() {
     let summary = terminal_summary(&run);
     insta::assert_snapshot!(summary.lines().take(6).collect::<Vec<_>>().join("\n"), @r"
 ────────────────────────────────────────────────────────────────────────────────────────────────
- operation    count  p50 ms   p90         p99  p99.9   max  service p99  limit  failed  verdict
+ operation    count  p50 ms   p90      judged  p99.9   max  service p99  limit  failed  verdict
 ────────────────────────────────────────────────────────────────────────────────────────────────
- Search     326,400    3.47  9.92        16.8   17.2  17.2         16.8    100       0  pass
+ Search     326,400    3.47  9.92    p99 16.8   17.2  17.2         16.8    100       0  pass
  Buy         36,000    11.4  32.9  p99.9 57.0   57.0  57.0         55.9    250       0  pass
 ────────────────────────────────────────────────────────────────────────────────────────────────
 ");
