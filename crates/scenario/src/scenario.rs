@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use barograph_model::{Behaviours, OpSpec, QosRule, Share, TimeLimits};
+use barograph_model::{Behaviours, OpSpec, Profile, QosRule, Rule, Share, TimeLimits};
 
 use crate::{Chooser, Data, Draw, Drawn, Operation, Pick, Script, Slots, Source, Target};
 
@@ -30,8 +30,10 @@ pub struct Scenario {
     pub choosers: Vec<Chooser>,
     /// Names of streams, by `StreamId`.
     pub streams: Vec<&'static str>,
-    /// One rule per operation, by `OpId`.
+    /// The usual rules of each operation, by `OpId`.
     pub rules: Vec<QosRule>,
+    /// Limits of response times beside the first of an operation.
+    pub further: Vec<Rule>,
     /// How many values of each life a user has.
     pub slots: Slots,
     /// Every name and where its value is read.
@@ -49,10 +51,18 @@ impl Scenario {
         self.operations.iter().map(|o| OpSpec { name: o.name, about: o.about }).collect()
     }
 
+    /// All rules, as a profile of this name.
+    #[must_use]
+    pub fn profile(&self, name: &'static str) -> Profile {
+        let mut profile = Profile::usual(name, &self.rules, None);
+        profile.rules.extend(&self.further);
+        profile
+    }
+
     /// Response-time limits, by operation.
     #[must_use]
     pub fn limits(&self) -> Vec<TimeLimits> {
-        self.rules.iter().map(|rule| rule.limit.into()).collect()
+        self.profile("").time_limits(self.operations.len())
     }
 
     /// The most users that data picked once per user can tell apart; `None` when there is no such data.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use barograph_model::Share;
+use barograph_model::{Nanos, OpId, Rule, Share, TimeLimit};
 use barograph_scenario::{Action, Body, DrawId, Per, Request, Scenario, Source, Values, View, read};
 
 /// Every value is the name it was found by.
@@ -159,5 +159,33 @@ fn rules_follow_from_qos() {
     assert_eq!((s.rules[1].quantile, s.rules[1].failures), (Share::percent(95.0), Share::percent(0.5)));
     assert_eq!((s.rules[2].limit, s.rules[2].failures.get(), s.rules[2].mix.get()), (None, 0.0, 0.25));
     assert_eq!(s.rules[2].mix_tolerance, Share::percent(10.0));
+    assert!(s.further.is_empty());
     assert_eq!(s.mix.unwrap().iter().map(|s| s.get()).collect::<Vec<_>>(), [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn qos_takes_several_limits() {
+    let with = |qos: &str| {
+        let get = "exchanges = [{ path = \"/\" }]";
+        format!("[operations.A]\n{get}\nqos = {qos}\n[behaviours.main]\nfirst = \"A\"\n")
+    };
+    for qos in [
+        "[\"p90 < 200 ms\", \"p99 < 1 s\"]",
+        "{ limit = [\"p90 < 200 ms\", \"p99 < 1 s\"], failures = \"0 %\" }",
+    ] {
+        let s = scenario(&with(qos));
+        assert_eq!(
+            (s.rules[0].quantile, s.rules[0].limit),
+            (Share::percent(90.0), Some(Nanos::from_millis(200)))
+        );
+        assert_eq!(s.further, [Rule::response(OpId(0), Share::percent(99.0), Nanos::from_secs(1))]);
+        let limits = s.limits()[0];
+        assert_eq!(limits.response, Some(Nanos::from_millis(200)));
+        assert_eq!(limits.further[0], Some(TimeLimit::Response(Nanos::from_secs(1))));
+        assert_eq!(s.profile("p").rules.len(), 3, "two of time and one of failures");
+        assert_eq!(scenario(&s.resolved).further, s.further);
+    }
+    let five = "[\"p50 < 1 s\", \"p60 < 2 s\", \"p70 < 3 s\", \"p80 < 4 s\", \"p90 < 5 s\"]";
+    let refused = read("s", &with(five), &|_: &Path| Err(io::Error::other("none"))).unwrap_err().0;
+    assert_eq!((refused.len(), refused[0].allowed.as_str()), (1, "at most 4 limits for one operation"));
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use barograph_model::words::{count, figure, listed, percent, span};
-use barograph_model::{Behaviour, Distribution, Next, OpId, Pace, QosRule};
+use barograph_model::words::{count, figure, listed, percent, quantile, span};
+use barograph_model::{Behaviour, Distribution, Next, OpId, Pace, QosRule, Rule, Subject, TimeLimit};
 use barograph_scenario::{Action, Drawn, Exchange, Operation, Request, Scenario, Segment, Source, Template};
 
 /// Paths longer than this are cut.
@@ -20,7 +20,8 @@ pub(crate) fn scenario(scenario: &Scenario) -> String {
         line("data", &data);
     }
     for (operation, rule) in scenario.operations.iter().zip(&scenario.rules) {
-        line("operation", &format!("{:<16} {}{}", operation.name, operation.about, limits(operation, rule)));
+        let limits = limits(operation, (rule, &scenario.further));
+        line("operation", &format!("{:<16} {}{limits}", operation.name, operation.about));
         for exchange in operation.groups.iter().flatten() {
             line("", &format!("  {}", self::exchange(scenario, exchange)));
         }
@@ -54,13 +55,20 @@ fn data(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
-fn limits(operation: &Operation, rule: &QosRule) -> String {
+fn limits(operation: &Operation, (rule, further): (&QosRule, &[Rule])) -> String {
     if !rule.judged {
         return String::new();
     }
     let mut rules = Vec::new();
     if let Some(limit) = rule.limit {
-        rules.push(format!("p{} < {}", quantile(rule), span(limit)));
+        rules.push(format!("{} < {}", quantile(rule.quantile.get()), span(limit)));
+    }
+    for of_op in further.iter().filter(|further| further.subject.op() == Some(rule.op)) {
+        if let (Subject::Response { quantile: share, .. }, Some(TimeLimit::Response(limit))) =
+            (of_op.subject, of_op.time_limit())
+        {
+            rules.push(format!("{} < {}", quantile(share.get()), span(limit)));
+        }
     }
     rules.push(format!("failures < {}", percent(rule.failures.get())));
     if rule.mix.get() > 0.0 {
@@ -68,11 +76,6 @@ fn limits(operation: &Operation, rule: &QosRule) -> String {
     }
     let separator = if operation.about.is_empty() { "" } else { " " };
     format!("{separator}({})", rules.join(", "))
-}
-
-/// 99 or 99.9, without the digits that binary fractions bring along.
-fn quantile(rule: &QosRule) -> f64 {
-    (rule.quantile.get() * 1e6).round() / 1e4
 }
 
 fn exchange(scenario: &Scenario, exchange: &Exchange) -> String {

@@ -98,7 +98,7 @@ impl Workload for ScenarioFile {
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
-        (name == self.profile).then(|| Profile::usual(self.profile, &self.scenario.rules, None))
+        (name == self.profile).then(|| self.scenario.profile(self.profile))
     }
 
     fn behaviours(&self, profile: &str) -> Option<Behaviours> {

@@ -27,6 +27,7 @@ use crate::given::{At, Given, Got};
 use crate::section::Section;
 use crate::{Draw, Header, Scenario, mix, name};
 use names::Names;
+use operations::Operations;
 
 /// How files that a scenario names are read: paths are relative to the scenario's folder, which is put before them.
 pub type Files<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
@@ -107,7 +108,7 @@ impl Reading<'_> {
         self.data(&mut root);
         self.values(&mut root);
         let target = self.target(&mut root);
-        let (operations, rules) = self.operations(&mut root);
+        let Operations { operations, rules, further } = self.operations(&mut root);
         let behaviours = self.behaviours(&mut root);
         root.finish();
         Scenario {
@@ -122,6 +123,7 @@ impl Reading<'_> {
             choosers: self.choosers,
             streams: self.streams,
             rules,
+            further,
             slots: self.names.slots,
             names: self.names.sources(),
             mix: None,

@@ -1,6 +1,6 @@
 //! Reads `[operations.NAME]`, but for its exchanges.
 
-use barograph_model::{OpId, QosRule};
+use barograph_model::{OpId, QosRule, Rule};
 
 use crate::draw::Per;
 use crate::expression::Condition;
@@ -21,9 +21,18 @@ const MOST_EXCHANGES: usize = 64;
 /// Activities that a user may have beside the main one; the engine has no more.
 const MOST_ACTIVITIES: i64 = 16;
 
+/// All operations with what they are judged by.
+pub(crate) struct Operations {
+    pub(crate) operations: Vec<Operation>,
+    /// The usual rules, by operation.
+    pub(crate) rules: Vec<QosRule>,
+    /// Limits beside the first of an operation.
+    pub(crate) further: Vec<Rule>,
+}
+
 impl Reading<'_> {
-    pub(crate) fn operations(&mut self, root: &mut Section<'_>) -> (Vec<Operation>, Vec<QosRule>) {
-        let (mut operations, mut rules) = (Vec::new(), Vec::new());
+    pub(crate) fn operations(&mut self, root: &mut Section<'_>) -> Operations {
+        let (mut operations, mut rules, mut further) = (Vec::new(), Vec::new(), Vec::new());
         let at = At { key: "operations".into(), line: 1 };
         let mut sections = root.named("operations");
         if sections.is_empty() {
@@ -38,15 +47,21 @@ impl Reading<'_> {
         let mut qos_at = at;
         for (i, (name, section)) in sections.into_iter().enumerate() {
             qos_at = section.at.clone();
-            let (operation, rule) = self.operation(OpId(i as u8), &name, section);
+            let (operation, (rule, more)) = self.operation(OpId(i as u8), &name, section);
             operations.push(operation);
             rules.push(rule);
+            further.extend(more);
         }
         self.mix_fits(&qos_at, &rules);
-        (operations, rules)
+        Operations { operations, rules, further }
     }
 
-    fn operation(&mut self, op: OpId, name: &str, mut section: Section<'_>) -> (Operation, QosRule) {
+    fn operation(
+        &mut self,
+        op: OpId,
+        name: &str,
+        mut section: Section<'_>,
+    ) -> (Operation, (QosRule, Vec<Rule>)) {
         if !is_operation(name) {
             let allowed = "letters and digits, the first a capital, as in `PlaceOrder`";
             self.given.refuse(&section.at, format!("\"{name}\""), allowed, "choose another name");
@@ -54,11 +69,11 @@ impl Reading<'_> {
         let about = section.text_or("about", "");
         let groups = self.groups(&mut section);
         let waits = groups.iter().flatten().any(|exchange| exchange.wait.is_some());
-        let rule = self.rule(&mut section, op, waits);
+        let rules = self.rules(&mut section, op, waits);
         let beside = self.beside(&mut section);
         section.finish();
         let operation = Operation { name: name::leak(name), about: name::leak(&about), groups, beside };
-        (operation, rule)
+        (operation, rules)
     }
 
     fn groups(&mut self, section: &mut Section<'_>) -> Vec<Group> {

@@ -1,6 +1,6 @@
 //! Reads `qos`: by what an operation is judged.
 
-use barograph_model::{Nanos, OpId, QosRule, Share};
+use barograph_model::{MOST_FURTHER_LIMITS, Nanos, OpId, QosRule, Rule, Share};
 
 use crate::given::{At, Got};
 use crate::qos;
@@ -20,8 +20,8 @@ const TOLERANCE: &str = "10 %";
 const ROUNDING: f64 = 0.001;
 
 impl Reading<'_> {
-    /// The rule of an operation. One that waits has no limit: it waits on purpose.
-    pub(crate) fn rule(&self, section: &mut Section<'_>, op: OpId, waits: bool) -> QosRule {
+    /// The usual rules of an operation, and further limits. One that waits has no limit: it waits on purpose.
+    pub(crate) fn rules(&self, section: &mut Section<'_>, op: OpId, waits: bool) -> (QosRule, Vec<Rule>) {
         let mut rule = QosRule {
             op,
             quantile: QUANTILE,
@@ -31,24 +31,30 @@ impl Reading<'_> {
             mix_tolerance: Share::ZERO,
             failures: qos::share(FAILURES).expect("defaults are written in the source"),
         };
-        let limit = if section.has_table("qos") {
-            let Some(mut table) = section.section("qos") else { return rule };
-            let limit = table.text("limit");
+        let limits = if section.has_table("qos") {
+            let Some(mut table) = section.section("qos") else { return (rule, Vec::new()) };
+            let limits = table.texts("limit");
             rule.failures = table.share_or("failures", FAILURES);
             if let Some(mix) = table.share("mix") {
                 rule.mix = mix.value;
                 rule.mix_tolerance = table.share_or("tolerance", TOLERANCE);
             }
             table.finish();
-            limit
+            limits
         } else {
-            section.text("qos")
+            section.texts("qos")
         };
-        if let Some((quantile, limit)) = limit.and_then(|got| self.limit(&got, waits)) {
+        if let Some(got) = limits.get(MOST_FURTHER_LIMITS + 1) {
+            let allowed = format!("at most {} limits for one operation", MOST_FURTHER_LIMITS + 1);
+            self.given.refuse(&got.at, format!("\"{}\"", got.value), &allowed, "remove some of them");
+        }
+        let mut limits = limits.iter().filter_map(|got| self.limit(got, waits));
+        if let Some((quantile, limit)) = limits.next() {
             rule.quantile = quantile;
             rule.limit = Some(limit);
         }
-        rule
+        let further = limits.map(|(quantile, limit)| Rule::response(op, quantile, limit)).collect();
+        (rule, further)
     }
 
     fn limit(&self, got: &Got<String>, waits: bool) -> Option<(Share, Nanos)> {

@@ -1,6 +1,9 @@
 //! Every rule and every check: silent on a clean window, loud on a planted fault.
 
-use barograph_model::{Derived, Nanos, Outcome, Share, TrialResult};
+use barograph_model::{
+    Amount, Better, Bound, CounterId, Derived, Formula, MeasureSpec, Nanos, OpId, Outcome, Rule, Share,
+    Subject, TrialResult,
+};
 
 use super::testing::{Window, add};
 use crate::OpStats;
@@ -266,4 +269,53 @@ fn a_window_too_short_to_tell_is_not_valid() {
     let mut window = Window::clean(14);
     window.parts.truncate(3);
     assert_eq!(window.faults(), ["steady throughput", "steady response time"]);
+}
+
+#[test]
+fn every_subject_has_its_value_and_its_bound() {
+    const HITS: MeasureSpec = MeasureSpec {
+        id: "hit_share",
+        title: "hit share",
+        unit: "%",
+        better: Better::Higher,
+        formula: Formula::percent(Amount::Counter(CounterId(0)), Amount::Counter(CounterId(1))),
+    };
+    let mut window = Window::clean(15);
+    window.measures = &[HITS];
+    // One operation that ended well after 100 ms, having waited 50 ms of them, in each second.
+    for part in &mut window.parts {
+        part.ops[0] = OpStats::new();
+        add(part, 0, 0.1);
+        part.ops[0].service.clear();
+        part.ops[0].service.record(50_000).unwrap();
+    }
+    let (op, quantile) = (OpId(0), Share::percent(90.0));
+    let found = |window: &Window, subject, bound| {
+        let mut window = window.clone();
+        window.rules = vec![Rule { subject, bound }];
+        let verdict = window.judge();
+        let rule = verdict.rules.last().unwrap();
+        let of_op = verdict.ops.iter().all(|op| op.further_ok);
+        assert!(rule.holds || rule.op.is_none() || !of_op, "{rule:?}");
+        (rule.value.map(|value| (value * 10.0).round() / 10.0), rule.holds)
+    };
+    let cases = [
+        (Subject::Response { op, quantile }, Bound::AtLeast(99.0), Some(100.0), true),
+        (Subject::Service { op, quantile }, Bound::AtLeast(51.0), Some(50.0), false),
+        (Subject::MeanResponse(op), Bound::AtMost(100.0), Some(100.0), true),
+        (Subject::MeanResponse(op), Bound::AtMost(99.9), Some(100.0), false),
+        (Subject::Rate(Some(op)), Bound::AtLeast(1.0), Some(1.0), true),
+        (Subject::Rate(Some(op)), Bound::Within { value: 1.2, tolerance: quantile }, Some(1.0), true),
+        (Subject::Failures(op), Bound::AtMost(0.0), Some(0.0), true),
+        (Subject::Measure("hit_share"), Bound::AtLeast(0.0), None, false),
+    ];
+    for (subject, bound, value, holds) in cases {
+        assert_eq!(found(&window, subject, bound), (value, holds), "{subject:?} {bound:?}");
+    }
+    for part in &mut window.parts {
+        part.counters.raise(CounterId(0), 19);
+        part.counters.raise(CounterId(1), 20);
+    }
+    assert_eq!(found(&window, Subject::Measure("hit_share"), Bound::AtLeast(95.0)), (Some(95.0), true));
+    assert_eq!(found(&window, Subject::Measure("hit_share"), Bound::AtLeast(95.1)), (Some(95.0), false));
 }
