@@ -70,6 +70,13 @@ pub(crate) fn further_rules(window: &KeptWindow) -> Option<Grid> {
     })
 }
 
+/// Measures of the workload; `None` where it has none.
+pub(crate) fn measures(window: &KeptWindow) -> Option<Grid> {
+    let rows: Vec<Vec<String>> =
+        operations::measures(window).into_iter().map(|(name, value)| vec![name, value]).collect();
+    (!rows.is_empty()).then(|| Grid::new(&["Measure", "Value"], rows))
+}
+
 /// Broken rules by kind, each with its first operations: `time: Home, Search and 3 more`.
 fn broken_rules(window: &KeptWindow) -> Vec<String> {
     type Holds = fn(&KeptOp) -> bool;

@@ -74,6 +74,7 @@ struct Deciding {
     /// Head of the column of judged quantiles.
     judged: String,
     rules: Option<Grid>,
+    measures: Option<Grid>,
     expected: Option<Grid>,
     checks: Grid,
     all_checks_hold: bool,
@@ -199,6 +200,7 @@ fn deciding(run: &Run) -> Option<Deciding> {
         has_mix: operations::has_mix(&trial.window),
         judged: operations::judged_head(&trial.window, run.expected()),
         rules: facts::further_rules(&trial.window),
+        measures: facts::measures(&trial.window),
         expected: facts::expected(run, &trial.window),
         checks: facts::checks(&trial.window),
         all_checks_hold: trial.window.checks.iter().all(|c| c.ok),

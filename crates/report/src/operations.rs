@@ -76,6 +76,15 @@ pub(crate) fn further_rules(window: &KeptWindow) -> Vec<RuleLine> {
     window.further_rules().into_iter().map(line).collect()
 }
 
+/// Measures of the workload by name, each with its value.
+pub(crate) fn measures(window: &KeptWindow) -> Vec<(String, String)> {
+    let found = |value: Option<f64>, unit: &str| {
+        value.map_or_else(|| words::NONE.to_owned(), |value| words::amount(value, unit))
+    };
+    let all = window.measures.iter();
+    all.map(|measure| (measure.title.clone(), found(measure.value, &measure.unit))).collect()
+}
+
 /// The further rules of the whole load, or of an operation, that do not hold.
 pub(crate) fn further_faults(window: &KeptWindow) -> Vec<String> {
     let broken = further_rules(window).into_iter().filter(|rule| !rule.holds);

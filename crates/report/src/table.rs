@@ -4,7 +4,7 @@ use barograph_record::{Expected, KeptOp, KeptWindow, Run};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
-use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, quantile_name};
+use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, measures, quantile_name};
 use crate::{services, words};
 
 /// Lines around the rows and below the names, none between.
@@ -67,17 +67,17 @@ pub fn terminal_table(window: &KeptWindow, expected: Option<&Expected>) -> Strin
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let further = further(window);
-    if further.is_empty() { table.trim_fmt() } else { format!("{}\n{further}", table.trim_fmt()) }
+    [table.trim_fmt()].into_iter().chain(below(window)).collect::<Vec<_>>().join("\n")
 }
 
-/// The further rules of a window, one in a line.
-fn further(window: &KeptWindow) -> String {
+/// The further rules of a window and the measures of the workload, one in a line.
+fn below(window: &KeptWindow) -> Vec<String> {
     let line = |rule: RuleLine| {
         let verdict = if rule.holds { "pass" } else { "FAIL" };
         format!("  {verdict}  {}: {}, required {}", rule.name, rule.found, rule.required)
     };
-    further_rules(window).into_iter().map(line).collect::<Vec<_>>().join("\n")
+    let measures = measures(window).into_iter().map(|(name, value)| format!("  {name}: {value}"));
+    further_rules(window).into_iter().map(line).chain(measures).collect()
 }
 
 /// Share of the mix, required share, and the response times.

@@ -9,7 +9,8 @@ use std::fs;
 use std::path::Path;
 
 use barograph_record::{
-    Entry, Header, Interrupted, KeptBound, KeptRule, KeptSubject, Run, RunWriter, VERSION,
+    Entry, Header, Interrupted, KeptBetter, KeptBound, KeptMeasure, KeptRule, KeptSubject, Run, RunWriter,
+    VERSION,
 };
 use barograph_report::{render_html, terminal_summary, terminal_table};
 use synthetic::Extent;
@@ -228,18 +229,33 @@ fn further_rules_stand_below_the_operations() {
         {
             trial.window.rules =
                 vec![rule(KeptSubject::Rate, None, true), rule(KeptSubject::Service, Some("Login"), false)];
+            trial.window.measures = vec![KeptMeasure {
+                id: "received".to_owned(),
+                title: "data received".to_owned(),
+                unit: "MB/s".to_owned(),
+                better: KeptBetter::Higher,
+                value: Some(1.5),
+            }];
         }
     }
     let table = terminal_table(&run.deciding_trial().unwrap().window, run.expected());
-    let below: Vec<&str> = table.lines().rev().take(2).collect();
+    let below: Vec<&str> = table.lines().rev().take(3).collect();
     let expected = [
+        "  data received: 1.5 MB/s",
         "  FAIL  p90 service time of Login: 1,204.25 ms, required at least 1,200.5 ms",
         "  pass  rate: 1,204.25 operations/s, required at least 1,200.5 operations/s",
     ];
     assert_eq!(below, expected);
     let page = render_html(&run).unwrap();
-    for part in ["Further rules", "p90 service time of Login", "at least 1,200.5 ms", "✕ fail", "● pass"]
-    {
+    for part in [
+        "Further rules",
+        "data received",
+        "1.5 MB/s",
+        "p90 service time of Login",
+        "at least 1,200.5 ms",
+        "✕ fail",
+        "● pass",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }
