@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use barograph_model::{Nanos, Share};
 use barograph_workload::typed::{Limit, seconds, share, span, whole_seconds};
 use barograph_workload::{LoadCommand, LoadOptions};
+use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
@@ -99,8 +100,13 @@ pub(crate) struct TypedLoadCommand {
 
 impl Subcommand for TypedLoadCommand {
     fn augment_subcommands(program: Command) -> Command {
-        let all = WORKLOADS.load_commands();
-        program.subcommands(all.map(|(_, command)| LoadCommandArgs::augment_args(command.arguments())))
+        program.subcommands(WORKLOADS.load_commands().map(|(_, command)| {
+            let own = command.arguments();
+            let about = Resettable::from(own.get_about().cloned());
+            let long_about = Resettable::from(own.get_long_about().cloned());
+            // The description of the options would take the place of the command's.
+            LoadCommandArgs::augment_args(own).about(about).long_about(long_about)
+        }))
     }
 
     fn augment_subcommands_for_update(program: Command) -> Command {
@@ -125,5 +131,23 @@ impl FromArgMatches for TypedLoadCommand {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use crate::args::Args;
+
+    #[test]
+    fn a_load_command_has_its_own_description_and_the_options_of_all() {
+        let program = Args::command();
+        let http = program.find_subcommand("http").unwrap();
+        let about = http.get_about().unwrap().to_string();
+        assert_eq!(about, "Load one URL: users or a rate, figures as they come, a verdict at the end");
+        assert_eq!(http.get_long_about(), None);
+        let has = |id: &str| http.get_arguments().any(|argument| argument.get_id() == id);
+        assert!(["url", "json_body", "users", "rate", "qos", "report", "live"].into_iter().all(has));
     }
 }
