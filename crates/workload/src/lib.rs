@@ -7,8 +7,8 @@
 mod application;
 mod command;
 mod error;
-mod reasons;
 mod program;
+mod reasons;
 pub mod topology;
 pub mod typed;
 mod workload;
@@ -19,7 +19,7 @@ pub use application::{
 };
 pub use command::{LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 pub use error::{Cause, CommandError};
-pub use reasons::{Failure, Reason, Reasons};
 pub use program::{Outside, Program, Supervision, Verb};
+pub use reasons::{Failure, Reason, Reasons};
 pub use workload::{FailureReason, LoadError, LoadJob, SentFile, Workload, WorkloadFactory};
 pub use workloads::Workloads;

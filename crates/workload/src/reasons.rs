@@ -141,7 +141,11 @@ mod tests {
         for n in 0..20 {
             let why = format!("status {}", 500 + n % 8);
             let seen = format!("answer\n{n}");
-            Reasons::note(&shared, OpId(1), &Failure { outcome: Outcome::Refused, why, seen: seen.as_bytes() });
+            Reasons::note(
+                &shared,
+                OpId(1),
+                &Failure { outcome: Outcome::Refused, why, seen: seen.as_bytes() },
+            );
         }
         let reasons = shared.lock().unwrap();
         assert_eq!(reasons.of(OpId(0)), []);

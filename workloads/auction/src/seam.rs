@@ -18,8 +18,8 @@ use barograph_record::{Count, Figure, Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused, TlsPlan};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, Program, SentFile, SizeInfo, Verb,
-    Verified, Workload, WorkloadFactory,
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, Program, SentFile,
+    SizeInfo, Verb, Verified, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 

@@ -33,9 +33,9 @@ use barograph_http::Resolved;
 use barograph_model::Nanos;
 use barograph_scenario::Scenario;
 
+pub use barograph_workload::{Reason, Reasons};
 pub use program::ScenarioError;
 pub use reach::reach;
-pub use barograph_workload::{Reason, Reasons};
 pub use seam::{ScenarioFile, ScenarioFiles, read};
 
 use crate::program::Program;
