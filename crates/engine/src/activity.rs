@@ -116,6 +116,8 @@ pub(crate) async fn run<W: UserFactory>(
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
     let (mut in_a_row, mut waits_before) = (0, 0);
+    // The latest reading of the clock: what is due by then needs no other.
+    let mut now = Nanos::ZERO;
     loop {
         let waits = match gate.filter(|_| !called) {
             Some(gate) => match call(gate, seat, &slot).await {
@@ -126,8 +128,10 @@ pub(crate) async fn run<W: UserFactory>(
                 None => break,
             },
             None => {
-                let waits = (first && gate.is_some()) || intended > worker.core.clock.now();
-                if !slot.until(intended).await {
+                let waits =
+                    (first && gate.is_some()) || (intended > now && intended > worker.core.clock.now());
+                let goes_on = if intended <= now { slot.goes_on() } else { slot.until(intended).await };
+                if !goes_on {
                     break;
                 }
                 waits
@@ -142,6 +146,7 @@ pub(crate) async fn run<W: UserFactory>(
             seat.main_in_operation.set(true);
         }
         let (outcome, ended) = operate(worker, seat, &slot, Due { op, intended, waits }, &mut turn).await;
+        now = ended;
         if is_main {
             seat.main_in_operation.set(false);
         }

@@ -173,14 +173,20 @@ impl Slot {
         self.with(|room| room.signal == Signal::Cancel)
     }
 
-    /// Waits until `at`. False when told to end instead.
-    pub(crate) async fn until(&self, at: Nanos) -> bool {
-        let mut pushed = false;
+    /// Forgets what it was told before. False when told to end.
+    pub(crate) fn goes_on(&self) -> bool {
         self.with(|room| {
             if room.signal != Signal::Cancel {
                 room.signal = Signal::None;
             }
-        });
+            room.signal != Signal::Cancel
+        })
+    }
+
+    /// Waits until `at`. False when told to end instead.
+    pub(crate) async fn until(&self, at: Nanos) -> bool {
+        let mut pushed = false;
+        self.goes_on();
         poll_fn(|cx| {
             let signal = self.take_signal(cx);
             if signal == Signal::Cancel {
