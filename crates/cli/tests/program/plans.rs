@@ -162,6 +162,7 @@ mod smoke {
 fn runs_in_small(plan: &Path) {
     let smoke = Smoke::of(plan);
     match smoke.more.get("target").map(|target| target.as_str().unwrap()) {
+        None if smoke.has_no_data_set() => fills_through_the_address(plan, &smoke.sets),
         None => runs_on_data_that_do_not_wear(plan, smoke),
         Some("echo") => runs_on_what_is_there(plan, smoke.sets),
         Some(other) => panic!("no target `{other}`; the one there is: echo"),
@@ -201,5 +202,19 @@ fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
     whole(&place.record(), &ended);
     assert!(disk(&place.record()).is_null(), "a target that is there has stores of its own");
     assert!(ended.out.contains("report  "), "{ended:?}");
+    place.assert_nothing_left();
+}
+
+/// Runs a plan whose application has no data set: it is filled through its address.
+fn fills_through_the_address(plan: &Path, sets: &[String]) {
+    let place = Place::without_data();
+    if lacks(&place, plan, sets) {
+        return;
+    }
+    let ended = Going::start(command(&place, "run", plan, sets)).end();
+    let run = place.record();
+    whole(&run, &ended);
+    let fill = run.fill().unwrap();
+    assert!(!fill.reused && fill.rows.iter().all(|rows| rows.count > 0), "{fill:?}");
     place.assert_nothing_left();
 }

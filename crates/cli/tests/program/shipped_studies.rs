@@ -47,7 +47,10 @@ fn with_small_levels(place: &Place, file: &Path, small: Option<&Table>) -> PathB
 /// `barograph study` of a file, one block of it, with what its smoke file sets.
 fn command(place: &Place, file: &Path, smoke: &Smoke) -> Command {
     let mut command = place.program(&["study"]);
-    command.arg(file).args(["--repeats", "1", "--set"]).arg(format!("data.dir={}", place.data().display()));
+    command.arg(file).args(["--repeats", "1"]);
+    if !smoke.has_no_data_set() {
+        command.arg("--set").arg(format!("data.dir={}", place.data().display()));
+    }
     for set in &smoke.sets {
         command.args(["--set", set]);
     }

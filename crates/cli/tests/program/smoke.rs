@@ -37,6 +37,11 @@ impl Smoke {
         assert!(!sets.is_empty(), "{} sets nothing", path.display());
         Smoke { sets, more }
     }
+
+    /// Whether the application of the plan is filled through its address instead of from a data set of this machine.
+    pub(crate) fn has_no_data_set(&self) -> bool {
+        self.more.get("data").and_then(Value::as_str) == Some("none")
+    }
 }
 
 fn flatten(prefix: &str, table: &Table, sets: &mut Vec<String>) {
