@@ -4,6 +4,7 @@ mod platforms;
 
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
+use barograph_workload_kv::KeyValue;
 use barograph_workload_scenario::ScenarioFiles;
 
 use crate::commands::run::time_of_day;
@@ -11,4 +12,4 @@ use crate::commands::run::time_of_day;
 pub(crate) use platforms::{platform, platforms};
 
 /// Every workload. The first is that of plans that name none.
-pub(crate) const WORKLOADS: Workloads = Workloads(&[&Auctions, &ScenarioFiles { time_of_day }]);
+pub(crate) const WORKLOADS: Workloads = Workloads(&[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue]);

@@ -37,6 +37,7 @@ pub(crate) const FOLDERS: &[Folder] = &[
     folder!("postgres", "postgresql.conf", "pg_hba.conf"),
     folder!("mariadb", "my.cnf", "init.sql"),
     folder!("ferretdb"),
+    folder!("kv"),
     folder!("redis", "redis.conf"),
     folder!("memcached"),
     folder!("twemproxy", "nutcracker.yml"),

@@ -29,6 +29,7 @@ mod interrupted_in;
 mod interrupts;
 mod killed;
 mod killed_in;
+mod loads;
 mod nodes;
 mod open_files;
 mod phases;

@@ -250,7 +250,7 @@ fn further_rules_stand_below_the_operations() {
     for part in [
         "Further rules",
         "data received",
-        "1.5 MB/s",
+        "1.50 MB/s",
         "p90 service time of Login",
         "at least 1,200.5 ms",
         "✕ fail",

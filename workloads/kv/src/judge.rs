@@ -1,0 +1,194 @@
+//! Whether a reply is the right one for its command.
+
+use barograph_model::Outcome;
+use barograph_resp::{Items, Reply};
+
+use crate::command::Verb;
+use crate::values::{Values, field};
+
+/// A command that was sent, as far as its reply is judged by it.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    pub(crate) verb: Verb,
+    /// The number of its key; of several, the first.
+    pub(crate) key: u64,
+    /// The field of a hash.
+    pub(crate) field: u32,
+    /// The keys of a command to several.
+    pub(crate) keys: Vec<u64>,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct End {
+    pub(crate) outcome: Outcome,
+    /// What it asked for that may be absent.
+    pub(crate) lookups: u32,
+    /// What of it was there.
+    pub(crate) hits: u32,
+    /// Bytes of values in the reply.
+    pub(crate) bytes: u32,
+    /// What is wrong, where it failed.
+    pub(crate) why: Option<&'static str>,
+    /// The text of a refusal.
+    pub(crate) seen: Vec<u8>,
+}
+
+impl End {
+    /// A command that failed.
+    pub(crate) const fn failed(outcome: Outcome, why: &'static str) -> Self {
+        End { outcome, lookups: 0, hits: 0, bytes: 0, why: Some(why), seen: Vec::new() }
+    }
+
+    const fn good() -> Self {
+        End { outcome: Outcome::Good, lookups: 0, hits: 0, bytes: 0, why: None, seen: Vec::new() }
+    }
+}
+
+/// What values must be.
+pub(crate) struct Judge<'v> {
+    pub(crate) values: &'v Values,
+    /// Values are compared with what was written.
+    pub(crate) verify: bool,
+}
+
+impl Judge<'_> {
+    /// Judges a reply.
+    pub(crate) fn end(&self, sent: &Sent, reply: &Reply<'_>) -> End {
+        match (sent.verb, reply) {
+            (_, Reply::Error(text)) => refused(text),
+            (Verb::Get | Verb::LPop, reply) => self.looked_up(sent.key, reply),
+            (Verb::HGet, reply) => self.looked_up(field(sent.key, sent.field), reply),
+            (Verb::MGet, Reply::Array(items)) => self.several(&sent.keys, *items),
+            (Verb::LRange, Reply::Array(items)) => self.elements(sent.key, *items),
+            (Verb::Set, Reply::Simple(b"OK")) => End::good(),
+            (Verb::Incr | Verb::LPush, Reply::Integer(number)) if *number > 0 => End::good(),
+            (Verb::Del | Verb::Expire | Verb::HSet, Reply::Integer(0 | 1)) => End::good(),
+            _ => End::failed(Outcome::WrongAnswer, "a reply of another type than the command has"),
+        }
+    }
+
+    /// One value, or nothing.
+    fn looked_up(&self, key: u64, reply: &Reply<'_>) -> End {
+        match reply {
+            Reply::Null => End { lookups: 1, ..End::good() },
+            Reply::Bulk(value) if self.is_right(key, value) => {
+                End { lookups: 1, hits: 1, bytes: value.len() as u32, ..End::good() }
+            }
+            Reply::Bulk(_) => other_value(),
+            _ => End::failed(Outcome::WrongAnswer, "a reply that is no value"),
+        }
+    }
+
+    fn several(&self, keys: &[u64], items: Items<'_>) -> End {
+        if items.len() != keys.len() {
+            return End::failed(Outcome::WrongAnswer, "not as many values as keys");
+        }
+        let mut all = End { lookups: keys.len() as u32, ..End::good() };
+        for (key, item) in keys.iter().zip(items) {
+            let one = self.looked_up(*key, &item);
+            if one.outcome != Outcome::Good {
+                return one;
+            }
+            all.hits += one.hits;
+            all.bytes += one.bytes;
+        }
+        all
+    }
+
+    /// Elements of a list: all are the value of its key.
+    fn elements(&self, key: u64, items: Items<'_>) -> End {
+        let mut all = End::good();
+        for item in items {
+            match item {
+                Reply::Bulk(value) if self.is_right(key, value) => all.bytes += value.len() as u32,
+                _ => return other_value(),
+            }
+        }
+        all
+    }
+
+    fn is_right(&self, key: u64, value: &[u8]) -> bool {
+        !self.verify || value == self.values.of(key)
+    }
+}
+
+fn other_value() -> End {
+    End::failed(Outcome::WrongAnswer, "a value that was not written to this key")
+}
+
+/// The refusals that stores and proxies are known for; any other is counted under its own name.
+const REFUSALS: [(&[u8], &str); 8] = [
+    (b"OOM", "out of memory (OOM)"),
+    (b"MOVED", "the store is one of a cluster and the key is in another (MOVED)"),
+    (b"WRONGTYPE", "the key has a value of another type (WRONGTYPE)"),
+    (b"LOADING", "the store loads its data (LOADING)"),
+    (b"READONLY", "the store is a replica (READONLY)"),
+    (b"NOAUTH", "a password is wanted (NOAUTH)"),
+    (b"WRONGPASS", "the password is wrong (WRONGPASS)"),
+    (b"ERR", "an error (ERR)"),
+];
+
+fn refused(text: &[u8]) -> End {
+    let known = REFUSALS.iter().find(|(code, _)| text.starts_with(code));
+    let why = known.map_or("an error of another kind", |(_, why)| why);
+    End { seen: text.to_vec(), ..End::failed(Outcome::Refused, why) }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_resp::{Read, reply};
+
+    use super::*;
+    use crate::values::Size;
+
+    fn judged(verb: Verb, text: &str, verify: bool) -> End {
+        let values = Values::new(Size { least: 4, most: 4 }, 1.0, 1);
+        let mut bytes = Vec::new();
+        for piece in text.split_inclusive("VALUE") {
+            bytes.extend(piece.trim_end_matches("VALUE").as_bytes());
+            if piece.ends_with("VALUE") {
+                bytes.extend(values.of(7));
+            }
+        }
+        let Ok(Read::Whole { reply, .. }) = reply(&bytes) else { panic!("{text:?} is a reply") };
+        let sent = Sent { verb, key: 7, field: 0, keys: vec![7, 7] };
+        Judge { values: &values, verify }.end(&sent, &reply)
+    }
+
+    #[test]
+    fn lookups_are_hits_or_misses() {
+        let counts = |end: End| (end.outcome, end.lookups, end.hits, end.bytes);
+        assert_eq!(counts(judged(Verb::Get, "$-1\r\n", true)), (Outcome::Good, 1, 0, 0));
+        assert_eq!(counts(judged(Verb::Get, "_\r\n", true)), (Outcome::Good, 1, 0, 0));
+        assert_eq!(counts(judged(Verb::Get, "$4\r\nVALUE\r\n", true)), (Outcome::Good, 1, 1, 4));
+        let mget = "*2\r\n$4\r\nVALUE\r\n$-1\r\n";
+        assert_eq!(counts(judged(Verb::MGet, mget, true)), (Outcome::Good, 2, 1, 4));
+        let lrange = "*2\r\n$4\r\nVALUE\r\n$4\r\nVALUE\r\n";
+        assert_eq!(counts(judged(Verb::LRange, lrange, true)), (Outcome::Good, 0, 0, 8));
+    }
+
+    #[test]
+    fn another_value_is_a_wrong_answer_where_values_are_verified() {
+        assert_eq!(judged(Verb::Get, "$4\r\nabcd\r\n", true), other_value());
+        assert_eq!(judged(Verb::Get, "$4\r\nabcd\r\n", false).outcome, Outcome::Good);
+        assert_eq!(judged(Verb::LRange, "*1\r\n$4\r\nabcd\r\n", true), other_value());
+        assert_eq!(judged(Verb::MGet, "*2\r\n$-1\r\n$4\r\nabcd\r\n", true), other_value());
+    }
+
+    #[test]
+    fn replies_of_another_kind_are_failures() {
+        let outcome = |verb, text| judged(verb, text, false).outcome;
+        assert_eq!(outcome(Verb::Get, ":1\r\n"), Outcome::WrongAnswer);
+        assert_eq!(outcome(Verb::Set, "+QUEUED\r\n"), Outcome::WrongAnswer);
+        assert_eq!(outcome(Verb::Incr, ":0\r\n"), Outcome::WrongAnswer);
+        assert_eq!(outcome(Verb::Expire, ":2\r\n"), Outcome::WrongAnswer);
+        assert_eq!(outcome(Verb::MGet, "*1\r\n$-1\r\n"), Outcome::WrongAnswer);
+        for (verb, text) in [(Verb::Set, "+OK\r\n"), (Verb::Del, ":0\r\n"), (Verb::LPush, ":9\r\n")] {
+            assert_eq!(outcome(verb, text), Outcome::Good);
+        }
+        let end = judged(Verb::Get, "-MOVED 3999 127.0.0.1:6381\r\n", false);
+        assert_eq!((end.outcome, end.why), (Outcome::Refused, Some(REFUSALS[1].1)));
+        assert_eq!(end.seen, b"MOVED 3999 127.0.0.1:6381");
+    }
+}

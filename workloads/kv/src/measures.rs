@@ -1,0 +1,36 @@
+//! What the workload counts, and the figures made of it.
+
+use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec};
+
+/// Keys, fields and elements that were looked up.
+pub(crate) const LOOKUPS: CounterId = CounterId(0);
+
+/// Those of them that were there.
+pub(crate) const HITS: CounterId = CounterId(1);
+
+/// Bytes of values that came back.
+pub(crate) const BYTES: CounterId = CounterId(2);
+
+/// Names of the counters.
+pub(crate) const COUNTERS: [&str; 3] = ["lookups", "hits", "value_bytes"];
+
+/// Id of the share of hits.
+pub(crate) const HIT_SHARE: &str = "hit_share";
+
+/// The figures.
+pub(crate) const MEASURES: [MeasureSpec; 2] = [
+    MeasureSpec {
+        id: HIT_SHARE,
+        title: "hits",
+        unit: "%",
+        better: Better::Higher,
+        formula: Formula::percent(Amount::Counter(HITS), Amount::Counter(LOOKUPS)),
+    },
+    MeasureSpec {
+        id: "value_mb_per_s",
+        title: "values read",
+        unit: "MB/s",
+        better: Better::Higher,
+        formula: Formula::per_second(Amount::Counter(BYTES)).times(1e-6),
+    },
+];
