@@ -132,10 +132,11 @@ pub(crate) async fn prepare(
         name => format!("for load {name}, through {url}"),
     };
     run.phase(Phase::Fill, &about)?;
+    let begun_s = run.clock.at_s();
     let stop = run.world.stop.clone();
     let mut gone = std::pin::pin!(drive::gone(app));
     let mut show = tokio::time::interval(SHOW_EVERY);
-    let filled = loop {
+    let mut filled = loop {
         tokio::select! {
             biased;
             () = stop.wanted() => return Err(HarnessError::Interrupted),
@@ -146,6 +147,9 @@ pub(crate) async fn prepare(
     };
     // The last progress may have come since the latest look.
     show_progress(run, told.borrow().clone());
+    if !filled.reused {
+        filled.seconds = run.clock.at_s() - begun_s;
+    }
     run.say(&words_through(&filled));
     run.record.of_load(at).append(&Entry::Fill(filled))?;
     run.done()

@@ -79,7 +79,7 @@ pub(crate) fn further_rules(window: &KeptWindow) -> Vec<RuleLine> {
 /// Measures of the workload by name, each with its value.
 pub(crate) fn measures(window: &KeptWindow) -> Vec<(String, String)> {
     let found = |value: Option<f64>, unit: &str| {
-        value.map_or_else(|| words::NONE.to_owned(), |value| words::amount(value, unit))
+        value.map_or_else(|| words::NONE.to_owned(), |value| format!("{} {unit}", words::figure(value)))
     };
     let all = window.measures.iter();
     all.map(|measure| (measure.title.clone(), found(measure.value, &measure.unit))).collect()

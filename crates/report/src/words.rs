@@ -9,7 +9,7 @@ pub(crate) const AT_LEAST: &str = "≥ ";
 /// Stands where a window has so few operations that chance allows their share to be anything.
 pub(crate) const TOO_FEW: &str = "too few to tell";
 
-pub(crate) use barograph_model::words::{amount, count, offered, quantile};
+pub(crate) use barograph_model::words::{count, offered, quantile};
 use barograph_record::KeptFinding;
 
 /// A figure with about three significant digits, thousands apart.

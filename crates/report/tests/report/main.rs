@@ -241,7 +241,7 @@ fn further_rules_stand_below_the_operations() {
     let table = terminal_table(&run.deciding_trial().unwrap().window, run.expected());
     let below: Vec<&str> = table.lines().rev().take(3).collect();
     let expected = [
-        "  data received: 1.5 MB/s",
+        "  data received: 1.50 MB/s",
         "  FAIL  p90 service time of Login: 1,204.25 ms, required at least 1,200.5 ms",
         "  pass  rate: 1,204.25 operations/s, required at least 1,200.5 operations/s",
     ];

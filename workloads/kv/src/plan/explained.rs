@@ -55,17 +55,17 @@ impl KvPlan {
             Popularity::Sequential => "one after the other".to_owned(),
         };
         let Size { least, most } = self.value;
-        let bytes = if least == most {
-            count(least.into())
-        } else {
-            format!("{} to {}", count(least.into()), count(most.into()))
+        let bytes = match (least, most) {
+            (1, 1) => "1 byte".to_owned(),
+            (least, most) if least == most => format!("{} bytes", count(least.into())),
+            _ => format!("{} to {} bytes", count(least.into()), count(most.into())),
         };
         let fill = match self.fill.get() {
             0.0 => "none of them filled before".to_owned(),
             1.0 => "all filled before".to_owned(),
             part => format!("{:.1} % filled before", part * 100.0),
         };
-        format!("data      {} keys ({popularity}), values of {bytes} bytes, {fill}", count(self.keys))
+        format!("data      {} keys ({popularity}), values of {bytes}, {fill}", count(self.keys))
     }
 
     /// The parts of what is deployed, from the users to the stores.
