@@ -2,33 +2,28 @@
 //!
 //! It installs nothing: a tool that is not here is named with the command that installs it.
 
-mod machine;
 mod nginx;
 mod options;
 mod ours;
 mod output;
 mod page;
-mod process;
 mod sections;
 mod table;
 mod tools;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::contest::{
+    DRIVER_CPU, Head, NOT_WRITTEN, Pinned, TARGET_CPU, load, need_two_cores, process, programs, turns, write,
+};
 use crate::say::say;
 use options::{Options, USAGE};
-use page::{Head, Measured};
-use process::Pinned;
+use page::Measured;
 use sections::{Contender, Found, Section};
 use table::Run;
 use tools::TOOLS;
-
-/// The core of the target, and the core of whoever drives it.
-const TARGET_CPU: usize = 0;
-const DRIVER_CPU: usize = 1;
 
 /// Everything that is needed to measure.
 struct Bench {
@@ -46,17 +41,14 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         return Ok(true);
     }
     let (root, options) = (crate::root(), Options::read(words)?);
-    let cores = std::thread::available_parallelism()?.get();
-    if cores < 2 {
-        bail!("target and driver need a core each: this machine has {cores}");
-    }
-    let folders = tools::folders();
-    let nginx =
-        tools::find("nginx", &folders).context("find nginx; to install it: apt-get install nginx-light")?;
+    need_two_cores()?;
+    let folders = programs::folders();
+    let nginx = programs::find("nginx", &folders)
+        .context("find nginx; to install it: apt-get install nginx-light")?;
     let temporary = tempfile::tempdir().context("make a folder for the target")?;
     let folder = temporary.path().to_path_buf();
     let (found, missing) = look_for_tools(&folders);
-    let ours = ours::find(root);
+    let ours = programs::ours(root);
     if let Some(other) = options.against.as_deref().filter(|other| !other.is_file()) {
         bail!("--against is `{}`: no such program", other.display());
     }
@@ -89,17 +81,14 @@ fn head(
 ) -> anyhow::Result<Head> {
     let mut versions = vec![("nginx".to_owned(), nginx::version(nginx)?)];
     match ours {
-        Some(ours) => versions.push(("barograph".to_owned(), tools::version(ours, "--version"))),
-        None => missing.insert(0, ("barograph".to_owned(), ours::BUILD.to_owned())),
+        Some(ours) => versions.push(("barograph".to_owned(), programs::version(ours, "--version"))),
+        None => missing.insert(0, ("barograph".to_owned(), programs::BUILD.to_owned())),
     }
     versions.extend(found.iter().map(|(place, program)| {
         let tool = &TOOLS[*place];
         (tool.name.to_owned(), tool.version(program))
     }));
-    for (name, install) in &missing {
-        say(&format!("{name} is not here; to install it: {install}"));
-    }
-    Ok(Head { machine: machine::lines(), versions, missing })
+    Ok(Head::new(versions, missing))
 }
 
 impl Bench {
@@ -107,8 +96,8 @@ impl Bench {
         say(&format!("==> {}: {}", section.name(), section.title()));
         let (rounds, seconds) = section.size(self.options.rounds, self.options.seconds);
         let connections = section.connections();
-        let target = nginx::Nginx::start(&self.nginx, &self.folder, TARGET_CPU, connections)?;
-        let url = target.url(section.file());
+        let target = nginx::start(&self.nginx, &self.folder, TARGET_CPU, connections)?;
+        let url = format!("http://127.0.0.1:{}/{}", target.port(), section.file());
         let job = sections::job(section, &url, seconds, &self.folder);
         let mut contenders = match &self.ours {
             Some(program) => ours::contenders(section, &job, program)?,
@@ -117,13 +106,12 @@ impl Bench {
         let other = self.options.against.as_deref();
         contenders.extend(other.map(|program| ours::plain(ours::OTHER, &job, program)));
         contenders.extend(sections::others(section, &job, &self.found, self.options.k6_users));
-        let began = machine::load();
+        let began = load();
         let mut runs = Vec::new();
         let mut trouble = Vec::new();
         for round in 0..rounds {
-            for turn in 0..contenders.len() {
-                // Everybody is first once, so that no contender always follows the same one.
-                let contender = &contenders[(turn + round as usize) % contenders.len()];
+            for place in turns(round, contenders.len()) {
+                let contender = &contenders[place];
                 match self.run(contender, round, seconds) {
                     Ok(run) => runs.push(run),
                     Err(why) => {
@@ -137,7 +125,7 @@ impl Bench {
         let order = |run: &Run| contenders.iter().position(|c| c.name == run.contender);
         runs.sort_by_key(|run| (order(run), run.round));
         let commands = contenders.iter().map(|c| (c.name, pinned(c).line())).collect();
-        let load = (began, machine::load());
+        let load = (began, load());
         Ok(Measured { section, seconds, commands, runs, load, trouble })
     }
 
@@ -171,22 +159,10 @@ impl Bench {
             say(&format!("\n{}\n\n{}", m.section.title(), m.table()));
         }
         let Some(out) = &self.options.out else {
-            say(
-                "nothing was written: a part of the sections is not the page; say --out FILE to have it anyway",
-            );
+            say(NOT_WRITTEN);
             return Ok(());
         };
-        let out = root.join(out);
-        let raw = out.with_extension("csv");
-        let raw_name = raw.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        if let Some(folder) = out.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&out, page::page(head, measured, &raw_name))
-            .with_context(|| format!("write {}", out.display()))?;
-        fs::write(&raw, page::raw(measured)).with_context(|| format!("write {}", raw.display()))?;
-        say(&format!("wrote {} and {}", out.display(), raw.display()));
-        Ok(())
+        write(&root.join(out), |raw| page::page(head, measured, raw), &page::raw(measured))
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod auction;
 mod bus;
+mod contest;
 mod driver;
 mod guests;
 mod idle;

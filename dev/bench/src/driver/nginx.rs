@@ -1,16 +1,12 @@
 //! The target: nginx, pinned, with one worker where that is enough, serving two files of 1 KiB from a folder of its own.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 
-use anyhow::{Context, bail};
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags, Signal};
-use rustix::time::Timespec;
+use anyhow::Context;
 
-use super::process::Pinned;
+use crate::contest::server::free_port;
+use crate::contest::{Pinned, Server};
 
 /// Open files that a worker needs besides its connections.
 const OTHER_FILES: u64 = 200;
@@ -18,70 +14,18 @@ const OTHER_FILES: u64 = 200;
 /// Workers do not get equally many connections; room for this many more than an equal share.
 const UNEVEN: f64 = 1.3;
 
-/// Looks at the port before nginx is given up, 20 ms apart.
-const LOOKS: u32 = 250;
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-
-/// A running target. It ends when this is dropped.
-pub(super) struct Nginx {
-    child: Child,
-    port: u16,
-}
-
-impl Nginx {
-    /// Starts nginx on a free port for so many connections, with everything it writes in `folder`.
-    pub(super) fn start(
-        program: &Path,
-        folder: &Path,
-        cpu: usize,
-        connections: u32,
-    ) -> anyhow::Result<Nginx> {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let www = folder.join("www");
-        fs::create_dir_all(&www)?;
-        fs::write(www.join("1k.txt"), "x".repeat(1024))?;
-        fs::write(www.join("1k.json"), one_kib_of_json())?;
-        let file = folder.join("nginx.conf");
-        fs::write(&file, configuration(folder, port, workers(connections, open_files())))?;
-        let arguments = ["-p", &folder.to_string_lossy(), "-c", &file.to_string_lossy()].map(str::to_owned);
-        let pinned =
-            Pinned { program: PathBuf::from(program), arguments: arguments.to_vec(), cpu, fine: &[0] };
-        let child = pinned.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let nginx = Nginx { child, port };
-        nginx.wait_until_it_answers(folder)?;
-        Ok(nginx)
-    }
-
-    fn wait_until_it_answers(&self, folder: &Path) -> anyhow::Result<()> {
-        let end = rustix::process::pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
-        for _ in 0..LOOKS {
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
-                return Ok(());
-            }
-            if rustix::event::poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&LOOK))? > 0 {
-                break;
-            }
-        }
-        let log = fs::read_to_string(folder.join("error.log")).unwrap_or_default();
-        bail!(
-            "nginx did not start on port {}: {}",
-            self.port,
-            log.lines().last().unwrap_or("it says nothing")
-        )
-    }
-
-    /// The address of a file.
-    pub(super) fn url(&self, file: &str) -> String {
-        format!("http://127.0.0.1:{}/{file}", self.port)
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        // The main process tells its worker; a process that is gone already needs nothing.
-        let _ = rustix::process::kill_process(Pid::from_child(&self.child), Signal::TERM);
-        let _ = self.child.wait();
-    }
+/// Starts nginx on a free port for so many connections, with everything it writes in `folder`.
+pub(super) fn start(program: &Path, folder: &Path, cpu: usize, connections: u32) -> anyhow::Result<Server> {
+    let port = free_port()?;
+    let www = folder.join("www");
+    fs::create_dir_all(&www)?;
+    fs::write(www.join("1k.txt"), "x".repeat(1024))?;
+    fs::write(www.join("1k.json"), one_kib_of_json())?;
+    let file = folder.join("nginx.conf");
+    fs::write(&file, configuration(folder, port, workers(connections, open_files())))?;
+    let arguments = ["-p", &folder.to_string_lossy(), "-c", &file.to_string_lossy()].map(str::to_owned);
+    let pinned = Pinned { program: PathBuf::from(program), arguments: arguments.to_vec(), cpu, fine: &[0] };
+    Server::start(&pinned, port, &folder.join("error.log"))
 }
 
 /// A document with a value to extract in front and filling behind.

@@ -10,12 +10,6 @@ use super::output;
 use super::sections::{Contender, Section};
 use super::tools::Job;
 
-/// The command that makes our program. It is printed, never run: what is measured is what was built before.
-pub(super) const BUILD: &str = "cargo build --release";
-
-/// Where it is made.
-const PROGRAM: &str = "target/release/barograph";
-
 /// A rule that did not hold, and a driver that says it was the limit, still have figures: at full load on one core the
 /// second is what is expected.
 const FINE: &[i32] = &[0, 4, 9];
@@ -25,11 +19,6 @@ pub(super) const OTHER: &str = "barograph, other";
 
 /// Users that one worker has files for on machines that allow 20,000.
 const ONE_WORKER: u32 = 19_000;
-
-/// Our program, if it was built.
-pub(super) fn find(root: &Path) -> Option<PathBuf> {
-    Some(root.join(PROGRAM)).filter(|file| file.is_file())
-}
 
 /// Our contenders of a section.
 pub(super) fn contenders(section: Section, job: &Job<'_>, program: &Path) -> anyhow::Result<Vec<Contender>> {

@@ -4,7 +4,7 @@ use super::nginx;
 use super::ours::OTHER;
 use super::sections::Section;
 use super::table::{self, Run};
-use super::{DRIVER_CPU, TARGET_CPU};
+use crate::contest::{DRIVER_CPU, Head, TARGET_CPU};
 
 /// A measured section.
 pub(super) struct Measured {
@@ -31,15 +31,6 @@ impl Measured {
     }
 }
 
-/// What stands above the tables.
-pub(super) struct Head {
-    pub(super) machine: Vec<String>,
-    /// Name and version of everything that took part.
-    pub(super) versions: Vec<(String, String)>,
-    /// Tools that are not here, with the command that installs them.
-    pub(super) missing: Vec<(String, String)>,
-}
-
 /// The whole page. One sentence per line, as everywhere.
 pub(super) fn page(head: &Head, sections: &[Measured], raw_name: &str) -> String {
     let mut text = format!(
@@ -57,16 +48,7 @@ pub(super) fn page(head: &Head, sections: &[Measured], raw_name: &str) -> String
          All readings are in [{raw_name}]({raw_name}).\n\n",
         settings = nginx::SETTINGS,
     );
-    text += "## Conditions\n\n";
-    for line in &head.machine {
-        text += &format!("- {line}\n");
-    }
-    for (name, version) in &head.versions {
-        text += &format!("- {name}: {version}\n");
-    }
-    for (name, install) in &head.missing {
-        text += &format!("- {name} was not found, and is not in the tables; to install it: `{install}`.\n");
-    }
+    text += &head.text();
     for measured in sections {
         text += &section(measured);
     }
@@ -135,11 +117,8 @@ mod tests {
 
     #[test]
     fn a_page_has_one_title_what_is_missing_and_every_command() {
-        let head = Head {
-            machine: vec!["Kernel: Linux 6.".to_owned()],
-            versions: vec![("h2load".to_owned(), "h2load 1.52".to_owned())],
-            missing: vec![("oha".to_owned(), "cargo install oha".to_owned())],
-        };
+        let missing = vec![("oha".to_owned(), "cargo install oha".to_owned())];
+        let head = Head::new(vec![("h2load".to_owned(), "h2load 1.52".to_owned())], missing);
         let text = page(&head, &[measured()], "driver.csv");
         assert_eq!(text.lines().filter(|l| l.starts_with("# ")).count(), 1);
         for words in [

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::output::Reading;
+use crate::contest::figures::{median, middle, ratios, with_spread};
 
 /// One run of one contender.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,34 +38,6 @@ pub(super) fn own_cpu_us(runs: &[Run], contender: &str) -> Option<f64> {
     median(&mine.filter_map(|r| r.reading.own_cpu_us).collect::<Vec<_>>())
 }
 
-/// The middle value, or the mean of the two in the middle.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
-}
-
-/// `median (least to most)`.
-fn with_spread(values: &[f64], digits: usize) -> String {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    median(values).map_or("-".to_owned(), |m| format!("{m:.digits$} ({least:.digits$} to {most:.digits$})"))
-}
-
-/// The median of the ratios of the same round: what slowed a whole round down is in both.
-fn ratio(mine: &[&Run], base: &[&Run], figure: fn(&Run) -> f64) -> Option<f64> {
-    let pairs = mine.iter().filter_map(|m| {
-        let b = base.iter().find(|b| b.round == m.round)?;
-        Some(figure(m) / figure(b))
-    });
-    median(&pairs.filter(|r| r.is_finite()).collect::<Vec<_>>())
-}
-
 /// The table of a section; ratios are taken against `base`.
 pub(super) fn table(runs: &[Run], base: Option<&str>) -> String {
     let to = base.unwrap_or("nothing");
@@ -83,22 +56,22 @@ pub(super) fn table(runs: &[Run], base: Option<&str>) -> String {
         let mine = of(run.contender);
         let all = |figure: fn(&Run) -> f64| mine.iter().map(|r| figure(r)).collect::<Vec<f64>>();
         let some = |figure: fn(&Run) -> Option<f64>| {
-            let values: Vec<f64> = mine.iter().filter_map(|r| figure(r)).collect();
-            median(&values).map_or("-".to_owned(), |m| format!("{m:.3}"))
+            middle(&mine.iter().filter_map(|r| figure(r)).collect::<Vec<_>>(), 3)
         };
         let times = |figure: fn(&Run) -> f64| {
-            ratio(&mine, &base, figure).map_or("-".to_owned(), |r| format!("{r:.2}"))
+            let by_round = |runs: &[&Run]| runs.iter().map(|r| (r.round, figure(r))).collect::<Vec<_>>();
+            middle(&ratios(&by_round(&mine), &by_round(&base)), 2)
         };
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {:.1} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             run.contender,
             mine.len(),
             with_spread(&all(|r| r.reading.requests_per_s), 0),
             times(|r| r.reading.requests_per_s),
             with_spread(&all(|r| r.cpu_us), 1),
             times(|r| r.cpu_us),
-            median(&all(|r| r.rss_mib)).unwrap_or(f64::NAN),
+            middle(&all(|r| r.rss_mib), 1),
             some(|r| r.reading.p50_ms),
             some(|r| r.reading.p99_ms),
             some(|r| r.reading.lag_p99_ms),
@@ -116,13 +89,6 @@ mod tests {
         let (requests, failed, p50_ms) = (10, 1, Some(0.5));
         let reading = Reading { requests, requests_per_s, failed, p50_ms, ..Reading::default() };
         Run { contender, round, reading, cpu_us, rss_mib: 5.0 }
-    }
-
-    #[test]
-    fn medians_of_odd_even_and_nothing() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(median(&[]), None);
     }
 
     #[test]

@@ -1,12 +1,9 @@
 //! The tools that are compared: how each is called, where it is looked for, how it is installed by hand.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::output::{self, Reading};
-
-/// Folder with more tools, besides `PATH`.
-const FOLDER_VARIABLE: &str = "BAROGRAPH_BENCH_TOOLS";
+use crate::contest::programs::{find, version, words};
 
 /// What a tool is asked to do.
 #[derive(Clone, Copy, Debug)]
@@ -86,22 +83,6 @@ pub(super) const TOOLS: [Tool; 6] = [
     },
 ];
 
-/// Where programs are looked for: `PATH`, one more folder, and where Debian puts servers.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "where programs are is no setting: it belongs to the maintainer's shell"
-)]
-pub(super) fn folders() -> Vec<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let more = std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
-    std::env::split_paths(&path).chain(more).chain([PathBuf::from("/usr/sbin")]).collect()
-}
-
-/// The program, if it is here.
-pub(super) fn find(program: &str, folders: &[PathBuf]) -> Option<PathBuf> {
-    folders.iter().map(|folder| folder.join(program)).find(|file| file.is_file())
-}
-
 impl Tool {
     /// Where this tool is, if it is here.
     pub(super) fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
@@ -112,17 +93,6 @@ impl Tool {
     pub(super) fn version(&self, program: &Path) -> String {
         version(program, self.version)
     }
-}
-
-/// The first line of what a program says about its version. Some end with an error after it.
-pub(super) fn version(program: &Path, argument: &str) -> String {
-    let Ok(said) = Command::new(program).arg(argument).output() else { return "unknown".to_owned() };
-    let text = if said.stdout.is_empty() { said.stderr } else { said.stdout };
-    String::from_utf8_lossy(&text).lines().next().unwrap_or("unknown").trim().to_owned()
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split(' ').map(str::to_owned).collect()
 }
 
 fn wrk(job: &Job<'_>) -> Option<Vec<String>> {
@@ -252,15 +222,5 @@ mod tests {
             script.contains("'constant-arrival-rate', rate: 5000,") && !script.contains("sleep("),
             "{script}"
         );
-    }
-
-    #[test]
-    fn programs_are_found_in_the_first_folder_that_has_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("wrk");
-        std::fs::write(&file, "").unwrap();
-        let folders = [PathBuf::from("/nowhere"), folder.path().to_path_buf()];
-        assert_eq!(find("wrk", &folders), Some(file));
-        assert_eq!(find("oha", &folders), None);
     }
 }

@@ -25,17 +25,17 @@ const LINES_SHOWN: usize = 4;
 
 /// A program with its arguments, and the core that it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pinned {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<String>,
-    pub(super) cpu: usize,
+pub(crate) struct Pinned {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) cpu: usize,
     /// Exit codes with which it has still done its work.
-    pub(super) fine: &'static [i32],
+    pub(crate) fine: &'static [i32],
 }
 
 impl Pinned {
     /// The command as it is started. Priority is asked for and not needed: without the right to it `nice` warns.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("taskset");
         command.args(["-c", &self.cpu.to_string(), "nice", "-n", "-10"]);
         command.arg(&self.program).args(&self.arguments).stdin(Stdio::null());
@@ -43,7 +43,7 @@ impl Pinned {
     }
 
     /// The program's own words, for the record.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let name = self.program.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         [&[name], self.arguments.as_slice()].concat().join(" ")
     }
@@ -51,16 +51,16 @@ impl Pinned {
 
 /// What a program printed and used.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finished {
-    pub(super) stdout: String,
+pub(crate) struct Finished {
+    pub(crate) stdout: String,
     /// User and system time together, s.
-    pub(super) cpu_s: f64,
-    pub(super) peak_rss_mib: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) peak_rss_mib: f64,
 }
 
 /// Runs a program that means to take `seconds`. Its output goes through files in `folder`, so that a full pipe
 /// cannot slow it down. A program that fails, or takes a minute longer than it meant to, is an error.
-pub(super) fn run(pinned: &Pinned, seconds: u64, folder: &Path) -> anyhow::Result<Finished> {
+pub(crate) fn run(pinned: &Pinned, seconds: u64, folder: &Path) -> anyhow::Result<Finished> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut child = pinned
         .command()
@@ -91,10 +91,7 @@ fn watch(child: &mut Child, seconds: u64) -> anyhow::Result<(f64, f64)> {
     for _ in 0..(seconds + GRACE_S) * LOOKS_PER_S {
         let ended = rustix::event::poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&LOOK))? > 0;
         if ended {
-            let stat = fs::read_to_string(proc.join("stat")).context("read what the process used")?;
-            let ticks = cpu_ticks(&stat).context("find the CPU time in /proc/PID/stat")?;
-            let per_s = rustix::param::clock_ticks_per_second();
-            return Ok((ticks as f64 / per_s as f64, peak_kib as f64 / 1024.0));
+            return Ok((cpu_s(child.id())?, peak_kib as f64 / 1024.0));
         }
         if let Ok(status) = fs::read_to_string(proc.join("status")) {
             peak_kib = peak_kib.max(high_water_kib(&status).unwrap_or(0));
@@ -102,6 +99,13 @@ fn watch(child: &mut Child, seconds: u64) -> anyhow::Result<(f64, f64)> {
     }
     rustix::process::kill_process(pid, Signal::KILL)?;
     bail!("it was still running {GRACE_S} s after its {seconds} s, and was killed")
+}
+
+/// User and system time of a process so far, s.
+pub(crate) fn cpu_s(pid: u32) -> anyhow::Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("read what the process used")?;
+    let ticks = cpu_ticks(&stat).context("find the CPU time in /proc/PID/stat")?;
+    Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 /// User and system time of all threads, in clock ticks: the 14th and 15th field. The second field is the program's

@@ -8,7 +8,7 @@ const COMMIT: [&str; 4] =
     ["--no-optional-locks", "describe", "--always", "--dirty= with uncommitted changes"];
 
 /// Lines about machine and date for the page.
-pub(super) fn lines() -> Vec<String> {
+pub(crate) fn lines() -> Vec<String> {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = field(&cpuinfo, "model name").unwrap_or("unknown processor");
     let cores = cpuinfo.lines().filter(|l| l.starts_with("processor")).count();
@@ -28,7 +28,7 @@ pub(super) fn lines() -> Vec<String> {
 }
 
 /// Load of the machine over the last minute: what else ran while it was measured.
-pub(super) fn load() -> String {
+pub(crate) fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("unknown").to_owned()
 }

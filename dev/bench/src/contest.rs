@@ -1,0 +1,42 @@
+//! What contests share: programs that do the same work in turn, each pinned to one core beside the core of its target.
+
+pub(crate) mod figures;
+mod head;
+mod machine;
+pub(crate) mod process;
+pub(crate) mod programs;
+pub(crate) mod server;
+
+pub(crate) use head::{Head, NOT_WRITTEN, write};
+pub(crate) use machine::load;
+pub(crate) use process::Pinned;
+pub(crate) use server::Server;
+
+/// The core of targets, and the core of the drivers.
+pub(crate) const TARGET_CPU: usize = 0;
+pub(crate) const DRIVER_CPU: usize = 1;
+
+/// A refusal on machines on which target and driver cannot have a core each.
+pub(crate) fn need_two_cores() -> anyhow::Result<()> {
+    let cores = std::thread::available_parallelism()?.get();
+    anyhow::ensure!(cores >= 2, "target and driver need a core each: this machine has {cores}");
+    Ok(())
+}
+
+/// The places of the contenders in their order in a round. Each is first once, so that no contender always follows the
+/// same one.
+pub(crate) fn turns(round: u32, contenders: usize) -> impl Iterator<Item = usize> {
+    (0..contenders).map(move |turn| (turn + round as usize) % contenders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_contender_begins_a_round() {
+        let orders: Vec<Vec<usize>> = (0..4).map(|round| turns(round, 3).collect()).collect();
+        assert_eq!(orders, [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]]);
+        assert_eq!(turns(0, 0).count(), 0);
+    }
+}

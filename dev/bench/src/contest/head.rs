@@ -1,0 +1,81 @@
+//! The conditions at the top of a page, and where pages go.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::machine;
+use crate::say::say;
+
+/// Machine, and programs that took part or did not.
+pub(crate) struct Head {
+    machine: Vec<String>,
+    /// Name and version of each program that took part.
+    versions: Vec<(String, String)>,
+    /// Programs that are not here, with the command that installs them.
+    missing: Vec<(String, String)>,
+}
+
+impl Head {
+    /// Of this machine. Names what is missing on the terminal, too.
+    pub(crate) fn new(versions: Vec<(String, String)>, missing: Vec<(String, String)>) -> Head {
+        for (name, install) in &missing {
+            say(&format!("{name} is not here; to install it: {install}"));
+        }
+        Head { machine: machine::lines(), versions, missing }
+    }
+
+    /// The part of the page below its introduction.
+    pub(crate) fn text(&self) -> String {
+        let machine = self.machine.iter().map(|line| format!("- {line}\n"));
+        let versions = self.versions.iter().map(|(name, version)| format!("- {name}: {version}\n"));
+        let missing = self.missing.iter().map(|(name, install)| {
+            format!("- {name} was not found, and is not in the tables; to install it: `{install}`.\n")
+        });
+        format!("## Conditions\n\n{}", machine.chain(versions).chain(missing).collect::<String>())
+    }
+}
+
+/// Writes a page, and all readings into a CSV file of the same name beside it. The page is told the name of that file.
+pub(crate) fn write(out: &Path, page: impl FnOnce(&str) -> String, raw: &str) -> anyhow::Result<()> {
+    let beside = out.with_extension("csv");
+    let name = beside.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    if let Some(folder) = out.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(out, page(&name)).with_context(|| format!("write {}", out.display()))?;
+    fs::write(&beside, raw).with_context(|| format!("write {}", beside.display()))?;
+    say(&format!("wrote {} and {}", out.display(), beside.display()));
+    Ok(())
+}
+
+/// What is said when a part of a page was measured.
+pub(crate) const NOT_WRITTEN: &str =
+    "nothing was written: a part of the measurements is not the page; say --out FILE to have it anyway";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_versions_and_what_is_missing_are_listed() {
+        let head = Head {
+            machine: vec!["Kernel: Linux 6.".to_owned()],
+            versions: vec![("h2load".to_owned(), "h2load 1.52".to_owned())],
+            missing: vec![("oha".to_owned(), "cargo install oha".to_owned())],
+        };
+        let expected = "## Conditions\n\n- Kernel: Linux 6.\n- h2load: h2load 1.52\n\
+                        - oha was not found, and is not in the tables; to install it: `cargo install oha`.\n";
+        assert_eq!(head.text(), expected);
+    }
+
+    #[test]
+    fn readings_stand_beside_the_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("new/page.md");
+        write(&out, |raw| format!("see {raw}"), "a,b").unwrap();
+        assert_eq!(fs::read_to_string(&out).unwrap(), "see page.csv");
+        assert_eq!(fs::read_to_string(folder.path().join("new/page.csv")).unwrap(), "a,b");
+    }
+}

@@ -1,0 +1,76 @@
+//! Servers that run while contenders take turns.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use anyhow::bail;
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::time::Timespec;
+
+use super::process::Pinned;
+
+/// Looks at the port before a server is given up, 20 ms apart.
+const LOOKS: u32 = 250;
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// A running server. It ends when this is dropped.
+pub(crate) struct Server {
+    child: Child,
+    port: u16,
+}
+
+/// A port that is free on loopback.
+pub(crate) fn free_port() -> anyhow::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+impl Server {
+    /// Starts a program that is told to listen at `port`, and waits until it does. The last line of `log` says why it
+    /// did not.
+    pub(crate) fn start(pinned: &Pinned, port: u16, log: &Path) -> anyhow::Result<Server> {
+        let mut command = pinned.command();
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let server = Server { child, port };
+        server.wait_until_it_answers(pinned, log)?;
+        Ok(server)
+    }
+
+    fn wait_until_it_answers(&self, pinned: &Pinned, log: &Path) -> anyhow::Result<()> {
+        let end = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty())?;
+        for _ in 0..LOOKS {
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return Ok(());
+            }
+            if rustix::event::poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&LOOK))? > 0 {
+                break;
+            }
+        }
+        let said = fs::read_to_string(log).unwrap_or_default();
+        bail!(
+            "{} did not start on port {}: {}",
+            pinned.program.display(),
+            self.port,
+            said.lines().last().unwrap_or("it says nothing")
+        )
+    }
+
+    /// Where it listens on loopback.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A main process tells its workers; a process that is gone already needs nothing.
+        let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
