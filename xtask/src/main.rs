@@ -35,6 +35,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   features       pins the features of crates by others in dev/features, after a change of dependencies
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
+  bench kv       the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see bench kv --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
   bench WHAT     what other parts cost (see bench --help)
   kill-matrix    kills or interrupts the program in every phase on every platform and looks at what is left; the tests try

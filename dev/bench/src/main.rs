@@ -8,6 +8,7 @@ mod contest;
 mod driver;
 mod guests;
 mod idle;
+mod kv;
 mod product;
 mod say;
 mod scenario;
@@ -27,6 +28,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const USAGE: &str = "usage: cargo xtask bench WHAT
 
   driver     the driver beside other load drivers; writes docs/reference/driver.md (see driver --help)
+  kv         the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see kv --help)
   auction    the auction application on its stores, buses and proxies (see auction --help)
   services   services that nobody asks anything: start, stop, memory, CPU (see services --help)
 
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
 fn measure(words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["driver", words @ ..] => driver::run(words),
+        ["kv", words @ ..] => kv::run(words),
         ["auction", words @ ..] => auction::run(words),
         ["services", words @ ..] => idle::run(words),
         ["scenario", words @ ..] => scenario::run(words),

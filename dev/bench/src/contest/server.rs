@@ -5,12 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use rustix::time::Timespec;
 
-use super::process::Pinned;
+use super::process::{self, Pinned};
 
 /// Looks at the port before a server is given up, 20 ms apart.
 const LOOKS: u32 = 250;
@@ -62,8 +62,13 @@ impl Server {
         self.port
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
+    }
+
+    /// User and system time that it has used so far, s.
+    pub(crate) fn cpu_s(&self) -> anyhow::Result<f64> {
+        process::cpu_s(self.child.id()).context("read what a server used")
     }
 }
 
