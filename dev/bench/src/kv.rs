@@ -50,7 +50,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
             say(&why.to_string());
             return Ok(true);
         }
-        Err(why) => return Err(why.into()),
+        Err(why) => bail!("{why}"),
     };
     need_two_cores()?;
     let root = crate::root();
@@ -213,7 +213,7 @@ impl Bench {
         if reading.commands == 0 || spent.commands == 0 {
             bail!("not one command succeeded");
         }
-        if let Some(doubt) = table::doubt(case, &reading, spent.commands, spent.misses) {
+        if let Some(doubt) = table::doubt(contender.tool, &case.job, &reading, &spent) {
             bail!("{doubt}");
         }
         let per_command = |cpu_s: f64| cpu_s * 1e6 / spent.commands as f64;

@@ -18,6 +18,8 @@ pub(super) struct Reading {
     pub(super) max_ms: Option<f64>,
     pub(super) lag_p50_ms: Option<f64>,
     pub(super) lag_p99_ms: Option<f64>,
+    /// CPU per command by the tool's own account, in microseconds.
+    pub(super) own_cpu_us: Option<f64>,
 }
 
 /// redis-benchmark and valkey-benchmark with `--csv`: the last line, by the titles of the first.
@@ -78,6 +80,7 @@ pub(super) fn barograph(text: &str, job: &Job) -> anyhow::Result<Reading> {
         max_ms: Some(of("max_ms")?),
         lag_p50_ms: Some(of("lag_p50_ms")?),
         lag_p99_ms: Some(of("lag_p99_ms")?),
+        own_cpu_us: of("cpu_us_per_request").ok(),
     })
 }
 

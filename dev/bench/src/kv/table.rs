@@ -3,8 +3,8 @@
 use super::output::Reading;
 use super::sections::{Case, OTHER, RATE, SHAPES, Section};
 use super::stall::computed_ms;
-use super::stand::{TIERS, Tier};
-use super::tools::OURS;
+use super::stand::{Account, TIERS, Tier};
+use super::tools::{Job, OURS, Tool};
 use crate::contest::figures::{middle, ratios, with_spread};
 
 /// One run of one driver in one case.
@@ -34,7 +34,8 @@ impl Run {
 
 /// Column titles of the raw readings.
 pub(super) const RAW_TITLES: &str = "section,case,tool,round,commands,commands_per_s,commands_by_store,failed,driver_cpu_us,store_cpu_us,\
-     twemproxy_cpu_us,haproxy_cpu_us,p50_ms,p90_ms,p95_ms,p99_ms,max_ms,start_lag_p50_ms,start_lag_p99_ms";
+     twemproxy_cpu_us,haproxy_cpu_us,p50_ms,p90_ms,p95_ms,p99_ms,max_ms,start_lag_p50_ms,start_lag_p99_ms,\
+     own_cpu_us";
 
 /// A reading as a line of comma-separated values.
 pub(super) fn raw_line(section: Section, case: &Case, run: &Run) -> String {
@@ -51,7 +52,7 @@ pub(super) fn raw_line(section: Section, case: &Case, run: &Run) -> String {
         r.failed,
         run.driver_us
     );
-    let times = [r.p50_ms, r.p90_ms, r.p95_ms, r.p99_ms, r.max_ms, r.lag_p50_ms, r.lag_p99_ms];
+    let times = [r.p50_ms, r.p90_ms, r.p95_ms, r.p99_ms, r.max_ms, r.lag_p50_ms, r.lag_p99_ms, r.own_cpu_us];
     for value in run.servers_us.into_iter().chain(times) {
         line.push_str(&value.map_or(",".to_owned(), |v| format!(",{v:.4}")));
     }
@@ -75,11 +76,22 @@ impl Row<'_> {
         self.runs.iter().filter_map(|run| figure(run)).collect()
     }
 
-    /// The driver's CPU, as ratios within rounds.
-    fn ratios(&self) -> Vec<f64> {
-        let by_round = |runs: &[&Run]| runs.iter().map(|run| (run.round, run.driver_us)).collect::<Vec<_>>();
-        ratios(&by_round(&self.runs), &by_round(&self.base))
+    /// A figure of the driver's CPU to that of the base, as ratios within rounds.
+    fn ratios(&self, figure: fn(&Run) -> Option<f64>) -> Vec<f64> {
+        let mine: Vec<_> = self.runs.iter().filter_map(|run| Some((run.round, figure(run)?))).collect();
+        let base: Vec<_> = self.base.iter().map(|run| (run.round, run.driver_us)).collect();
+        ratios(&mine, &base)
     }
+}
+
+/// CPU per command of the whole process.
+fn whole(run: &Run) -> Option<f64> {
+    Some(run.driver_us)
+}
+
+/// CPU per command by the driver's own account.
+fn own(run: &Run) -> Option<f64> {
+    run.reading.own_cpu_us
 }
 
 /// A column: its title, and what it says of a row.
@@ -107,7 +119,7 @@ fn columns(section: Section, base: Option<&str>) -> Vec<Column> {
     }
     if section != Section::Stall {
         all.push(column("CPU us/command", |row| with_spread(&row.all(|r| r.driver_us), 2)));
-        all.extend(base.map(|base| column(&format!("to {base}"), |row| with_spread(&row.ratios(), 2))));
+        all.extend(base.map(|base| column(&format!("to {base}"), |row| with_spread(&row.ratios(whole), 2))));
         all.push(column("store CPU us/command", |row| middle(&row.some(|r| r.of_tier(Tier::Store)), 2)));
     }
     if section == Section::Proxies {
@@ -205,15 +217,16 @@ fn summary(rows: &[Row<'_>], base: Option<&str>) -> String {
             tools.push(row.tool);
         }
     }
-    let mut lines = Vec::new();
-    for tool in tools {
+    let line = |name: String, tool: &str, figure: fn(&Run) -> Option<f64>| {
         let of = |shape: &String| {
             let rows = rows.iter().filter(|row| row.tool == tool && row.case.job.shape() == *shape);
-            with_spread(&rows.flat_map(Row::ratios).collect::<Vec<_>>(), 2)
+            with_spread(&rows.flat_map(|row| row.ratios(figure)).collect::<Vec<_>>(), 2)
         };
-        lines.push(std::iter::once(tool.to_owned()).chain(shapes.iter().map(of)).collect());
-    }
-    if base != OTHER {
+        std::iter::once(name).chain(shapes.iter().map(of)).collect::<Vec<_>>()
+    };
+    let mut lines: Vec<_> = tools.iter().map(|tool| line((*tool).to_owned(), tool, whole)).collect();
+    if tools.contains(&OURS.name) && base != OTHER {
+        lines.push(line(format!("{}, by its own account of the window", OURS.name), OURS.name, own));
         let wanted = WANTED.map(|most| most.map_or("-".to_owned(), |most| format!("{most:.2}")));
         lines.push(std::iter::once(format!("wanted of {}, at most", OURS.name)).chain(wanted).collect());
     }
@@ -240,14 +253,15 @@ fn markdown(titles: &[&str], lines: &[Vec<String>]) -> String {
 const OTHER_COMMANDS: u64 = 100;
 
 /// What a run must not be trusted for; none when its count and the store's agree and no key was missing.
-pub(super) fn doubt(case: &Case, reading: &Reading, served: u64, misses: u64) -> Option<String> {
-    let counted = reading.commands + reading.failed;
+pub(super) fn doubt(tool: &Tool, job: &Job, reading: &Reading, spent: &Account) -> Option<String> {
+    let (counted, served) = (reading.commands + reading.failed, spent.commands);
     // What was in flight when it stopped counting, and what it asks besides, as CONFIG.
-    let in_flight = u64::from(case.job.connections) * u64::from(case.job.pipeline);
-    if counted > served || served > counted + 2 * in_flight + counted / 50 + OTHER_COMMANDS {
+    let in_flight = u64::from(job.connections) * u64::from(job.pipeline);
+    let most = counted + 2 * in_flight + counted / 50 + OTHER_COMMANDS;
+    if counted > served || (!tool.window && served > most) {
         return Some(format!("it counted {counted} commands, and the store {served}"));
     }
-    (misses > 0).then(|| format!("{misses} of the keys were not there"))
+    (spent.misses > 0).then(|| format!("{} of the keys were not there", spent.misses))
 }
 
 #[cfg(test)]

@@ -61,6 +61,8 @@ pub(super) struct Tool {
     pub(super) file: Option<&'static str>,
     /// It ends after a number of commands.
     pub(super) counts: bool,
+    /// Its figures are of a window, and there is load before and after it.
+    pub(super) window: bool,
     /// Exit codes with which there is a result.
     pub(super) fine: &'static [i32],
 }
@@ -77,6 +79,7 @@ pub(super) static TOOLS: [Tool; 3] = [
         read: output::csv,
         file: None,
         counts: true,
+        window: false,
         fine: &[0],
     },
     Tool {
@@ -86,6 +89,7 @@ pub(super) static TOOLS: [Tool; 3] = [
         read: output::csv,
         file: None,
         counts: true,
+        window: false,
         fine: &[0],
     },
     Tool {
@@ -95,6 +99,7 @@ pub(super) static TOOLS: [Tool; 3] = [
         read: output::memtier,
         file: Some(MEMTIER_FILE),
         counts: false,
+        window: false,
         fine: &[0],
     },
 ];
@@ -110,6 +115,7 @@ pub(super) static OURS: Tool = Tool {
     read: output::barograph,
     file: None,
     counts: false,
+    window: true,
     fine: &[0, 4, 9],
 };
 

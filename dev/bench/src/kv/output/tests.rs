@@ -93,6 +93,7 @@ fn with_a_rate_ours_counts_starts() {
     let read = barograph(BAROGRAPH, &job(None)).unwrap();
     assert_eq!((read.commands, read.per_s, read.failed), (60_001, 20_000.3, 2));
     assert_eq!((read.p90_ms, read.p99_ms, read.lag_p99_ms), (Some(0.3), Some(0.9), Some(0.05)));
+    assert_eq!(read.own_cpu_us, Some(12.5));
     assert!((barograph(BAROGRAPH, &job(Some(20_000))).unwrap().per_s - 19_999.5).abs() < 1e-9);
 }
 
