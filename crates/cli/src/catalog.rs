@@ -11,5 +11,6 @@ use crate::commands::run::time_of_day;
 
 pub(crate) use platforms::{platform, platforms};
 
-/// Every workload. The first is that of plans that name none.
-pub(crate) const WORKLOADS: Workloads = Workloads(&[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue]);
+/// Every workload and every kind of platform. The first of each is that of plans that name none.
+pub(crate) const WORKLOADS: Workloads =
+    Workloads { all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue], platforms: &platforms::KINDS };

@@ -9,7 +9,7 @@ mod loads;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy, check_measures};
-use barograph_spec::{FaultAct, LINKED, Plan, Refusal, Refused};
+use barograph_spec::{Ability, FaultAct, Plan, Refusal, Refused};
 use barograph_workload::topology::{Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
@@ -270,12 +270,12 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Faults must have something to happen to, and a platform that can do them.
+    /// Faults must have something to happen to. What the platform can do was checked when the plan was read.
     fn faults(&mut self) {
         let faults = self.plan.faults.clone();
         let Some(first) = faults.first() else {
             let is_there = matches!(&self.target, Target::There { url } if !url.starts_with(OF_LOAD));
-            if is_there && self.plan.deploy.platform != "process" {
+            if is_there && self.plan.deploy.has(Ability::Hosts) {
                 let note = "the target is there already, so `platform` and `[deploy]` are for drivers only";
                 self.notes.push(note.to_owned());
             }
@@ -293,17 +293,8 @@ impl<'a> Checking<'a> {
         };
         let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
         let names: Vec<String> = serve.map(|part| part.name).collect();
-        let platform = self.plan.deploy.platform.clone();
         for fault in &faults {
-            let on_network = matches!(fault.act, FaultAct::Partition | FaultAct::Heal | FaultAct::Delay(_));
-            let on_disk = matches!(fault.act, FaultAct::FillDisk | FaultAct::FreeDisk);
-            if on_disk && !effect::DISKS.contains(&platform.as_str()) {
-                let allowed = format!("{} with platform = {}", fault.act.name(), effect::DISKS.join(" or "));
-                self.refuse(refuse(fault.act.name(), allowed));
-            } else if on_network && !LINKED.contains(&platform.as_str()) {
-                let allowed = format!("{} with platform = {}", fault.act.name(), LINKED.join(" or "));
-                self.refuse(refuse(fault.act.name(), allowed));
-            } else if fault.act != FaultAct::Heal && !names.contains(&fault.unit) {
+            if fault.act != FaultAct::Heal && !names.contains(&fault.unit) {
                 self.refuse(refuse(&fault.unit, format!("one of {}", names.join(", "))));
             }
         }

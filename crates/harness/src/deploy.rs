@@ -21,7 +21,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use barograph_model::{Nanos, Phase};
-use barograph_platform::{DiskSpec, Limits, Missing, Platform, SiteSpec};
+use barograph_platform::{Ability, DiskSpec, Limits, Missing, Platform, SiteSpec};
 use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
 use barograph_services::Service;
 use barograph_spec::Plan;
@@ -88,7 +88,7 @@ fn site_spec(
     // fault from lifting one.
     for host in &mut hosts {
         host.link = link;
-        if !platform.sizes_hosts() {
+        if !platform.has(Ability::Machines) {
             host.limits = Limits::default();
         }
     }
@@ -117,8 +117,7 @@ fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
     let network = Some(("network", deploy.container_network.clone()));
     let engine = deploy.container_engine.clone().map(|engine| ("engine", engine));
     // Containers refuse an option that they do not know.
-    let guests = deploy.has_guests();
-    let accel = guests.then(|| ("accel", deploy.vm_accel.clone()));
+    let accel = deploy.has(Ability::Machines).then(|| ("accel", deploy.vm_accel.clone()));
     let all = [network, engine, accel, floating].into_iter().flatten();
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -158,7 +157,7 @@ pub(crate) async fn deploy(
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
     let (mut parts, fronts) = place::place(run, application, &topology, site.as_ref(), (&folder, &common))?;
-    if platform.sizes_hosts() {
+    if platform.has(Ability::Machines) {
         // A machine runs on these cores of ours as a whole, and those that its parts see have other numbers.
         parts.iter_mut().for_each(|placed| placed.unit.limits.cpu_set.clear());
     }
@@ -171,7 +170,7 @@ pub(crate) async fn deploy(
             .await??;
     }
     let took = run.clock.now() - begun;
-    keep(run, (platform.name(), facts, snapshot), deployed, (opened, took)).await?;
+    keep(run, (platform, facts, snapshot), deployed, (opened, took)).await?;
     if application.is_some() {
         let mut services = deployed.services().filter_map(|part| part.running().pid());
         let process = match (services.next(), services.next()) {
@@ -213,7 +212,7 @@ fn make_token(run: &Run<'_>, common: &Path) -> Result<Option<Token>, HarnessErro
 /// What was deployed goes into the record, with every configuration file.
 async fn keep(
     run: &mut Run<'_>,
-    (platform, facts, snapshot): (&str, Vec<(String, String)>, Option<KeptSnapshot>),
+    (platform, facts, snapshot): (&dyn Platform, Vec<(String, String)>, Option<KeptSnapshot>),
     deployed: &Deployed,
     (opened, took): (Nanos, Nanos),
 ) -> Result<(), HarnessError> {
@@ -247,7 +246,8 @@ async fn keep(
     }
     let mut fronts = deployed.fronts().iter();
     let topology = KeptTopology {
-        platform: platform.to_owned(),
+        platform: platform.name().to_owned(),
+        abilities: Some(platform.kind().abilities.iter().map(|ability| ability.name().to_owned()).collect()),
         facts,
         front: fronts.next().cloned().unwrap_or_default(),
         beside: fronts.cloned().collect(),
@@ -291,7 +291,7 @@ fn keep_files(run: &Run<'_>, started: &deployed::Started) -> Result<(), HarnessE
 mod tests {
     use std::sync::Mutex;
 
-    use barograph_platform::{Facts, Fault, Later, Ledger, LedgerError, Site, Swept};
+    use barograph_platform::{Facts, Fault, Later, Ledger, LedgerError, PlatformKind, Site, Swept};
 
     use super::*;
     use crate::testing::TestWorkload;
@@ -299,17 +299,14 @@ mod tests {
     /// A platform that is only looked at, and keeps the limits of the hosts it was asked for.
     #[derive(Default)]
     struct Looking {
-        sizes_hosts: bool,
+        abilities: &'static [Ability],
         limits_hosts_as_units: bool,
         asked: Mutex<Vec<Limits>>,
     }
 
     impl Platform for Looking {
-        fn name(&self) -> &'static str {
-            "looking"
-        }
-        fn sizes_hosts(&self) -> bool {
-            self.sizes_hosts
+        fn kind(&self) -> PlatformKind {
+            PlatformKind { name: "looking", abilities: self.abilities }
         }
         fn limits_hosts_as_units(&self) -> bool {
             self.limits_hosts_as_units
@@ -329,12 +326,12 @@ mod tests {
 
     #[tokio::test]
     async fn hosts_are_looked_at_with_limits_only_where_those_mean_something() {
-        let plan = barograph_spec::read(&[], "p", "", &[]).unwrap();
+        let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p", "", &[]).unwrap();
         let workload = TestWorkload::default();
         let mut topology = workload.topology(&plan, None);
         let limits = Limits { cpus: Some(0.5), ..Limits::default() };
         topology.parts[0].limits = limits.clone();
-        let machines = Looking { sizes_hosts: true, ..Looking::default() };
+        let machines = Looking { abilities: &[Ability::Machines], ..Looking::default() };
         let groups = Looking { limits_hosts_as_units: true, ..Looking::default() };
         let others = Looking::default();
         for (platform, wanted) in [(&machines, &limits), (&groups, &limits), (&others, &Limits::default())] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use barograph_model::Phase;
 use barograph_model::words::in_one_line;
-use barograph_platform::{Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
+use barograph_platform::{HERE, Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
 use barograph_record::{
     Entry, ExitCode, Expected, Follower, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
 };
@@ -474,11 +474,8 @@ impl Run<'_> {
 
     /// This machine as a site without hosts of its own, for jobs that come before the application.
     pub(crate) async fn home(&self) -> Result<Box<dyn Site>, HarnessError> {
-        let here = self
-            .world
-            .platforms
-            .first()
-            .ok_or_else(|| HarnessError::NoPlatform { name: "process".into() })?;
+        let here =
+            self.world.platforms.first().ok_or_else(|| HarnessError::NoPlatform { name: HERE.into() })?;
         let spec = SiteSpec { id: "home".into(), folder: self.folder("home"), ..SiteSpec::default() };
         Ok(here.open(&spec, &self.ledger).await?)
     }

@@ -13,11 +13,11 @@ use barograph_model::{
     Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Rule, Share, UserId,
 };
 use barograph_platform::{
-    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Pause, Platform, Readiness,
-    Running, Site, SiteSpec, Swept, Thing, Unit,
+    Ability, Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Pause, Platform,
+    PlatformKind, Readiness, Running, Site, SiteSpec, Swept, Thing, Unit,
 };
 use barograph_record::Fill;
-use barograph_spec::{Connections, DataPlan, Plan, Refusal, WorkloadKeys};
+use barograph_spec::{Catalogue, Connections, DataPlan, Plan, Refusal, WorkloadKeys};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
     Application, DataSet, DataSets, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob,
@@ -72,6 +72,20 @@ impl WorkloadKeys for TestKeys {
         &["application", "relational"]
     }
 }
+
+/// Platforms that its plans can name: this machine, hosts, containers, and machines.
+const PLATFORMS: [PlatformKind; 4] = [
+    PlatformKind { name: "process", abilities: &[Ability::Processes, Ability::Disks] },
+    PlatformKind {
+        name: "apart",
+        abilities: &[Ability::Hosts, Ability::Drivers, Ability::Links, Ability::Disks],
+    },
+    PlatformKind { name: "boxes", abilities: &[Ability::Hosts, Ability::Containers, Ability::Disks] },
+    PlatformKind { name: "machines", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] },
+];
+
+/// What its plans can name.
+pub(crate) const CATALOGUE: Catalogue<'static> = Catalogue { workloads: &[&TestKeys], platforms: &PLATFORMS };
 
 /// Its data admit 60 users, each with four connections, and it holds answers for 45 s. Lines of its fill: a number is
 /// progress, "filled" is the end.
@@ -364,8 +378,8 @@ pub(crate) struct Here {
 }
 
 impl Platform for Here {
-    fn name(&self) -> &'static str {
-        "process"
+    fn kind(&self) -> PlatformKind {
+        PLATFORMS[0]
     }
     fn preflight<'a>(&'a self, _: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async { Ok(vec![]) })

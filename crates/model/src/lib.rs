@@ -3,6 +3,7 @@
 //! This crate knows no files, no clock and no async code. Everything above it speaks in these types, so a
 //! quantity has its unit in its type and a setting that makes no sense does not construct.
 
+mod ability;
 mod behaviour;
 mod distribution;
 mod load;
@@ -17,6 +18,7 @@ mod unit;
 mod verdict;
 pub mod words;
 
+pub use ability::{Ability, PlatformKind};
 pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector};
 pub use distribution::Distribution;
 pub use load::{

@@ -17,6 +17,7 @@ mod site;
 mod thing;
 mod unit;
 
+pub use barograph_model::{Ability, PlatformKind};
 pub use ended::Ended;
 pub use fault::{Fault, LogTail, Side};
 pub use guest::{GuestCounters, UnitCounters};

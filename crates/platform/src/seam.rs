@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    Ended, Fault, GuestCounters, Ledger, LedgerError, Limits, LinkSpec, LogTail, SiteSpec, Thing, Unit,
+    Ability, Ended, Fault, GuestCounters, Ledger, LedgerError, Limits, LinkSpec, LogTail, PlatformKind,
+    SiteSpec, Thing, Unit,
 };
 
 /// A boxed future: these traits are used behind `dyn`, a few times per run.
@@ -64,8 +65,18 @@ impl Swept {
 
 /// A kind of place where units can run.
 pub trait Platform: Send + Sync {
+    /// Its name and what it can do.
+    fn kind(&self) -> PlatformKind;
+
     /// Its name in plans and records.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.kind().name
+    }
+
+    /// Whether it can do that.
+    fn has(&self, ability: Ability) -> bool {
+        self.kind().has(ability)
+    }
 
     /// Looks whether such a site could be made here, without making anything: everything that is missing, or facts for
     /// the disclosure (how it isolates, what is emulated).
@@ -79,12 +90,6 @@ pub trait Platform: Send + Sync {
     /// platforms that may take over each other's. `None` when they do not lie here, as in a virtual machine.
     fn folders(&self) -> Option<&'static str> {
         None
-    }
-
-    /// Whether its hosts are machines that are made with a size: the limits of a host are that size, and not a quota above
-    /// those of its units.
-    fn sizes_hosts(&self) -> bool {
-        false
     }
 
     /// Whether a host is limited by the same means as a unit, so that looking at a host's limits tells of a unit's.

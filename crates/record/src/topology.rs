@@ -1,5 +1,6 @@
 //! What was deployed for a run, and what went wrong in it on purpose.
 
+use barograph_model::Ability;
 use serde::{Deserialize, Serialize};
 
 use crate::entry::nan;
@@ -9,6 +10,9 @@ use crate::entry::nan;
 pub struct KeptTopology {
     /// The kind of platform.
     pub platform: String,
+    /// What the platform can do, by the names of abilities; absent in older records.
+    #[serde(default)]
+    pub abilities: Option<Vec<String>>,
     /// What the platform says of itself: isolation, acceleration, limits in force.
     pub facts: Vec<(String, String)>,
     /// Name of the part that the load went to.
@@ -30,6 +34,12 @@ pub struct KeptTopology {
 }
 
 impl KeptTopology {
+    /// Whether its platform could do that; `None` in older records.
+    #[must_use]
+    pub fn has(&self, ability: Ability) -> Option<bool> {
+        Some(self.abilities.as_ref()?.iter().any(|name| name == ability.name()))
+    }
+
     /// Names of all parts that the load went to.
     pub fn fronts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.front).chain(&self.beside).map(String::as_str)

@@ -3,6 +3,7 @@
 
 mod bounds;
 
+use barograph_model::Ability;
 use barograph_record::{IntervalRow, KeptPart, KeptResult, KeptWindow, ProbeRow, Run, Trial};
 use barograph_stats::headroom::Use;
 
@@ -177,8 +178,8 @@ fn of_cores(used: f64, limit: f64) -> String {
 /// every page that the guest ever touched: that says nothing of what the guest still has.
 fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
     let of_host = fact(run, "memory bytes").map(|limit| ("host", "the memory of the host".to_owned(), limit));
-    let guests = is_on(run, &["vm", "container-in-vm"]);
-    let of_parts = parts(run).filter(|_| !guests).filter_map(|part| {
+    let seen = has(run, Ability::Machines) == Some(false);
+    let of_parts = parts(run).filter(|_| seen).filter_map(|part| {
         Some((part.name.as_str(), format!("the memory of {}", part.name), part.memory_bytes? as f64))
     });
     let found = |(subject, name, limit): (&str, String, f64)| {
@@ -196,7 +197,7 @@ fn files(run: &Run, trial: &Trial) -> Vec<Found> {
     let driver = workers
         .filter(|_| alone)
         .map(|workers| ("driver", "the open files of the driver".to_owned(), limit * workers));
-    let here = is_on(run, &["process", "namespace"]);
+    let here = has(run, Ability::Processes) == Some(true);
     let nodes = parts(run).filter(|part| here && part.node);
     let nodes = nodes.map(|part| (part.name.as_str(), format!("the open files of {}", part.name), limit));
     let found = |(subject, name, limit): (&str, String, f64)| {
@@ -245,9 +246,9 @@ fn rows<'r>(run: &'r Run, window: &KeptWindow) -> impl Iterator<Item = &'r Inter
     run.intervals().filter(move |row| row.from_s >= from && row.to_s <= to)
 }
 
-/// Was it deployed on one of these platforms?
-fn is_on(run: &Run, platforms: &[&str]) -> bool {
-    run.topology().is_some_and(|topology| platforms.contains(&topology.platform.as_str()))
+/// Whether the platform could do that; `None` where the record does not say, as older ones do not.
+fn has(run: &Run, ability: Ability) -> Option<bool> {
+    run.topology()?.has(ability)
 }
 
 /// What was deployed, jobs left out.

@@ -1,16 +1,11 @@
 //! The keys of `[deploy]` that every application has: the kind of platform, hosts and links, and what each tier may use. Of
 //! which parts an application is made is in the keys of its workload.
 
-use barograph_model::Nanos;
+use barograph_model::{Ability, Nanos};
 
+use crate::catalogue::Catalogue;
 use crate::cores::Cores;
 use crate::given::Given;
-
-/// Platforms whose hosts hang on a switch, so that links can have limits, delays and losses, and be cut.
-pub const LINKED: [&str; 3] = ["namespace", "vm", "container-in-vm"];
-
-/// Platforms whose hosts are virtual machines: the cores of a part are those that its machine runs on.
-pub const GUESTS: [&str; 2] = ["vm", "container-in-vm"];
 
 /// Most MiB of a part, of memory or of disk: 16 TiB.
 pub(crate) const MOST_MIB: u64 = 16_777_216;
@@ -22,8 +17,8 @@ const LEAST_DISK_MIB: u64 = 32;
 /// small data set fits.
 const USUAL_DISK_MIB: u64 = 1_024;
 
-/// The platforms, as plans name them.
-pub const PLATFORMS: [&str; 5] = ["process", "namespace", "container", "vm", "container-in-vm"];
+/// The platform of plans that are read without a list of platforms.
+const UNLISTED: &str = "process";
 
 /// The tier of drivers, which every plan has.
 const DRIVER: &str = "driver";
@@ -34,8 +29,10 @@ pub(crate) const LIMITS: [&str; 4] = ["cpus", "cores", "memory_mib", "disk_mib"]
 /// Where an application is deployed, and what its parts may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeployPlan {
-    /// The kind of platform; one of [`PLATFORMS`].
+    /// Name of the kind of platform.
     pub platform: String,
+    /// What it can do.
+    pub abilities: &'static [Ability],
     /// Settings of the services: `vanilla` or `tuned`.
     pub flavour: String,
     /// `apart`: every instance has a host of its own. `together`: all are on one.
@@ -90,10 +87,10 @@ impl Link {
 }
 
 impl DeployPlan {
-    /// Its hosts are virtual machines.
+    /// Whether its platform can do that.
     #[must_use]
-    pub fn has_guests(&self) -> bool {
-        GUESTS.contains(&self.platform.as_str())
+    pub fn has(&self, ability: Ability) -> bool {
+        self.abilities.contains(&ability)
     }
 
     /// Limits of a tier.
@@ -112,8 +109,10 @@ impl DeployPlan {
 }
 
 /// `tiers`: those of the application that the plan's workload can deploy.
-pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str]) -> Option<DeployPlan> {
-    let platform = g.word("platform", &PLATFORMS, "process");
+pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str], catalogue: Catalogue<'_>) -> Option<DeployPlan> {
+    let names: Vec<&str> = catalogue.platforms.iter().map(|kind| kind.name).collect();
+    let platform = g.word("platform", &names, names.first().unwrap_or(&UNLISTED));
+    let kind = catalogue.platforms.iter().find(|kind| platform.as_deref() == Some(kind.name));
     let flavour = g.word("deploy.flavour", &["vanilla", "tuned"], "tuned");
     let hosts = g.word("deploy.hosts", &["apart", "together"], "apart");
     let container_network = g.word("deploy.container_network", &["bridge", "host"], "bridge");
@@ -125,6 +124,7 @@ pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str]) -> Option<DeployPlan
     let link = link(g);
     let plan = DeployPlan {
         platform: platform?,
+        abilities: kind.map_or(&[][..], |kind| kind.abilities),
         flavour: flavour?,
         hosts: hosts?,
         limits: limits?,
@@ -134,7 +134,7 @@ pub(crate) fn deploy(g: &mut Given, tiers: &[&'static str]) -> Option<DeployPlan
         container_engine: container_engine?,
         vm_accel: vm_accel?,
     };
-    on_the_platform(g, &plan);
+    on_the_platform(g, &plan, catalogue);
     Some(plan)
 }
 
@@ -179,18 +179,17 @@ fn link(g: &mut Given) -> Option<Link> {
 }
 
 /// Refuses what the hosts of the platform do not have.
-fn on_the_platform(g: &mut Given, plan: &DeployPlan) {
-    if plan.link != Link::default() && !LINKED.contains(&plan.platform.as_str()) {
+fn on_the_platform(g: &mut Given, plan: &DeployPlan, catalogue: Catalogue<'_>) {
+    if plan.link != Link::default() && !catalogue.is_able(plan, Ability::Links) {
         let (key, value) = match plan.link {
             Link { mbit: 1.., .. } => ("deploy.link_mbit", plan.link.mbit.to_string()),
             Link { delay: Nanos(1..), .. } => ("deploy.link_delay_ms", plan.link.delay_ms().to_string()),
             Link { .. } => ("deploy.link_loss", plan.link.loss.to_string()),
         };
-        let allowed = "0, unless platform = \"namespace\", \"vm\" or \"container-in-vm\"";
-        let remedy = "choose one of these platforms: only their hosts have links that can be limited, delayed and lossy";
-        g.refuse(key, value, allowed, remedy);
+        let allowed = format!("0, unless {}", catalogue.with(Ability::Links));
+        g.refuse(key, value, &allowed, "leave it out, or choose one of these platforms");
     }
-    if plan.has_guests() && plan.hosts == "together" {
+    if plan.has(Ability::Machines) && plan.hosts == "together" {
         let allowed = format!(
             "left out with platform = {:?} and deploy.hosts = \"together\": all parts are in one virtual machine, \
              which runs on its cores as a whole",

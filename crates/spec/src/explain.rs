@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use barograph_model::words::{count, offered, span, users};
-use barograph_model::{LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
+use barograph_model::{Ability, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
 
 use crate::{ArrivalsPlan, DeployPlan, Link, Plan, TierLimits};
 
@@ -115,8 +115,8 @@ pub fn explain(plan: &Plan) -> String {
 /// Platform, hosts and flavour of what is deployed: `on platform vm, all on one host, services tuned`.
 #[must_use]
 pub fn placed(deploy: &DeployPlan) -> String {
-    let hosts = match (deploy.platform.as_str(), deploy.hosts.as_str()) {
-        ("process", _) => "as processes of this machine",
+    let hosts = match (deploy.has(Ability::Hosts), deploy.hosts.as_str()) {
+        (false, _) => "as processes of this machine",
         (_, "together") => "all on one host",
         _ => "each part on a host of its own",
     };
@@ -156,7 +156,7 @@ fn links(plan: &Plan) -> Option<String> {
 /// What each part of a tier may use, where it has a limit.
 fn limited(deploy: &DeployPlan, limits: &TierLimits) -> Option<String> {
     let TierLimits { tier, cpus, cores, memory_mib, disk_mib } = limits;
-    let on = if deploy.has_guests() { "a virtual machine on cores" } else { "on cores" };
+    let on = if deploy.has(Ability::Machines) { "a virtual machine on cores" } else { "on cores" };
     let all = [
         (*cpus > 0.0).then(|| format!("CPU time of {cpus} cores")),
         (!cores.is_all()).then(|| format!("{on} {cores}")),
@@ -306,7 +306,7 @@ fn arrivals(arrivals: &ArrivalsPlan, start_of: StartOf) -> String {
 mod tests {
     #[test]
     fn the_estimate_adds_up() {
-        let plan = crate::read(&[], "p", "", &[]).unwrap();
+        let plan = crate::read(crate::Catalogue::default(), "p", "", &[]).unwrap();
         // Quick: 90 ramp + 70 warm-up + 15 window + 8 x (5 + 10 + 15) + 160 in which new users spread + 5 drain.
         assert_eq!(super::estimate(&plan).as_secs_f64(), 580.0);
         assert!(super::explain(&plan).contains("at most 9 min 40 s"), "{}", super::explain(&plan));
@@ -314,7 +314,8 @@ mod tests {
             super::explain(&plan)
                 .contains("after 15 s of change and settling, 58 s where many users are added")
         );
-        let bisect = crate::read(&[], "p", "", &["load.search=bisect".to_owned()]).unwrap();
+        let bisect =
+            crate::read(crate::Catalogue::default(), "p", "", &["load.search=bisect".to_owned()]).unwrap();
         // 90 ramp + 70 warm-up + 45 window + 3 x (10 + 20 + 45) + 160 + 5 drain.
         assert_eq!(super::estimate(&bisect).as_secs_f64(), 595.0);
     }
@@ -325,7 +326,7 @@ mod tests {
         for pace in ["quick", "standard", "full"] {
             let takes = |method: &str| {
                 let sets = [format!("load.duration={pace}"), format!("load.search={method}")];
-                super::estimate(&crate::read(&[], "p", "", &sets).unwrap())
+                super::estimate(&crate::read(crate::Catalogue::default(), "p", "", &sets).unwrap())
             };
             assert!(takes("posterior") <= takes("bisect"), "{pace}");
         }
@@ -334,7 +335,10 @@ mod tests {
     #[test]
     fn every_method_is_explained() {
         let says = |method: &str| {
-            super::explain(&crate::read(&[], "p", "", &[format!("load.search={method}")]).unwrap())
+            super::explain(
+                &crate::read(crate::Catalogue::default(), "p", "", &[format!("load.search={method}")])
+                    .unwrap(),
+            )
         };
         assert!(says("posterior").contains("until the 95 % interval is 5 % wide"), "{}", says("posterior"));
         assert!(
@@ -350,7 +354,7 @@ mod tests {
     fn shares_are_said_as_they_were_written() {
         let says = |sets: &[&str]| {
             let sets: Vec<String> = sets.iter().map(|set| format!("load.{set}")).collect();
-            super::explain(&crate::read(&[], "p", "", &sets).unwrap())
+            super::explain(&crate::read(crate::Catalogue::default(), "p", "", &sets).unwrap())
         };
         let posterior = says(&["resolution=0.07"]);
         assert!(posterior.contains("interval is 7 % wide"), "{posterior}");
@@ -373,7 +377,7 @@ mod tests {
         ];
         let mut sets: Vec<String> = sets.iter().map(|s| format!("load.{s}")).collect();
         sets.push("load.max_trials=5".to_owned());
-        let plan = crate::read(&[], "p", "", &sets).unwrap();
+        let plan = crate::read(crate::Catalogue::default(), "p", "", &sets).unwrap();
         let estimate = super::estimate(&plan).as_secs_f64();
         assert_eq!(estimate, 10.0 + 20.0 + 30.0 + 4.0 * (1.0 + 2.0 + 50.0) + 30.0 + 4.0);
     }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use barograph_model::Nanos;
+use barograph_model::{Ability, Nanos};
 use toml::{Table, Value};
 
-use crate::deploy::MOST_MIB;
+use crate::catalogue::Catalogue;
+use crate::deploy::{DeployPlan, MOST_MIB};
 use crate::given::Given;
 use crate::plan::LONGEST_S;
 
@@ -65,6 +66,16 @@ const ACTS: [&str; 11] = [
 ];
 
 impl FaultAct {
+    /// What a platform must be able to do for it.
+    #[must_use]
+    pub fn needs(self) -> Option<Ability> {
+        match self {
+            FaultAct::Partition | FaultAct::Heal | FaultAct::Delay(_) => Some(Ability::Links),
+            FaultAct::FillDisk | FaultAct::FreeDisk => Some(Ability::Disks),
+            _ => None,
+        }
+    }
+
     /// Its name in plans and records.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -97,13 +108,25 @@ impl fmt::Display for FaultAct {
 }
 
 /// All of them, in the order of time.
-pub(crate) fn faults(g: &mut Given) -> Option<Vec<FaultPlan>> {
+pub(crate) fn faults(
+    g: &mut Given,
+    deploy: Option<&DeployPlan>,
+    catalogue: Catalogue<'_>,
+) -> Option<Vec<FaultPlan>> {
     let allowed = format!("a list of 1 to {MOST} tables with `at_s`, `unit` and `act`");
     let count = g.tables("faults", MOST, &allowed)?;
     let mut all = Vec::new();
     let mut kept = Vec::new();
     for at in 0..count {
-        let (fault, table) = fault(g, &format!("faults[{at}]"))?;
+        let prefix = format!("faults[{at}]");
+        let (fault, table) = fault(g, &prefix)?;
+        if let (Some(needs), Some(deploy)) = (fault.act.needs(), deploy)
+            && !catalogue.is_able(deploy, needs)
+        {
+            let allowed = format!("this act only with {}", catalogue.with(needs));
+            let remedy = "leave it out, or choose one of these platforms";
+            g.refuse(&format!("{prefix}.act"), format!("{:?}", fault.act.name()), &allowed, remedy);
+        }
         all.push(fault);
         kept.push(Value::Table(table));
     }

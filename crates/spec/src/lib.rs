@@ -5,6 +5,7 @@
 //! workload, behind [`WorkloadKeys`]; those of a study in [`study`]. Every refusal names the file and line, the key, the
 //! value, what is allowed and what to do.
 
+mod catalogue;
 mod cores;
 mod deploy;
 mod durations;
@@ -20,9 +21,10 @@ mod tls;
 mod trace;
 mod workload;
 
-pub use barograph_model::{Refusal, Refused};
+pub use barograph_model::{Ability, PlatformKind, Refusal, Refused};
+pub use catalogue::Catalogue;
 pub use cores::Cores;
-pub use deploy::{DeployPlan, GUESTS, LINKED, Link, PLATFORMS, TierLimits};
+pub use deploy::{DeployPlan, Link, TierLimits};
 pub use explain::{Spreading, emptying, estimate, explain, placed, spreading, there};
 pub use faults::{FaultAct, FaultPlan};
 pub use given::{Given, Known};
@@ -47,20 +49,14 @@ pub struct Setting {
 
 /// Reads a plan from text with overrides of the form `key=value`, checks it and fills in defaults.
 ///
-/// `name` is what refusals call the text: its path. `workloads` are those that a plan can name, the default first; without
-/// any, the plan has only keys that all have.
-pub fn read(
-    workloads: &[&dyn WorkloadKeys],
-    name: &str,
-    text: &str,
-    sets: &[String],
-) -> Result<Plan, Refused> {
-    read_with(workloads, name, text, &[], sets)
+/// `name` is what refusals call the text: its path.
+pub fn read(catalogue: Catalogue<'_>, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
+    read_with(catalogue, name, text, &[], sets)
 }
 
 /// Like [`read`], with `settings` of a study over the text and under the overrides; a later one wins.
 pub fn read_with(
-    workloads: &[&dyn WorkloadKeys],
+    catalogue: Catalogue<'_>,
     name: &str,
     text: &str,
     settings: &[Setting],
@@ -74,9 +70,9 @@ pub fn read_with(
         given.set(set)?;
     }
     if given.has_list("loads") {
-        return loads::read(name, given, workloads);
+        return loads::read(name, given, catalogue);
     }
-    let plan = plan::check(name, &mut given, workloads);
+    let plan = plan::check(name, &mut given, catalogue);
     let refusals = given.finish();
     match plan {
         Some(plan) if refusals.is_empty() => Ok(plan),
@@ -86,9 +82,9 @@ pub fn read_with(
 
 /// Every key a plan may have, with what is allowed and the default.
 #[must_use]
-pub fn keys(workloads: &[&dyn WorkloadKeys]) -> Vec<(String, Known)> {
+pub fn keys(catalogue: Catalogue<'_>) -> Vec<(String, Known)> {
     let mut given = Given::parse("defaults", "", &[]).expect("an empty text is TOML");
     // Only the keys that were read are of interest; an empty plan is the default one.
-    let _ = plan::check("defaults", &mut given, workloads);
+    let _ = plan::check("defaults", &mut given, catalogue);
     given.known().iter().map(|(key, known)| (key.clone(), known.clone())).collect()
 }

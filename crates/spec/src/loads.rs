@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 
 use barograph_model::{Durations, Nanos, Strategy};
 
+use crate::catalogue::Catalogue;
 use crate::given::Given;
 use crate::plan::{self, ArrivalsPlan, Plan};
-use crate::workload::WorkloadKeys;
 use crate::{Refusal, Refused, load};
 
 /// The list.
@@ -61,12 +61,12 @@ fn is_of_deployment(key: &str) -> bool {
 }
 
 /// Whether an element of the list deploys an application.
-fn deploys(given: &Given, at: usize, workloads: &[&dyn WorkloadKeys]) -> bool {
+fn deploys(given: &Given, at: usize, catalogue: Catalogue<'_>) -> bool {
     let text = |key: &str| given.text(&format!("{LIST}[{at}].{key}")).or_else(|| given.text(key));
     let named = text("workload");
     let keys = match named {
-        Some(name) => workloads.iter().find(|keys| keys.name() == name),
-        None => workloads.first(),
+        Some(name) => catalogue.workload(name),
+        None => catalogue.workloads.first().copied(),
     };
     text("target.url").is_none() && keys.is_some_and(|keys| !keys.tiers().is_empty())
 }
@@ -76,7 +76,7 @@ fn is_shared(key: &str) -> bool {
 }
 
 /// Reads a plan with a list of loads.
-pub(crate) fn read(name: &str, mut given: Given, workloads: &[&dyn WorkloadKeys]) -> Result<Plan, Refused> {
+pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Result<Plan, Refused> {
     let allowed = format!("a list of 2 to {MOST} tables, each the plan of a load");
     let strays = given.strays(LIST);
     let Some(count) = given.tables(LIST, MOST, &allowed) else { return Err(Refused(given.finish_taken())) };
@@ -92,7 +92,7 @@ pub(crate) fn read(name: &str, mut given: Given, workloads: &[&dyn WorkloadKeys]
         return Err(Refused([given.finish_taken(), strays].concat()));
     }
     // What is deployed concerns the load that deploys it, or the first where none does.
-    let deploys: Vec<bool> = (0..count).map(|at| deploys(&given, at, workloads)).collect();
+    let deploys: Vec<bool> = (0..count).map(|at| deploys(&given, at, catalogue)).collect();
     let deployed = deploys.iter().position(|deploys| *deploys).unwrap_or(0);
     let mut whole = given.only(is_of_run);
     let shape = load::of_all(&mut whole);
@@ -109,7 +109,7 @@ pub(crate) fn read(name: &str, mut given: Given, workloads: &[&dyn WorkloadKeys]
             each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
         }
         let called = each.label("name", "letters, digits and hyphens").flatten();
-        let plan = plan::check(name, &mut each, workloads);
+        let plan = plan::check(name, &mut each, catalogue);
         let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
         name_of_load(&mut each, &called, &mut names);
         if let Some(plan) = plan {
@@ -128,10 +128,10 @@ pub(crate) fn read(name: &str, mut given: Given, workloads: &[&dyn WorkloadKeys]
         refusals.extend(found.filter(|refusal| !twice(refusal)).collect::<Vec<_>>());
         refusals.extend(misplaced);
     }
-    let shared = shared(&given, workloads, name);
+    let shared = shared(&given, catalogue, name);
     if let (Some(shape), Some(first)) = (&shape, loads.first()) {
         plan::windows_can_be_judged(&mut whole, &shape.strategy, &shape.durations, first.driver.interval);
-        one_application(&mut whole, &loads, workloads);
+        one_application(&mut whole, &loads, catalogue);
     }
     let resolved = whole.resolved();
     refusals.extend(whole.finish());
@@ -198,9 +198,9 @@ fn no_trace(each: &mut Given, plan: &Plan) {
 }
 
 /// One load can deploy its application; the others load what is there.
-fn one_application(whole: &mut Given, loads: &[Plan], workloads: &[&dyn WorkloadKeys]) {
+fn one_application(whole: &mut Given, loads: &[Plan], catalogue: Catalogue<'_>) {
     let deploys = |load: &&Plan| {
-        let keys = workloads.iter().find(|keys| keys.name() == load.workload);
+        let keys = catalogue.workload(&load.workload);
         load.target.url.is_none() && keys.is_some_and(|keys| !keys.tiers().is_empty())
     };
     if let Some(second) = loads.iter().filter(deploys).nth(1) {
@@ -220,9 +220,9 @@ fn table(each: &Given, name: &str) -> String {
 }
 
 /// The keys that all loads have in common, with their defaults.
-fn shared(given: &Given, workloads: &[&dyn WorkloadKeys], name: &str) -> String {
+fn shared(given: &Given, catalogue: Catalogue<'_>, name: &str) -> String {
     let mut common = given.only(is_shared);
-    let _ = plan::check(name, &mut common, workloads);
+    let _ = plan::check(name, &mut common, catalogue);
     let mut text = String::new();
     for (key, value) in common.values().filter(|(key, _)| is_shared(key)) {
         writeln!(text, "{key} = {value}").expect("writing to memory cannot fail");

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
 use toml::Table;
 
+use crate::catalogue::Catalogue;
 use crate::deploy::{DeployPlan, deploy, limits};
 use crate::effect::effects;
 use crate::faults::{FaultPlan, faults};
@@ -262,21 +263,21 @@ pub const DEFAULT_MIN_RATE: u32 = 10;
 /// Fewest intervals of a measured window: the test for steadiness needs so many, and a window without it is never valid.
 pub const FEWEST_INTERVALS: u32 = 4;
 
-/// Reads all keys. The first of the workloads is the default.
-pub(crate) fn check(name: &str, g: &mut Given, workloads: &[&dyn WorkloadKeys]) -> Option<Plan> {
+/// Reads all keys.
+pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Option<Plan> {
+    let workloads = catalogue.workloads;
     let names: Vec<&str> = workloads.iter().map(|keys| keys.name()).collect();
     let workload = g.word("workload", &names, names.first().unwrap_or(&""));
-    let of = |name: &String| workloads.iter().find(|keys| keys.name() == name);
     // Keys of a workload that does not exist are those of the default.
-    let keys = workload.as_ref().and_then(of).or(workloads.first()).copied();
+    let keys = workload.as_ref().and_then(|name| catalogue.workload(name)).or(workloads.first().copied());
     let tiers = keys.map_or(&[][..], WorkloadKeys::tiers);
     let profile = g.word("profile", &[], "");
     let seed = g.number("seed", 0..=i64::MAX as u64, 1);
     let runs = g.word("runs", &[], "runs");
     let load = load(g);
     let data = data(g);
-    let deploy = deploy(g, tiers);
-    let faults = faults(g);
+    let deploy = deploy(g, tiers, catalogue);
+    let faults = faults(g, deploy.as_ref(), catalogue);
     let target = target(g);
     let driver = driver(g);
     let own =

@@ -12,7 +12,7 @@ use barograph_model::Refused;
 
 pub use read::{read, read_with};
 
-use crate::{Plan, Setting, WorkloadKeys};
+use crate::{Catalogue, Plan, Setting};
 
 /// Configurations of a study at the most; more are nothing that one machine ends with.
 pub const MOST_CONFIGURATIONS: usize = 100;
@@ -223,13 +223,13 @@ impl Study {
     /// may not touch what a factor varies.
     pub fn plan_of(
         &self,
-        workloads: &[&dyn WorkloadKeys],
+        catalogue: Catalogue<'_>,
         configuration: &Configuration,
         text: &str,
         sets: &[String],
     ) -> Result<Plan, Refused> {
         let name = self.plan.display().to_string();
-        crate::read_with(workloads, &name, text, &self.settings_of(configuration), sets)
+        crate::read_with(catalogue, &name, text, &self.settings_of(configuration), sets)
     }
 
     /// Leaves only configurations whose level of `factor` is one of `levels`. Baselines that go leave the first level.

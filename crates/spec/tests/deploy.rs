@@ -1,6 +1,8 @@
 //! Platforms, limits and links, and what does not go together.
 
-use barograph_spec::{FaultAct, Plan, Refused, WorkloadKeys, explain, read};
+use barograph_spec::{
+    Ability, Catalogue, FaultAct, Plan, PlatformKind, Refused, WorkloadKeys, explain, read,
+};
 
 /// A workload whose application has two tiers.
 struct Shop;
@@ -14,8 +16,17 @@ impl WorkloadKeys for Shop {
     }
 }
 
+/// A platform without hosts of its own, one with links, and one whose hosts are machines.
+const PLATFORMS: [PlatformKind; 3] = [
+    PlatformKind { name: "here", abilities: &[Ability::Disks] },
+    PlatformKind { name: "linked", abilities: &[Ability::Hosts, Ability::Links, Ability::Disks] },
+    PlatformKind { name: "guests", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] },
+];
+
+const CATALOGUE: Catalogue<'static> = Catalogue { workloads: &[&Shop], platforms: &PLATFORMS };
+
 fn plan(text: &str) -> Result<Plan, Refused> {
-    read(&[&Shop], "p.toml", text, &[])
+    read(CATALOGUE, "p.toml", text, &[])
 }
 
 fn refusal(text: &str) -> (String, String) {
@@ -26,7 +37,7 @@ fn refusal(text: &str) -> (String, String) {
 
 #[test]
 fn a_plan_as_resolved_reads_back_to_itself() {
-    let text = "platform = \"namespace\"\ndeploy.link_mbit = 10\ndeploy.web_cores = \"0-1\"\n\
+    let text = "platform = \"linked\"\ndeploy.link_mbit = 10\ndeploy.web_cores = \"0-1\"\n\
                 [[faults]]\nat_s = 3.5\nunit = \"web-1\"\nact = \"kill\"\n\
                 [[faults]]\nat_s = 2\nunit = \"store-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
                 [[faults]]\nat_s = 9\nact = \"heal\"\n\
@@ -56,9 +67,11 @@ fn a_refused_value_is_the_one_that_was_written() {
 fn what_does_not_go_together_is_refused_with_its_key() {
     let wrong = [
         ("deploy.link_delay_ms = 5", "deploy.link_delay_ms"),
-        ("platform = \"container\"\ndeploy.link_loss = 0.1", "deploy.link_loss"),
+        ("platform = \"here\"\ndeploy.link_loss = 0.1", "deploy.link_loss"),
         ("platform = \"moon\"", "platform"),
         ("[[faults]]\nat_s = 1\nact = \"kill\"", "faults[0].unit"),
+        ("[[faults]]\nat_s = 1\nact = \"heal\"", "faults[0].act"),
+        ("platform = \"guests\"\n[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"fill-disk\"", "faults[0].act"),
         ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"burn\"", "faults[0].act"),
         ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"kill\"\ndelay_ms = 3", "faults[0].delay_ms"),
         ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"cpus\"\nmemory_mib = 3", "faults[0].memory_mib"),
@@ -70,8 +83,15 @@ fn what_does_not_go_together_is_refused_with_its_key() {
 }
 
 #[test]
-fn links_go_with_every_platform_whose_hosts_hang_on_a_switch() {
-    for platform in ["namespace", "vm", "container-in-vm"] {
+fn links_go_with_every_platform_that_has_them() {
+    let (_, allowed) = refusal("deploy.link_delay_ms = 5");
+    let links =
+        "0, unless platform = \"linked\" or \"guests\", whose links can be limited, slow, lossy and cut";
+    assert_eq!(allowed, links);
+    let unlisted = Catalogue::of(&[&Shop]);
+    let sets = ["platform=moon", "deploy.link_mbit=1"].map(str::to_owned);
+    assert!(read(unlisted, "p.toml", "", &sets).is_ok(), "of a platform that is not known nothing is asked");
+    for platform in ["linked", "guests"] {
         let text = format!("platform = {platform:?}\ndeploy.link_delay_ms = 5\ndeploy.link_loss = 0.01");
         let plan = plan(&text).unwrap();
         assert_eq!((plan.deploy.link.delay.0, plan.deploy.link.loss), (5_000_000, 0.01), "{platform}");
@@ -89,7 +109,7 @@ fn cores_are_read_in_any_form_and_kept_in_one() {
     }
     // Without quotes, as people write it for a shell.
     let sets = ["deploy.driver_cores=0-1", "deploy.web_cores=0,2", "driver.place=unit"];
-    let deploy = read(&[&Shop], "p.toml", "", &sets.map(str::to_owned)).unwrap().deploy;
+    let deploy = read(CATALOGUE, "p.toml", "", &sets.map(str::to_owned)).unwrap().deploy;
     let cores = |tier: &str| deploy.limits_of(tier).unwrap().cores.numbers().to_vec();
     assert_eq!((cores("driver"), cores("web"), cores("store")), (vec![0, 1], vec![0, 2], vec![]));
 }
@@ -110,13 +130,12 @@ fn a_set_of_cores_that_is_none_is_refused_with_its_place_and_what_is_allowed() {
 
 #[test]
 fn parts_of_one_virtual_machine_have_no_cores_of_their_own() {
-    let text = "platform = \"vm\"\ndeploy.store_cores = \"0\"\n";
+    let text = "platform = \"guests\"\ndeploy.store_cores = \"0\"\n";
     assert!(plan(text).is_ok());
     let (key, allowed) = refusal(&format!("{text}deploy.hosts = \"together\""));
     assert_eq!(key, "deploy.store_cores");
     assert!(allowed.contains("all parts are in one virtual machine"), "{allowed}");
-    let drivers =
-        "platform = \"vm\"\ndeploy.hosts = \"together\"\ndriver.place = \"unit\"\ndeploy.driver_cores = 0";
+    let drivers = "platform = \"guests\"\ndeploy.hosts = \"together\"\ndriver.place = \"unit\"\ndeploy.driver_cores = 0";
     assert!(plan(drivers).is_ok(), "drivers have machines of their own");
 }
 
@@ -129,7 +148,7 @@ fn limits_and_how_much_a_fault_changes_are_explained() {
     let limits = "limits    each part of web: CPU time of 0.5 cores, on cores 0-1, 512 MiB of memory\n";
     assert!(told.contains(limits), "{told}");
     assert!(told.contains("fault     memory 64 MiB web-1 at 5 s of the load\n"), "{told}");
-    let told = says("platform = \"vm\"\ndeploy.web_cores = 0");
+    let told = says("platform = \"guests\"\ndeploy.web_cores = 0");
     assert!(told.contains("each part of web: a virtual machine on cores 0\n"), "{told}");
     assert!(!says("").contains("limits  "));
 }

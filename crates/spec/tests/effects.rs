@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use barograph_spec::{Given, PLATFORMS, Plan, Refused, WorkloadKeys, WorkloadSettings, read};
+use barograph_spec::{
+    Ability, Catalogue, Given, Plan, PlatformKind, Refused, WorkloadKeys, WorkloadSettings, read,
+};
 
 /// A workload with an application of two tiers and a key of its own.
 struct Shop;
@@ -38,8 +40,16 @@ impl WorkloadKeys for Script {
     }
 }
 
+/// A platform without hosts of its own, one with links, and one whose hosts are machines.
+const PLATFORMS: [PlatformKind; 3] = [
+    PlatformKind { name: "here", abilities: &[Ability::Disks] },
+    PlatformKind { name: "linked", abilities: &[Ability::Hosts, Ability::Links, Ability::Disks] },
+    PlatformKind { name: "guests", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] },
+];
+
 fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
-    read(&[&Shop, &Script], "p.toml", text, &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
+    let catalogue = Catalogue { workloads: &[&Shop, &Script], platforms: &PLATFORMS };
+    read(catalogue, "p.toml", text, &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>())
 }
 
 /// The keys that are refused.
@@ -108,7 +118,7 @@ fn one_changed_platform_refuses_nothing_that_matters_on_another() {
         "deploy.hosts=together",
     ];
     for platform in PLATFORMS {
-        let platform = format!("platform={platform}");
+        let platform = format!("platform={}", platform.name);
         assert_eq!(refused(&[&sets[..], &[&platform]].concat()), Vec::<String>::new(), "{platform}");
     }
 }

@@ -1,18 +1,18 @@
 //! Open loops, paths and targets in plans, right and wrong, with the whole text of refusals.
 
 use barograph_model::{LoadPath, LoadStep, LoadUnit, Nanos, SearchMethod, Share, Stair, StartOf, Strategy};
-use barograph_spec::{ArrivalsPlan, OpenPlan, Plan, read};
+use barograph_spec::{ArrivalsPlan, Catalogue, OpenPlan, Plan, read};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
 fn plan(text: &str, sets: &[&str]) -> Plan {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    read(&[], "p.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"))
+    read(Catalogue::default(), "p.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"))
 }
 
 fn refused(text: &str, sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    read(&[], "p.toml", text, &sets).expect_err("this plan must be refused").to_string()
+    read(Catalogue::default(), "p.toml", text, &sets).expect_err("this plan must be refused").to_string()
 }
 
 const RATE: &str = "[load]\nunit = \"rate\"\nstrategy = \"fixed\"\n";
@@ -160,7 +160,7 @@ fn a_wrong_word_takes_no_other_key_with_it() {
 fn a_file_is_beside_the_plan_that_names_it() {
     let text = format!("{RATE}arrivals = \"trace\"\ntrace = \"day.txt\"\n");
     let at = |sets: &[String], file: &str| {
-        let plan = read(&[], "plans/x.toml", &text, sets).unwrap();
+        let plan = read(Catalogue::default(), "plans/x.toml", &text, sets).unwrap();
         plan.file_of("load.trace", std::path::Path::new(file)).display().to_string()
     };
     assert_eq!(at(&[], "day.txt"), "plans/day.txt");
@@ -170,7 +170,7 @@ fn a_file_is_beside_the_plan_that_names_it() {
 
 #[test]
 fn every_key_is_listed_with_what_is_allowed() {
-    let keys = barograph_spec::keys(&[]);
+    let keys = barograph_spec::keys(Catalogue::default());
     let of = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, known)| known.clone()).unwrap();
     assert_eq!(of("load.rate").allowed, "a whole number from 1 to 10000000");
     assert_eq!(
@@ -212,8 +212,8 @@ fn any_plan() -> impl proptest::strategy::Strategy<Value = Vec<String>> {
 proptest! {
     #[test]
     fn what_was_resolved_reads_back_to_the_same_plan(sets in any_plan()) {
-        let plan = read(&[], "p", "", &sets).unwrap();
-        let again = read(&[], "p", &plan.resolved, &[]).unwrap();
+        let plan = read(Catalogue::default(), "p", "", &sets).unwrap();
+        let again = read(Catalogue::default(), "p", &plan.resolved, &[]).unwrap();
         prop_assert_eq!(&again.resolved, &plan.resolved);
         prop_assert_eq!(
             (again.unit, again.strategy, again.open, again.durations),
@@ -223,8 +223,8 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(text in "(\\[load\\]\n)?([a-z._]{1,12} ?= ?[\\[{\"0-9a-z=, }\\]]{0,20}\n){0,6}", set in ".{0,40}") {
-        let _ = read(&[], "p", &text, std::slice::from_ref(&set));
-        let _ = read(&[], "p", &format!("{PATH}{text}"), &[format!("load.path{set}")]);
+        let _ = read(Catalogue::default(), "p", &text, std::slice::from_ref(&set));
+        let _ = read(Catalogue::default(), "p", &format!("{PATH}{text}"), &[format!("load.path{set}")]);
     }
 }
 
@@ -259,7 +259,7 @@ fn methods_and_their_keys_are_refused_where_they_do_not_belong() {
     );
     let keys = |sets: &[&str]| -> Vec<String> {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-        barograph_spec::read(&[], "p", "", &sets).unwrap_err().0.iter().map(|r| r.key.clone()).collect()
+        read(Catalogue::default(), "p", "", &sets).unwrap_err().0.iter().map(|r| r.key.clone()).collect()
     };
     assert_eq!(keys(&["load.strategy=fixed", "load.search=bisect"]), ["load.search"]);
     assert_eq!(keys(&["load.stride_users=5"]), ["load.stride_users"]);

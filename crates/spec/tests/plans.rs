@@ -1,16 +1,16 @@
 //! Plans as people write them, right and wrong.
 
 use barograph_model::{Nanos, Strategy};
-use barograph_spec::{DataPlan, Refusal, read};
+use barograph_spec::{Catalogue, DataPlan, Refusal, read};
 
 fn refusals(text: &str, sets: &[&str]) -> Vec<Refusal> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    read(&[], "plans/x.toml", text, &sets).expect_err("this plan must be refused").0
+    read(Catalogue::default(), "plans/x.toml", text, &sets).expect_err("this plan must be refused").0
 }
 
 #[test]
 fn an_empty_plan_is_the_default_search() {
-    let plan = read(&[], "p", "", &[]).unwrap();
+    let plan = read(Catalogue::default(), "p", "", &[]).unwrap();
     assert_eq!((plan.workload.as_str(), plan.profile.as_str()), ("", ""));
     assert!(matches!(plan.strategy, Strategy::Search(b) if b.max == 0));
     assert_eq!(plan.data, DataPlan::default());
@@ -19,7 +19,7 @@ fn an_empty_plan_is_the_default_search() {
 #[test]
 fn a_set_wins_over_the_file_and_bare_words_are_texts() {
     let sets = ["load.strategy=fixed".to_owned(), "load.users=50".to_owned(), "data.size=nano".to_owned()];
-    let plan = read(&[], "p", "[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
+    let plan = read(Catalogue::default(), "p", "[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
     assert_eq!(plan.strategy, Strategy::Fixed { level: 50, windows: 1 });
     assert_eq!(plan.durations.window, Nanos::from_secs(5));
     assert_eq!(plan.data.size, "nano");
@@ -27,9 +27,14 @@ fn a_set_wins_over_the_file_and_bare_words_are_texts() {
 
 #[test]
 fn what_was_resolved_reads_back_to_the_same_plan() {
-    let plan =
-        read(&[], "p", "seed = 9\n[load]\nduration = \"standard\"\n[data]\nsnapshots = 2\n", &[]).unwrap();
-    let again = read(&[], "p", &plan.resolved, &[]).unwrap();
+    let plan = read(
+        Catalogue::default(),
+        "p",
+        "seed = 9\n[load]\nduration = \"standard\"\n[data]\nsnapshots = 2\n",
+        &[],
+    )
+    .unwrap();
+    let again = read(Catalogue::default(), "p", &plan.resolved, &[]).unwrap();
     assert_eq!(again.resolved, plan.resolved);
     assert_eq!((again.strategy, again.durations, again.data), (plan.strategy, plan.durations, plan.data));
 }
@@ -37,7 +42,8 @@ fn what_was_resolved_reads_back_to_the_same_plan() {
 #[test]
 fn a_plan_knows_where_its_keys_stand() {
     let sets = ["load.users=50".to_owned()];
-    let plan = read(&[], "p.toml", "seed = 9\n[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
+    let plan =
+        read(Catalogue::default(), "p.toml", "seed = 9\n[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
     let places = ["seed", "load.window_s", "load.users", "data.size"].map(|key| plan.place(key));
     assert_eq!(places, ["p.toml:1", "p.toml:4", "--set", "p.toml"]);
 }
@@ -75,7 +81,7 @@ fn windows_too_short_to_be_valid_are_refused() {
     assert!(got[0].allowed.starts_with("at least 4: 4 intervals of driver.interval_ms = 1000"), "{got:?}");
     let ok = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-        read(&[], "p", "", &sets).is_ok()
+        read(Catalogue::default(), "p", "", &sets).is_ok()
     };
     assert!(ok(&["load.window_s=4", "load.confirm_s=4"]));
     assert!(ok(&["load.window_s=3", "load.confirm_s=2", "driver.interval_ms=500"]));

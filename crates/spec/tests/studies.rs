@@ -2,7 +2,7 @@
 
 use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, Metric};
 use barograph_spec::study::{Divisor, Study, read, read_with};
-use barograph_spec::{Refusal, Setting, WorkloadKeys};
+use barograph_spec::{Catalogue, Refusal, Setting, WorkloadKeys};
 
 const GOOD: &str = r#"
 question = "How much?"
@@ -120,7 +120,12 @@ fn a_configuration_sets_the_keys_of_all_and_of_its_levels_with_their_places() {
     assert_eq!(keys, expected);
     assert!(settings.iter().all(|s: &Setting| s.place.starts_with("studies/s.toml:")), "{settings:?}");
     let plan = s
-        .plan_of(&[], &s.configurations[3], "[load]\nstrategy = \"fixed\"\n", &["seed=7".to_owned()])
+        .plan_of(
+            Catalogue::default(),
+            &s.configurations[3],
+            "[load]\nstrategy = \"fixed\"\n",
+            &["seed=7".to_owned()],
+        )
         .unwrap();
     assert_eq!((plan.deploy.platform.as_str(), plan.seed), ("namespace", 7));
     assert_eq!(plan.durations.window.as_secs_f64(), 5.0);
@@ -129,7 +134,7 @@ fn a_configuration_sets_the_keys_of_all_and_of_its_levels_with_their_places() {
 #[test]
 fn a_wrong_key_of_a_level_is_refused_where_it_stands() {
     let s = study(&GOOD.replace("load.ramp_s = 2", "load.rampp_s = 2"));
-    let refused = s.plan_of(&[], &s.configurations[2], "", &[]).unwrap_err();
+    let refused = s.plan_of(Catalogue::default(), &s.configurations[2], "", &[]).unwrap_err();
     assert_eq!(
         (refused.0[0].place.as_str(), refused.0[0].key.as_str()),
         ("studies/s.toml:10", "load.rampp_s")
@@ -140,7 +145,7 @@ fn a_wrong_key_of_a_level_is_refused_where_it_stands() {
 fn a_file_named_by_a_study_is_beside_it() {
     let text = GOOD.replace("load.window_s = 5", "runs = \"../x\"");
     let s = study(&text.replace("{ platform = \"namespace\" }", "{ seed = 4 }"));
-    let plan = s.plan_of(&[], &s.configurations[0], "", &[]).unwrap();
+    let plan = s.plan_of(Catalogue::default(), &s.configurations[0], "", &[]).unwrap();
     let file = plan.file_of("runs", &plan.runs);
     assert_eq!(file.to_str(), Some("studies/../x"));
 }
@@ -228,7 +233,8 @@ fn what_is_left_to_its_default_is_not_in_the_resolved_study_and_the_rest_is() {
 #[test]
 fn numbers_of_a_resolved_plan_are_found_by_their_key() {
     let text = "[load]\nstrategy = \"fixed\"\nusers = 30\n[data]\nsnapshots_gb = 0.1\n";
-    let plan = barograph_spec::read(&[], "p.toml", text, &[]).unwrap_or_else(|refused| panic!("{refused}"));
+    let plan = barograph_spec::read(Catalogue::default(), "p.toml", text, &[])
+        .unwrap_or_else(|refused| panic!("{refused}"));
     for (key, number) in [
         ("load.users", Some(30.0)),
         ("data.snapshots_gb", Some(0.1)),

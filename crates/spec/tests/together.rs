@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use barograph_model::{LoadUnit, Strategy};
-use barograph_spec::{Given, Plan, Refused, WorkloadKeys, WorkloadSettings, explain, read};
+use barograph_spec::{Catalogue, Given, Plan, Refused, WorkloadKeys, WorkloadSettings, explain, read};
 
 /// A workload with an application and a key of its own.
 struct Shop;
@@ -36,7 +36,7 @@ impl WorkloadKeys for Script {
 
 fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    read(&[&Shop, &Script], "p.toml", text, &sets)
+    read(Catalogue::of(&[&Shop, &Script]), "p.toml", text, &sets)
 }
 
 const TWO: &str = "seed = 7\n[load]\nstrategy = \"fixed\"\nscale = 150\nwindow_s = 20\n\

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use barograph_spec::{Known, Plan, Refused, Setting, WorkloadKeys};
+use barograph_spec::{Catalogue, Known, Plan, PlatformKind, Refused, Setting, WorkloadKeys};
 
 use crate::{LoadCommand, Program, SentFile, Verb, Workload, WorkloadFactory};
 
-/// The workloads of a program, the default of plans first.
+/// The workloads of a program, and the platforms that their plans can name.
 #[derive(Clone, Copy)]
-pub struct Workloads(pub &'static [&'static dyn WorkloadFactory]);
+pub struct Workloads {
+    /// The workloads, the default of plans first.
+    pub all: &'static [&'static dyn WorkloadFactory],
+    /// The platforms, the default of plans first; without any, plans may name any.
+    pub platforms: &'static [PlatformKind],
+}
 
 impl Workloads {
     /// Reads a plan; see [`barograph_spec::read`].
@@ -16,7 +21,7 @@ impl Workloads {
     /// # Errors
     /// What is wrong with it.
     pub fn read(self, name: &str, text: &str, sets: &[String]) -> Result<Plan, Refused> {
-        barograph_spec::read(&self.readers(), name, text, sets)
+        barograph_spec::read(self.catalogue(&self.readers()), name, text, sets)
     }
 
     /// Reads a plan under the settings of a study; see [`barograph_spec::read_with`].
@@ -30,19 +35,25 @@ impl Workloads {
         settings: &[Setting],
         sets: &[String],
     ) -> Result<Plan, Refused> {
-        barograph_spec::read_with(&self.readers(), name, text, settings, sets)
+        barograph_spec::read_with(self.catalogue(&self.readers()), name, text, settings, sets)
+    }
+
+    /// What a plan can name. `readers` are [`Workloads::readers`].
+    #[must_use]
+    pub fn catalogue<'a>(self, readers: &'a [&'a dyn WorkloadKeys]) -> Catalogue<'a> {
+        Catalogue { workloads: readers, platforms: self.platforms }
     }
 
     /// What reads the keys of each workload.
     #[must_use]
     pub fn readers(self) -> Vec<&'static dyn WorkloadKeys> {
-        self.0.iter().map(|factory| *factory as &dyn WorkloadKeys).collect()
+        self.all.iter().map(|factory| *factory as &dyn WorkloadKeys).collect()
     }
 
     /// Every key a plan may have.
     #[must_use]
     pub fn keys(self) -> Vec<(String, Known)> {
-        barograph_spec::keys(&self.readers())
+        barograph_spec::keys(self.catalogue(&self.readers()))
     }
 
     /// The workload of a plan that was read with this list.
@@ -63,21 +74,21 @@ impl Workloads {
 
     /// Workloads that need no file.
     pub fn built_in(self) -> impl Iterator<Item = &'static dyn Workload> {
-        self.0.iter().filter_map(|factory| factory.built_in())
+        self.all.iter().filter_map(|factory| factory.built_in())
     }
 
     /// The commands of one line, each with the name of its workload.
     pub fn load_commands(self) -> impl Iterator<Item = (&'static str, &'static dyn LoadCommand)> {
-        self.0.iter().filter_map(|factory| Some((factory.name(), factory.load_command()?)))
+        self.all.iter().filter_map(|factory| Some((factory.name(), factory.load_command()?)))
     }
 
     /// The programs that do this, each with the name of its workload.
     pub fn programs(self, verb: Verb) -> impl Iterator<Item = (&'static str, &'static dyn Program)> {
-        self.0.iter().filter_map(move |factory| Some((factory.name(), factory.program(verb)?)))
+        self.all.iter().filter_map(move |factory| Some((factory.name(), factory.program(verb)?)))
     }
 
     fn factory(self, plan: &Plan) -> &'static dyn WorkloadFactory {
-        let found = self.0.iter().find(|factory| factory.name() == plan.workload);
+        let found = self.all.iter().find(|factory| factory.name() == plan.workload);
         *found.expect("plans that name another workload are refused when they are read")
     }
 }

@@ -40,5 +40,5 @@ mod tar;
 
 pub use arguments::{EngineWishes, NO_SETTINGS, SETTINGS, engine_arguments};
 pub use own::{OwnEngine, OwnWishes};
-pub use platform::ContainerPlatform;
+pub use platform::{ContainerPlatform, KIND};
 pub use sweep::gone_with;

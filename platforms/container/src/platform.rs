@@ -1,11 +1,17 @@
 //! The platform.
 
 use barograph_platform::{
-    Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept,
+    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
 };
 use barograph_switch::RelayProgram;
 
 use crate::{open, preflight, sweep};
+
+/// Its name and what it can do.
+pub const KIND: PlatformKind = PlatformKind {
+    name: "container",
+    abilities: &[Ability::Hosts, Ability::Containers, Ability::Drivers, Ability::Disks],
+};
 
 /// Runs units in containers. Needs a tokio runtime with time and I/O switched on.
 #[derive(Clone, Debug)]
@@ -22,8 +28,8 @@ impl ContainerPlatform {
 }
 
 impl Platform for ContainerPlatform {
-    fn name(&self) -> &'static str {
-        "container"
+    fn kind(&self) -> PlatformKind {
+        KIND
     }
 
     /// Another user may own them, who is given them again before a unit starts.

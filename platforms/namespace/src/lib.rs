@@ -15,13 +15,27 @@ mod preflight;
 mod site;
 
 use barograph_platform::{
-    Facts, Fault, HERE, HostSpec, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept,
+    Ability, Facts, Fault, HERE, HostSpec, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site,
+    SiteSpec, Swept,
 };
 pub use barograph_switch::{HOST_DEVICE, RelayProgram, relay_main, rootless};
 
 /// The option of a site that sets addresses aside: names with spaces between, for addresses that hosts hand to each
 /// other (keepalived). [`Site::address`] tells them; whoever holds one adds it to its device [`HOST_DEVICE`].
 pub const VIRTUAL_ADDRESSES: &str = "virtual-addresses";
+
+/// Its name and what it can do.
+pub const KIND: PlatformKind = PlatformKind {
+    name: "namespace",
+    abilities: &[
+        Ability::Hosts,
+        Ability::Processes,
+        Ability::Drivers,
+        Ability::Links,
+        Ability::Disks,
+        Ability::VirtualAddresses,
+    ],
+};
 
 /// Makes hosts as network namespaces. Needs a tokio runtime with time and I/O switched on.
 #[derive(Clone, Debug)]
@@ -39,8 +53,8 @@ impl NamespacePlatform {
 }
 
 impl Platform for NamespacePlatform {
-    fn name(&self) -> &'static str {
-        "namespace"
+    fn kind(&self) -> PlatformKind {
+        KIND
     }
 
     fn folders(&self) -> Option<&'static str> {

@@ -10,7 +10,8 @@ mod unit;
 use std::path::PathBuf;
 
 use barograph_platform::{
-    Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept, Thing,
+    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec,
+    Swept, Thing,
 };
 use barograph_platform_container::{ContainerPlatform, gone_with};
 use barograph_platform_vm::VmPlatform;
@@ -20,6 +21,10 @@ const ENGINE_PORT: u16 = 23_755;
 
 /// Where the engine's program is.
 const ENGINES: [&str; 3] = ["/usr/sbin/dockerd", "/usr/bin/dockerd", "/usr/local/bin/dockerd"];
+
+/// Its name and what it can do.
+pub const KIND: PlatformKind =
+    PlatformKind { name: "container-in-vm", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] };
 
 /// Containers in virtual machines.
 #[derive(Clone, Debug)]
@@ -37,12 +42,8 @@ impl NestedPlatform {
 }
 
 impl Platform for NestedPlatform {
-    fn name(&self) -> &'static str {
-        "container-in-vm"
-    }
-
-    fn sizes_hosts(&self) -> bool {
-        true
+    fn kind(&self) -> PlatformKind {
+        KIND
     }
 
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {

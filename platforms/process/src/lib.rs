@@ -29,20 +29,24 @@ mod wait;
 mod watch;
 
 use barograph_platform::{
-    Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept,
+    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
 };
 
 pub use answer::until_answered;
 pub use held::Hold;
 pub use local::{HostOn, Local};
 
+/// Its name and what it can do.
+pub const KIND: PlatformKind =
+    PlatformKind { name: "process", abilities: &[Ability::Processes, Ability::Disks] };
+
 /// Runs units as child processes. Needs a tokio runtime with time and I/O switched on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessPlatform;
 
 impl Platform for ProcessPlatform {
-    fn name(&self) -> &'static str {
-        "process"
+    fn kind(&self) -> PlatformKind {
+        KIND
     }
 
     fn folders(&self) -> Option<&'static str> {

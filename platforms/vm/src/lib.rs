@@ -38,7 +38,7 @@ mod work;
 use std::path::PathBuf;
 
 use barograph_platform::{
-    Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, Site, SiteSpec, Swept,
+    Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
 };
 
 pub use agent::{AgentError, agent_main};
@@ -55,6 +55,12 @@ pub struct Program {
     /// The words that make it call `barograph_switch::relay_main` with the words behind them.
     pub relay: Vec<String>,
 }
+
+/// Its name and what it can do.
+pub const KIND: PlatformKind = PlatformKind {
+    name: "vm",
+    abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Disks],
+};
 
 /// Makes every host of a site a virtual machine. Needs a tokio runtime with time and I/O switched on.
 #[derive(Clone, Debug)]
@@ -76,12 +82,8 @@ impl VmPlatform {
 }
 
 impl Platform for VmPlatform {
-    fn name(&self) -> &'static str {
-        "vm"
-    }
-
-    fn sizes_hosts(&self) -> bool {
-        true
+    fn kind(&self) -> PlatformKind {
+        KIND
     }
 
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {

@@ -452,7 +452,7 @@ mod tests {
 
     fn plan(sets: &[&str]) -> Plan {
         barograph_spec::read(
-            &[&Auctions],
+            barograph_spec::Catalogue::of(&[&Auctions]),
             "a plan",
             "",
             &sets.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>(),

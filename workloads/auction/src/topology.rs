@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
-use barograph_spec::Plan;
+use barograph_spec::{Ability, Plan};
 use barograph_workload::DataSet;
 use barograph_workload::topology::{Floating, Part, SiteFile, Stored, Topology, Value, Work, limits_of};
 
@@ -337,7 +337,7 @@ impl Making<'_> {
         let name = format!("{tier}-{number}");
         let mut limits = limits_of(self.plan.deploy.limits_of(tier));
         // A machine of its own has some size, and services are tuned for it.
-        if self.plan.deploy.has_guests() {
+        if self.plan.deploy.has(Ability::Machines) {
             limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
         }
         self.parts.push(Part {

@@ -207,7 +207,8 @@ mod tests {
 
     fn plan(load: &TypedLoad) -> Plan {
         let text = format!("workload = \"kv\"\ntarget.url = {:?}\n{}\n", load.url, load.keys.join("\n"));
-        barograph_spec::read(&[&KeyValue], "typed", &text, &[]).unwrap_or_else(|why| panic!("{why}"))
+        barograph_spec::read(barograph_spec::Catalogue::of(&[&KeyValue]), "typed", &text, &[])
+            .unwrap_or_else(|why| panic!("{why}"))
     }
 
     #[test]

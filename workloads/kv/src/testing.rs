@@ -10,13 +10,17 @@ use crate::seam::KeyValue;
 /// A plan of the key-value workload with this text under its name.
 pub(crate) fn plan(text: &str) -> Plan {
     let text = format!("workload = \"kv\"\n{text}");
-    barograph_spec::read(&[&KeyValue], "a plan", &text, &[]).unwrap_or_else(|why| panic!("{why}"))
+    barograph_spec::read(barograph_spec::Catalogue::of(&[&KeyValue]), "a plan", &text, &[])
+        .unwrap_or_else(|why| panic!("{why}"))
 }
 
 /// The refusals of a plan.
 pub(crate) fn refusals(text: &str) -> String {
     let text = format!("workload = \"kv\"\n{text}");
-    barograph_spec::read(&[&KeyValue], "a plan", &text, &[]).map(|_| ()).unwrap_err().to_string()
+    barograph_spec::read(barograph_spec::Catalogue::of(&[&KeyValue]), "a plan", &text, &[])
+        .map(|_| ())
+        .unwrap_err()
+        .to_string()
 }
 
 /// The load of a plan, without a store.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use barograph_services::{Flavour, Service};
-use barograph_spec::Plan;
+use barograph_spec::{Ability, Plan};
 use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
 
 use crate::plan::{KvPlan, Parts, TIERS};
@@ -73,7 +73,7 @@ impl Making<'_> {
         let deploy = &self.plan.deploy;
         let mut limits = limits_of(deploy.limits_of(tier));
         // A machine of its own has some size, and services are tuned for it.
-        if deploy.has_guests() {
+        if deploy.has(Ability::Machines) {
             limits.memory_bytes.get_or_insert(MACHINE_MIB << 20);
         }
         let host = if deploy.hosts == "together" { TOGETHER.to_owned() } else { name.clone() };

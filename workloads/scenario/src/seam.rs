@@ -354,7 +354,8 @@ mod tests {
         let keys = ScenarioFiles { time_of_day: || Nanos::ZERO };
         let text = "scenario = \"scenarios/get.toml\"\n[load]\nstrategy = \"fixed\"\nunit = \"rate\"\n";
         let url = ["target.url=http://127.0.0.1:8080".to_owned()];
-        let there = barograph_spec::read(&[&keys], "p.toml", text, &url).unwrap();
+        let there =
+            barograph_spec::read(barograph_spec::Catalogue::of(&[&keys]), "p.toml", text, &url).unwrap();
         assert_eq!(ScenarioPlan::of(&there).file.as_deref(), Some(Path::new("scenarios/get.toml")));
         assert_eq!(
             barograph_spec::explain(&there),
@@ -369,7 +370,13 @@ mod tests {
     #[test]
     fn a_driver_elsewhere_reads_what_it_was_sent_and_nothing_else() {
         let keys = ScenarioFiles { time_of_day: || Nanos::ZERO };
-        let plan = barograph_spec::read(&[&keys], "a plan", "scenario = \"s.toml\"", &[]).unwrap();
+        let plan = barograph_spec::read(
+            barograph_spec::Catalogue::of(&[&keys]),
+            "a plan",
+            "scenario = \"s.toml\"",
+            &[],
+        )
+        .unwrap();
         let of = |files: &[SentFile]| of_files(&plan, files, || Nanos::ZERO).map(|made| made.profile);
         let text = "[data.words]\nfile = \"words.csv\"\n[operations.Page]\n[[operations.Page.exchanges]]\npath = \"/\"\n\
                     [behaviours.main]\nfirst = \"Page\"\n";

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use barograph_platform::Platform;
+use barograph_platform::{Platform, PlatformKind};
 use barograph_platform_container::ContainerPlatform;
 use barograph_platform_namespace::{NamespacePlatform, RelayProgram};
 use barograph_platform_nested::NestedPlatform;
@@ -16,6 +16,15 @@ const RELAY: &str = "relay";
 
 /// The hidden command that makes units inside a virtual machine.
 const AGENT: &str = "agent";
+
+/// Every kind, as plans and lists show them.
+pub(super) const KINDS: [PlatformKind; 5] = [
+    barograph_platform_process::KIND,
+    barograph_platform_namespace::KIND,
+    barograph_platform_container::KIND,
+    barograph_platform_vm::KIND,
+    barograph_platform_nested::KIND,
+];
 
 struct All {
     process: ProcessPlatform,

@@ -12,7 +12,7 @@ use crate::{catalog, shipped, terminal};
 pub(crate) fn list(args: &ListArgs) -> Done {
     match args.what {
         Listed::Workloads => workloads(),
-        Listed::Platforms => catalog::platforms().iter().for_each(|p| terminal::result(p.name())),
+        Listed::Platforms => platforms(),
         Listed::Services => services(),
         Listed::Sizes => sizes(),
         Listed::Plans => plans(),
@@ -25,7 +25,7 @@ pub(crate) fn list(args: &ListArgs) -> Done {
 }
 
 fn workloads() {
-    for factory in catalog::WORKLOADS.0 {
+    for factory in catalog::WORKLOADS.all {
         terminal::result(&format!("{}  {}", factory.name(), factory.about()));
         factory.hint().into_iter().for_each(|hint| terminal::result(&format!("  {hint}")));
         let Some(workload) = factory.built_in() else { continue };
@@ -34,6 +34,13 @@ fn workloads() {
         for op in workload.ops() {
             terminal::result(&format!("  {:<22} {}", op.name, op.about));
         }
+    }
+}
+
+fn platforms() {
+    for kind in catalog::WORKLOADS.platforms {
+        terminal::result(kind.name);
+        kind.abilities.iter().for_each(|ability| terminal::result(&format!("  {}", ability.words())));
     }
 }
 

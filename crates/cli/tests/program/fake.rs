@@ -10,8 +10,8 @@ use barograph_harness::{Finished, Machine, Progress, Screen, Stop, World};
 use barograph_http::{Target, Tls};
 use barograph_model::{Behaviours, OpSpec, Phase, Profile};
 use barograph_platform::{
-    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Platform, Readiness, Running,
-    Site, SiteSpec, Swept, Unit,
+    Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Platform, PlatformKind,
+    Readiness, Running, Site, SiteSpec, Swept, Unit,
 };
 use barograph_record::{Fill, RunId};
 use barograph_services::Flavour;
@@ -153,8 +153,8 @@ struct There {
 }
 
 impl Platform for Here {
-    fn name(&self) -> &'static str {
-        "process"
+    fn kind(&self) -> PlatformKind {
+        PlatformKind { name: "process", abilities: &[] }
     }
     fn preflight<'a>(&'a self, _: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         Box::pin(async { Ok(vec![]) })
@@ -242,7 +242,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     let mut sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     sets.push(format!("runs={}", root.join("runs").display()));
     sets.push("load.strategy=fixed".to_owned());
-    let plan = barograph_spec::read(&[], "test", "", &sets).unwrap();
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let loads = barograph_harness::check_all(&plan, vec![Arc::new(FakeWorkload)], machine).unwrap();
     // The other end is kept, so nobody ever wants it to stop.

@@ -145,6 +145,7 @@ fn a_platform_without_such_disks_refuses_the_fault() {
     sets.push(faults("relational-1"));
     let ended = Going::start(place.run(None, &sets)).end();
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    let wanted = "fill-disk with platform = process or namespace or container or vm";
-    assert!(ended.err.contains(wanted), "{}", ended.err);
+    for wanted in ["`faults[0].act` = \"fill-disk\"", "whose parts can have file systems of their own"] {
+        assert!(ended.err.contains(wanted), "{}", ended.err);
+    }
 }

@@ -10,7 +10,7 @@ use crate::fake::FakeWorkload;
 /// 500 files go to other things.
 fn checked(open_files: u64, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let plan = barograph_spec::read(&[], "p.toml", "", &sets).unwrap();
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
     check(&plan, &FakeWorkload, Machine { open_files, free_bytes: None, cores: 2 })
 }
 

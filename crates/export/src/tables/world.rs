@@ -44,6 +44,7 @@ fn platform(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let said = run.topology().map_or_else(Vec::new, |t| {
         let mut facts = t.facts.clone();
         facts.push(("the load went to".to_owned(), t.fronts().collect::<Vec<_>>().join(" ")));
+        facts.extend(t.abilities.as_ref().map(|all| ("abilities".to_owned(), all.join(", "))));
         facts.push(("seconds until hosts were there".to_owned(), t.open_s.to_string()));
         facts.push(("seconds until the application answered".to_owned(), t.ready_s.to_string()));
         facts

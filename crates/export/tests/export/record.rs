@@ -270,6 +270,7 @@ fn world() -> [Entry; 6] {
         memory_bytes: Some(1_073_741_824),
     };
     let topology = KeptTopology {
+        abilities: Some(vec!["disks".to_owned()]),
         platform: "process".to_owned(),
         facts: vec![("cgroup".to_owned(), "v2".to_owned())],
         front: "application-1".to_owned(),

@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn cores_that_are_not_there_are_refused_with_their_key() {
         let text = "[deploy]\nhosts = \"apart\"\napplication_cores = \"0-1\"\nrelational_cores = \"1-2\"\n";
-        let plan = barograph_spec::read(&[&crate::testing::TestKeys], "p.toml", text, &[]).unwrap();
+        let plan = barograph_spec::read(crate::testing::CATALOGUE, "p.toml", text, &[]).unwrap();
         let refused = |there: &str| -> Vec<String> {
             missing(&plan, &Cores::read(there).unwrap()).iter().map(ToString::to_string).collect()
         };

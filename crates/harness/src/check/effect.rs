@@ -1,46 +1,37 @@
 //! What is told of keys and faults that depend on the platform. A study changes `platform` alone, so a key that matters
 //! only elsewhere is no mistake; but nobody should believe that it did something here.
 
-use barograph_spec::{DataPlan, FaultAct, GUESTS, Plan};
+use barograph_spec::{Ability, DataPlan, FaultAct, Plan};
 use barograph_workload::topology::{Part, Work};
 
 use super::{Checking, Wrong};
 use crate::deploy;
 
-/// Platforms whose hosts share the ports of this machine.
-const SHARED_PORTS: [&str; 1] = ["process"];
-
-/// Platforms on which a part can have a file system of its own.
-pub(super) const DISKS: [&str; 4] = ["process", "namespace", "container", "vm"];
-
 /// Whether the application's port is one of this machine.
 pub(super) fn shares_ports(plan: &Plan) -> bool {
-    SHARED_PORTS.contains(&plan.deploy.platform.as_str())
+    !plan.deploy.has(Ability::Hosts)
 }
 
 impl Checking<'_> {
     /// Keys that were given and do nothing on this platform.
     pub(super) fn without_effect(&mut self) {
-        let (plan, platform) = (&self.plan, self.plan.deploy.platform.as_str());
+        let plan = &self.plan;
         let given = |key: &str| plan.places.contains_key(key);
         let mut notes = Vec::new();
-        let words = |names: &[&str]| {
-            names.iter().map(|name| format!("platform = \"{name}\"")).collect::<Vec<_>>().join(" or ")
-        };
-        for (key, on) in [
-            ("deploy.container_network", &["container"][..]),
-            ("deploy.container_engine", &["container"]),
-            ("deploy.vm_accel", &GUESTS),
+        for (key, needs) in [
+            ("deploy.container_network", Ability::Containers),
+            ("deploy.container_engine", Ability::Containers),
+            ("deploy.vm_accel", Ability::Machines),
         ] {
-            if given(key) && !on.contains(&platform) {
-                notes.push(format!("{key} does nothing here: it is for {}", words(on)));
+            if given(key) && !plan.deploy.has(needs) {
+                notes.push(format!("{key} does nothing here: it is for a platform {}", needs.words()));
             }
         }
-        if given("deploy.hosts") && platform == "process" && plan.deploy.hosts == "apart" {
-            notes.push(
-                "deploy.hosts does nothing here: on platform = \"process\" this machine is every host"
-                    .to_owned(),
-            );
+        if given("deploy.hosts") && !plan.deploy.has(Ability::Hosts) && plan.deploy.hosts == "apart" {
+            let platform = &plan.deploy.platform;
+            notes.push(format!(
+                "deploy.hosts does nothing here: on platform = {platform:?} this machine is every host"
+            ));
         }
         let limits = plan.deploy.limits_of("driver");
         let limited =

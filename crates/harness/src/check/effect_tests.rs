@@ -3,14 +3,14 @@
 use std::net::TcpListener;
 
 use super::super::{Machine, check};
-use crate::testing::{TestKeys, TestWorkload};
+use crate::testing::{CATALOGUE, TestWorkload};
 
 const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
 
 /// Notes, or the refusal.
 fn told(sets: &[&str]) -> Result<Vec<String>, String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let plan = barograph_spec::read(&[&TestKeys], "p.toml", "", &sets).unwrap();
+    let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();
     check(&plan, &TestWorkload::default(), ROOMY)
         .map(|checked| checked.notes)
         .map_err(|refused| refused.to_string())
@@ -23,19 +23,19 @@ fn noted(sets: &[&str], words: &str) -> bool {
 #[test]
 fn keys_of_another_platform_are_noted_and_not_refused() {
     for (key, on) in [
-        ("deploy.container_network=host", "container"),
-        ("deploy.container_engine=unix:///run/docker.sock", "container"),
-        ("deploy.vm_accel=tcg", "container-in-vm"),
-        ("deploy.hosts=apart", "namespace"),
+        ("deploy.container_network=host", "boxes"),
+        ("deploy.container_engine=unix:///run/docker.sock", "boxes"),
+        ("deploy.vm_accel=tcg", "machines"),
+        ("deploy.hosts=apart", "apart"),
     ] {
         let words = format!("{} does nothing here", key.split('=').next().unwrap());
         assert!(noted(&[key], &words), "{key}");
         assert!(!noted(&[key, &format!("platform={on}")], &words), "{key}");
     }
     assert!(noted(&["deploy.driver_cpus=1"], "deploy.driver_* limits nothing here"));
-    assert!(!noted(&["deploy.driver_cpus=1", "platform=namespace"], "deploy.driver_*"));
+    assert!(!noted(&["deploy.driver_cpus=1", "platform=apart"], "deploy.driver_*"));
     assert!(noted(&["deploy.driver_cores=0"], "deploy.driver_* limits nothing here"));
-    assert!(!noted(&["deploy.driver_cores=0", "platform=namespace"], "deploy.driver_*"));
+    assert!(!noted(&["deploy.driver_cores=0", "platform=apart"], "deploy.driver_*"));
     assert_eq!(told(&[]), Ok(Vec::new()));
 }
 
@@ -45,7 +45,7 @@ fn a_port_counts_as_taken_only_where_hosts_share_the_machines() {
     let port = format!("target.port={}", taken.local_addr().unwrap().port());
     let refused = told(&[&port]).unwrap_err();
     assert!(refused.contains("`target.port`") && refused.contains("stop what listens there"), "{refused}");
-    assert!(told(&[&port, "platform=namespace"]).is_ok());
+    assert!(told(&[&port, "platform=apart"]).is_ok());
 }
 
 #[test]
@@ -55,9 +55,6 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
     assert!(noted(&[fill], &format!("{own} 1024 MiB")));
     assert!(noted(&[fill, "deploy.application_disk_mib=64"], &format!("{own} 64 MiB")));
     assert!(noted(&["deploy.application_disk_mib=64"], &format!("{own} 64 MiB")));
-    let refused = told(&[fill, "platform=container-in-vm"]).unwrap_err();
-    let allowed = "fill-disk with platform = process or namespace or container or vm";
-    assert!(refused.contains(allowed), "{refused}");
     let refused = told(&["faults=[{at_s=1,unit=\"moon-1\",act=\"free-disk\"}]"]).unwrap_err();
     assert!(refused.contains("one of application-1"), "{refused}");
 }
@@ -65,7 +62,7 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
 /// What is refused of a plan for an application without data sets and with two addresses.
 fn refused_bare(sets: &[&str]) -> Vec<String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let plan = barograph_spec::read(&[&TestKeys], "p.toml", "", &sets).unwrap();
+    let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();
     let workload = TestWorkload { bare: true, ..TestWorkload::default() };
     check(&plan, &workload, ROOMY)
         .map_or_else(|refused| refused.0.iter().map(ToString::to_string).collect(), |_| vec![])

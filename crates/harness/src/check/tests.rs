@@ -9,7 +9,7 @@ const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 
 
 fn checked(machine: Machine, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let plan = barograph_spec::read(&[], "p.toml", "", &sets).unwrap();
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
     check(&plan, &TestWorkload::default(), machine)
 }
 
@@ -63,8 +63,13 @@ fn a_window_needs_as_many_intervals_as_the_test_for_steadiness() {
 /// Workers and notes of a plan for users that load what is there already.
 fn driven(cores: usize, open_files: u64, sets: &[&str]) -> (usize, Vec<String>) {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let plan =
-        barograph_spec::read(&[], "p.toml", "[target]\nurl = \"http://127.0.0.1:9/\"\n", &sets).unwrap();
+    let plan = barograph_spec::read(
+        barograph_spec::Catalogue::default(),
+        "p.toml",
+        "[target]\nurl = \"http://127.0.0.1:9/\"\n",
+        &sets,
+    )
+    .unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let checked = check(&plan, &workload, Machine { open_files, free_bytes: None, cores }).unwrap();
     (checked.plan.driver.workers, checked.notes)
@@ -92,9 +97,13 @@ fn too_few_workers_for_the_connections_are_refused() {
     let few = Machine { open_files: 700, free_bytes: None, cores: 2 };
     let refused = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-        check(&barograph_spec::read(&[], "p.toml", "", &sets).unwrap(), &workload, few)
-            .unwrap_err()
-            .to_string()
+        check(
+            &barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap(),
+            &workload,
+            few,
+        )
+        .unwrap_err()
+        .to_string()
     };
     let there = "target.url=http://127.0.0.1:9/";
     assert_eq!(
@@ -125,7 +134,7 @@ fn an_application_of_ours_has_one_table_of_open_files() {
 #[test]
 fn a_search_without_a_bound_has_one_of_its_own() {
     let sets = ["target.url=http://127.0.0.1:9/".to_owned(), "load.unit=rate".to_owned()];
-    let plan = barograph_spec::read(&[], "p.toml", "", &sets).unwrap();
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let checked = check(&plan, &workload, ROOMY).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
@@ -149,7 +158,7 @@ fn users_of_an_open_loop_follow_rate_limits_and_room() {
         let mut sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
         sets.push("load.unit=rate".to_owned());
         sets.extend(there.then(|| "target.url=http://127.0.0.1:9/".to_owned()));
-        let plan = barograph_spec::read(&[], "p.toml", "", &sets).unwrap();
+        let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
         let workload = TestWorkload { deploys_nothing: there, ..TestWorkload::default() };
         let checked = check(&plan, &workload, Machine { open_files, ..ROOMY }).unwrap();
         assert_eq!(checked.plan.open.unwrap().most_users, checked.open.as_ref().unwrap().most_users);

@@ -1,6 +1,6 @@
 //! Drivers as parts of the deployment: one or more processes that run the engine, on hosts of their own where there are any.
 
-use barograph_spec::Plan;
+use barograph_spec::{Ability, Plan};
 use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
 
 use crate::fleet::{DriverAt, Token};
@@ -13,16 +13,14 @@ pub(crate) const TIER: &str = "driver";
 /// The file that says the secret which drivers share with this process.
 pub(super) const TOKEN: &str = "token";
 
-/// Platforms on which this process is not among the hosts, so that its load would come from outside of their network.
-const APART: [&str; 2] = ["namespace", "container"];
-
 /// How many drivers are units of their own; none when this process is the driver.
 pub(crate) fn count(plan: &Plan) -> u32 {
     let alone = plan.driver.count == 1;
     let own = match plan.driver.place.as_str() {
         "own" => true,
         "unit" => false,
-        _ => !APART.contains(&plan.deploy.platform.as_str()) || plan.target.url.is_some(),
+        // Where hosts have a network of their own, load of this process would come from outside of it.
+        _ => !plan.deploy.has(Ability::Drivers) || plan.target.url.is_some(),
     };
     if alone && own { 0 } else { plan.driver.count }
 }
@@ -64,16 +62,16 @@ mod tests {
     use super::*;
 
     fn counted(text: &str) -> u32 {
-        count(&barograph_spec::read(&[], "p", text, &[]).unwrap())
+        count(&barograph_spec::read(crate::testing::CATALOGUE, "p", text, &[]).unwrap())
     }
 
     #[test]
     fn this_process_drives_unless_hosts_are_apart_or_there_are_several() {
         assert_eq!(counted(""), 0);
-        assert_eq!(counted("platform = \"namespace\""), 1);
-        assert_eq!(counted("platform = \"namespace\"\ndriver.place = \"own\""), 0);
+        assert_eq!(counted("platform = \"apart\""), 1);
+        assert_eq!(counted("platform = \"apart\"\ndriver.place = \"own\""), 0);
         assert_eq!(counted("driver.place = \"unit\""), 1);
         assert_eq!(counted("driver.count = 3"), 3);
-        assert_eq!(counted("platform = \"namespace\"\ntarget.url = \"http://127.0.0.1:1\""), 0);
+        assert_eq!(counted("platform = \"apart\"\ntarget.url = \"http://127.0.0.1:1\""), 0);
     }
 }

@@ -219,7 +219,13 @@ mod tests {
     }
 
     fn plan(workers: usize) -> Plan {
-        let mut plan = barograph_spec::read(&[], "test", "", &[format!("driver.workers={workers}")]).unwrap();
+        let mut plan = barograph_spec::read(
+            barograph_spec::Catalogue::default(),
+            "test",
+            "",
+            &[format!("driver.workers={workers}")],
+        )
+        .unwrap();
         plan.profile = "official2".to_owned();
         plan
     }

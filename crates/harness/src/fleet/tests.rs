@@ -58,7 +58,7 @@ impl WorkloadFactory for Made {
 /// A list of one, for as long as this process.
 fn listed(made: Made) -> Workloads {
     let made: &'static dyn WorkloadFactory = Box::leak(Box::new(made));
-    Workloads(Box::leak(Box::new([made])))
+    Workloads { all: Box::leak(Box::new([made])), platforms: &[] }
 }
 
 fn workloads() -> Workloads {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use barograph_platform::{Facts, Fault, Later, Missing};
+use barograph_platform::{Facts, Fault, Later, Missing, PlatformKind};
 use barograph_record::{PhaseOutcome, Run as Kept};
 
 use super::*;
@@ -64,7 +64,7 @@ fn run_until(
     if more.contains(&"load.unit=rate") || more.contains(&"load.strategy=search") {
         sets.retain(|set| set != "load.users=1");
     }
-    let plan = barograph_spec::read(&[], "test", "", &sets).unwrap();
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &sets).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let clock = workload.ground.clone().map_or_else(RunClock::start, RunClock::of);
     let loads = check_all(&plan, vec![Arc::new(workload)], machine).unwrap();
@@ -198,8 +198,8 @@ struct Slow {
 }
 
 impl Platform for Slow {
-    fn name(&self) -> &'static str {
-        "process"
+    fn kind(&self) -> PlatformKind {
+        self.here.kind()
     }
     fn preflight<'a>(&'a self, site: &'a SiteSpec) -> Later<'a, Result<Facts, Vec<Missing>>> {
         self.here.preflight(site)

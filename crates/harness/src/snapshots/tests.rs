@@ -17,8 +17,12 @@ impl Place {
     }
 
     fn shelf(&self, most: u32, gb: f64) -> Shelf {
-        let plan =
-            barograph_spec::read(&[], "test", "", &[format!("data.dir={}", self.root.path().display())]);
+        let plan = barograph_spec::read(
+            barograph_spec::Catalogue::default(),
+            "test",
+            "",
+            &[format!("data.dir={}", self.root.path().display())],
+        );
         Shelf::of(&DataPlan { snapshots: most, snapshots_gb: gb, ..plan.unwrap().data }).unwrap()
     }
 

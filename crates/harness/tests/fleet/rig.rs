@@ -78,7 +78,7 @@ impl Workload for Web {
 /// Makes it.
 struct Webs;
 
-const WORKLOADS: Workloads = Workloads(&[&Webs]);
+const WORKLOADS: Workloads = Workloads { all: &[&Webs], platforms: &[] };
 
 impl WorkloadKeys for Webs {
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Refusals of parts that do not go together, and of keys without effect, which would be taken for measured.
 
-use barograph_spec::{Given, Plan, TlsPlan};
+use barograph_spec::{Ability, Given, Plan, TlsPlan};
 
 use super::{AuctionPlan, Parts, TIERS};
 
@@ -92,10 +92,11 @@ fn virtual_address(g: &mut Given, parts: &Parts, plan: &Plan) {
         let remedy = "choose deploy.balancer = \"haproxy\"";
         g.refuse("deploy.virtual_addresses", parts.virtual_addresses, "0 without balancers", remedy);
     }
-    if plan.deploy.platform != "namespace" || plan.deploy.hosts != "apart" {
-        let allowed = "0, unless platform = \"namespace\" and deploy.hosts = \"apart\"";
-        let remedy = "an address moves between hosts that have networks of their own";
-        g.refuse("deploy.virtual_addresses", parts.virtual_addresses, allowed, remedy);
+    if !plan.deploy.has(Ability::VirtualAddresses) || plan.deploy.hosts != "apart" {
+        let able = Ability::VirtualAddresses.words();
+        let allowed = format!("0, unless deploy.hosts = \"apart\" on a platform {able}");
+        let remedy = "`barograph list platforms` shows what each can do";
+        g.refuse("deploy.virtual_addresses", parts.virtual_addresses, &allowed, remedy);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The auction's part of a plan in words.
 
-use barograph_spec::{Given, Plan, WorkloadSettings, placed, there};
+use barograph_spec::{Ability, Given, Plan, WorkloadSettings, placed, there};
 
 use super::{AuctionPlan, checked};
 
@@ -14,7 +14,7 @@ impl WorkloadSettings for AuctionPlan {
             return vec![there(url, "nothing is deployed or filled, and its data are verified afterwards")];
         }
         let mut lines = vec![format!("data      size {}, in {}", plan.data.size, plan.data.dir.display())];
-        if self.deploy.is_embedded() && plan.deploy.platform == "process" {
+        if self.deploy.is_embedded() && !plan.deploy.has(Ability::Hosts) {
             let port = match plan.target.port {
                 0 => " on a free port".to_owned(),
                 port => format!(":{port}"),

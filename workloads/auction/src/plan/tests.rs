@@ -1,13 +1,19 @@
 //! Topologies: what they are like unless a plan says otherwise, what does not go together, and what can have no effect.
 
-use barograph_spec::{Plan, Refused, TlsPlan, explain, read};
+use barograph_spec::{Ability, Catalogue, Plan, PlatformKind, Refused, TlsPlan, explain, read};
 
 use super::AuctionPlan;
 use crate::Auctions;
 
+/// This machine, and hosts that can do everything.
+const PLATFORMS: [PlatformKind; 2] = [
+    PlatformKind { name: "here", abilities: &[] },
+    PlatformKind { name: "apart", abilities: &[Ability::Hosts, Ability::Links, Ability::VirtualAddresses] },
+];
+
 fn plan(text: &str, sets: &[&str]) -> Result<Plan, Refused> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    read(&[&Auctions], "p.toml", text, &sets)
+    read(Catalogue { workloads: &[&Auctions], platforms: &PLATFORMS }, "p.toml", text, &sets)
 }
 
 fn own(text: &str, sets: &[&str]) -> AuctionPlan {
@@ -34,7 +40,7 @@ fn a_topology_gives_the_rest_its_defaults() {
     let d = own("deploy.like = \"full\"\ndeploy.application_nodes = 4", &[]).deploy;
     assert_eq!((d.application_nodes, d.bid_nodes, d.web_nodes, d.balancer_nodes), (4, 1, 2, 1));
     assert_eq!((d.web, d.bus, d.events), ("nginx", "rabbitmq", "ferretdb"));
-    let d = own("platform = \"namespace\"\ndeploy.like = \"full-ha\"", &[]).deploy;
+    let d = own("platform = \"apart\"\ndeploy.like = \"full-ha\"", &[]).deploy;
     assert_eq!((d.balancer_nodes, d.virtual_addresses, d.standby), (2, 1, true));
 }
 
@@ -46,7 +52,7 @@ fn a_topology_with_an_embedded_store_has_nothing_around_it() {
 
 #[test]
 fn a_plan_as_resolved_reads_back_to_itself() {
-    let text = "platform = \"namespace\"\ndeploy.like = \"full\"\ndeploy.tls = true\ndata.history = 0.5\n";
+    let text = "platform = \"apart\"\ndeploy.like = \"full\"\ndeploy.tls = true\ndata.history = 0.5\n";
     let first = plan(text, &[]).unwrap();
     assert_eq!(own(&first.resolved, &[]), *AuctionPlan::of(&first));
     assert_eq!(plan(&first.resolved, &[]).unwrap().resolved, first.resolved);
@@ -93,7 +99,7 @@ fn a_key_that_can_do_nothing_is_refused_by_itself() {
         (&["deploy.flavour=vanilla"], "deploy.flavour"),
         (&["target.tls.verify=false"], "target.tls.verify"),
         (&["deploy.like=full", "deploy.tls=true", "target.tls.authorities=ca.pem"], "target.tls.authorities"),
-        (&["platform=namespace", "deploy.like=full-ha", "target.port=8080"], "target.port"),
+        (&["platform=apart", "deploy.like=full-ha", "target.port=8080"], "target.port"),
     ];
     for (sets, key) in wrong {
         assert_eq!(refused(sets), [key], "{sets:?}");
@@ -152,8 +158,8 @@ fn what_is_deployed_is_explained() {
         "{told}"
     );
     let told =
-        says(&["deploy.like=minimal", "deploy.sql_durability=off", "platform=vm", "deploy.link_mbit=10"]);
-    let target = "target    the application deployed like \"minimal\" on platform vm, each part on a host of its own, services \
+        says(&["deploy.like=minimal", "deploy.sql_durability=off", "platform=apart", "deploy.link_mbit=10"]);
+    let target = "target    the application deployed like \"minimal\" on platform apart, each part on a host of its own, services \
                   tuned\n          PostgreSQL is not durable: ";
     assert!(told.contains(target), "{told}");
     assert!(told.contains("\nlinks     10 Mbit/s, 0 ms and 0.00 % loss each way\n"), "{told}");

@@ -26,7 +26,9 @@ fn a_resolved_plan_reads_back_to_the_same() {
                 [deploy]\nstore = \"redis\"\nstores = 4\nproxy = \"twemproxy\"\nproxies = 2\nbalancer = \"haproxy\"\n\
                 append_only = \"everysec\"\n";
     let plan = testing::plan(text);
-    let again = barograph_spec::read(&[&KeyValue], "again", &plan.resolved, &[]).unwrap();
+    let again =
+        barograph_spec::read(barograph_spec::Catalogue::of(&[&KeyValue]), "again", &plan.resolved, &[])
+            .unwrap();
     assert_eq!(KvPlan::of(&again), KvPlan::of(&plan));
     let own = KvPlan::of(&plan);
     assert_eq!(own.value, Size { least: 10, most: 20 });

@@ -266,7 +266,7 @@ impl Prepared {
         let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
         let plan = self
             .study
-            .plan_of(&WORKLOADS.readers(), configuration, &self.text, &all)
+            .plan_of(WORKLOADS.catalogue(&WORKLOADS.readers()), configuration, &self.text, &all)
             .map_err(HarnessError::Refused);
         let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan)).and_then(only);
         checked.map_err(|failed| Failed {

@@ -107,7 +107,7 @@ fn each_of_several_loads_fills_its_own_target() {
     let mut sets: Vec<String> = SHORT.iter().map(|set| (*set).to_owned()).collect();
     sets.retain(|set| !set.starts_with("load.users"));
     sets.push(format!("runs={}", root.path().display()));
-    let plan = barograph_spec::read(&[], "p.toml", TWO, &sets).unwrap();
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", TWO, &sets).unwrap();
     let ground = Simulated::default();
     let fills = |ground: Simulated| -> Arc<dyn Workload> {
         let filling = Some(Filling::new(Course::Whole));

@@ -47,7 +47,7 @@ fn a_target_nobody_finds_is_the_target_s_fault() {
 #[test]
 fn without_a_deployment_a_plan_must_say_where_the_target_is() {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
-    let plan = barograph_spec::read(&[], "p.toml", "", &[]).unwrap();
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &[]).unwrap();
     let refused =
         check(&plan, &workload, Machine { open_files: 10_000, free_bytes: None, cores: 2 }).unwrap_err();
     assert_eq!(
@@ -225,7 +225,13 @@ fn a_trace_that_cannot_be_is_refused_by_file_and_line() {
         }
         let sets = ["load.unit=rate", "load.strategy=fixed", "load.arrivals=trace"].map(str::to_owned);
         let trace = format!("load.trace={}", file.display());
-        let plan = barograph_spec::read(&[], "p.toml", "", &[&sets[..], &[trace]].concat()).unwrap();
+        let plan = barograph_spec::read(
+            barograph_spec::Catalogue::default(),
+            "p.toml",
+            "",
+            &[&sets[..], &[trace]].concat(),
+        )
+        .unwrap();
         let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
         check(&plan, &TestWorkload::default(), machine).unwrap_err().0.remove(0)
     };

@@ -23,7 +23,8 @@ fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
     sets.retain(|set| !set.starts_with("load.users"));
     sets.extend(more.iter().map(|set| (*set).to_owned()));
     sets.push(format!("runs={}", root.display()));
-    let plan = barograph_spec::read(&[], "p.toml", TWO, &sets).unwrap_or_else(|why| panic!("{why}"));
+    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", TWO, &sets)
+        .unwrap_or_else(|why| panic!("{why}"));
     let machine = Machine { open_files: 20_000, free_bytes: None, cores: 2 };
     // Simulated time is that of one load; the run goes by the first.
     let ground = Simulated::default();

@@ -144,7 +144,8 @@ fn two_limits_on_one_operation_are_counted_apart() {
 fn what_a_workload_cannot_be_judged_by_is_refused() {
     let rule = Rule { subject: Subject::Measure("misses"), bound: Bound::AtMost(1.0) };
     let workload = TestWorkload { deploys_nothing: true, rules: vec![rule], ..TestWorkload::default() };
-    let plan = barograph_spec::read(&[], "test", "", &[URL.to_owned()]).unwrap();
+    let plan =
+        barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &[URL.to_owned()]).unwrap();
     let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
     let refused = check_all(&plan, vec![Arc::new(workload)], machine).err().unwrap();
     assert!(

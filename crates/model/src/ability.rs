@@ -1,0 +1,71 @@
+//! What platforms can do, as data: known before a site is open, and without knowing a platform.
+
+/// Something that not every kind of platform can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ability {
+    /// Hosts have networks of their own, with every port free. Without it all hosts are this machine.
+    Hosts,
+    /// Parts are processes under the kernel and the limits of this machine.
+    Processes,
+    /// Parts are containers of an engine of this machine.
+    Containers,
+    /// Hosts are virtual machines, made with a size: limits of a host are that size.
+    Machines,
+    /// A driver on a host of its own is as quick as one in this process.
+    Drivers,
+    /// Links of hosts can be limited, slow, lossy and cut.
+    Links,
+    /// Parts can have file systems of their own.
+    Disks,
+    /// Hosts can hand addresses to each other.
+    VirtualAddresses,
+}
+
+impl Ability {
+    /// Its name in records and lists.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ability::Hosts => "hosts",
+            Ability::Processes => "processes",
+            Ability::Containers => "containers",
+            Ability::Machines => "machines",
+            Ability::Drivers => "drivers",
+            Ability::Links => "links",
+            Ability::Disks => "disks",
+            Ability::VirtualAddresses => "virtual addresses",
+        }
+    }
+
+    /// What has it, behind "a platform": `whose hosts are virtual machines`.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Ability::Hosts => "whose hosts have networks of their own",
+            Ability::Processes => "whose parts are processes of this machine",
+            Ability::Containers => "whose parts are containers of an engine of this machine",
+            Ability::Machines => "whose hosts are virtual machines",
+            Ability::Drivers => "with room for drivers on hosts of their own",
+            Ability::Links => "whose links can be limited, slow, lossy and cut",
+            Ability::Disks => "whose parts can have file systems of their own",
+            Ability::VirtualAddresses => "whose hosts can hand addresses to each other",
+        }
+    }
+}
+
+/// A kind of platform, by what plans call it and what it can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlatformKind {
+    /// Its name in plans and records.
+    pub name: &'static str,
+    /// What it can do.
+    pub abilities: &'static [Ability],
+}
+
+impl PlatformKind {
+    /// Whether it can do that.
+    #[must_use]
+    pub fn has(&self, ability: Ability) -> bool {
+        self.abilities.contains(&ability)
+    }
+}
