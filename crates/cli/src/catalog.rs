@@ -5,6 +5,7 @@ mod platforms;
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
 use barograph_workload_kv::KeyValue;
+use barograph_workload_null::Null;
 use barograph_workload_scenario::ScenarioFiles;
 
 use crate::commands::run::time_of_day;
@@ -12,5 +13,7 @@ use crate::commands::run::time_of_day;
 pub(crate) use platforms::{platform, platforms};
 
 /// Every workload and every kind of platform. The first of each is that of plans that name none.
-pub(crate) const WORKLOADS: Workloads =
-    Workloads { all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue], platforms: &platforms::KINDS };
+pub(crate) const WORKLOADS: Workloads = Workloads {
+    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &Null],
+    platforms: &platforms::KINDS,
+};

@@ -24,11 +24,14 @@ pub trait User: 'static {
     /// holds must then not be used again for another operation.
     fn act(&self, op: OpId, turn: &mut Turn) -> impl Future<Output = Outcome>;
 
-    /// Answers a question about the user's state with the index of a branch.
-    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize;
+    /// Answers a question about the user's state with the index of a branch. Never called where behaviours have no choosers.
+    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
+        let _ = (chooser, turn);
+        0
+    }
 
     /// The session is over: forget its state, keep connections.
-    fn end_session(&self);
+    fn end_session(&self) {}
 }
 
 /// What the engine is told before it starts.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use barograph_engine::{Turn, User};
-use barograph_model::{ChooserId, OpId, Outcome};
+use barograph_model::{OpId, Outcome};
 use rand::RngExt;
 
 use crate::command::Verb;
@@ -81,12 +81,6 @@ impl User for KvUser {
         turn.add(BYTES, end.bytes.into());
         end.outcome
     }
-
-    fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
-        0
-    }
-
-    fn end_session(&self) {}
 }
 
 impl Drop for KvUser {
