@@ -3,10 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use barograph_model::{Behaviour, BehaviourId, Missed, Nanos, Next, OpId, Outcome, Pace, StartOf, UserId};
+use barograph_model::{
+    Behaviour, BehaviourId, ChooserId, Missed, Nanos, Next, OpId, Outcome, Pace, StartOf, UserId,
+};
 use rand::RngExt;
 
-use crate::core::{Signal, Slot, SlotKey, breathe};
+use crate::core::{Core, Signal, Slot, SlotKey, breathe};
 use crate::draw::draw;
 use crate::recorder::Ended;
 use crate::turn::Wishes;
@@ -24,7 +26,7 @@ const OPERATIONS_IN_A_ROW: u32 = 16;
 const MAX_ACTIVITIES: usize = 16;
 
 /// One active user and what its activities share.
-pub(crate) struct Seat<U> {
+pub struct Seat<U> {
     pub(crate) id: UserId,
     pub(crate) user: U,
     /// Which of its lives this is; a user stopped and started again draws other random numbers.
@@ -64,12 +66,12 @@ impl<U> Seat<U> {
     }
 
     /// Ends every activity but the main one and the one that asks.
-    pub(crate) fn stop_others<W: UserFactory<User = U>>(&self, worker: &Worker<W>, asking: Option<SlotKey>) {
+    pub(crate) fn stop_others(&self, core: &Core, asking: Option<SlotKey>) {
         // They are off the list at once, so that what is started next finds room on it.
         self.others.borrow_mut().retain(|key| {
             let stays = Some(*key) == asking;
             if !stays {
-                worker.core.signal(*key, Signal::Cancel);
+                core.signal(*key, Signal::Cancel);
             }
             stays
         });
@@ -88,7 +90,7 @@ fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>,
     if seat.stopping.get() || seat.others.borrow().len() >= MAX_ACTIVITIES {
         return;
     }
-    let slot = crate::core::Core::slot(&worker.core);
+    let slot = Core::slot(&worker.core);
     let key = slot.key;
     seat.others.borrow_mut().push(key);
     let (worker2, seat2) = (Rc::clone(worker), Rc::clone(seat));
@@ -158,7 +160,7 @@ pub(crate) async fn run<W: UserFactory>(
         if ending || slot.cancelled() || (is_main && seat.stopping.get()) {
             break;
         }
-        let then = follow(behaviour, op, &seat.user, &mut turn);
+        let then = follow(behaviour, op, &mut &seat.user, &mut turn);
         op = then.op;
         called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !reset);
         if gate.is_none() || called {
@@ -238,11 +240,11 @@ struct Asking {
 /// Does what an operation asked for beside itself.
 fn grant<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishes: &Wishes, asking: Asking) {
     if wishes.reset {
-        seat.stop_others(worker, Some(asking.key));
+        seat.stop_others(&worker.core, Some(asking.key));
         seat.user.end_session();
         seat.restart.set(true);
     } else if wishes.stop_others {
-        seat.stop_others(worker, Some(asking.key));
+        seat.stop_others(&worker.core, Some(asking.key));
     }
     if let Some((behaviour, argument)) = wishes.start {
         start_other(worker, seat, Beginning { behaviour, argument, first_at: asking.now });
@@ -250,14 +252,30 @@ fn grant<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, wishe
 }
 
 /// What follows an operation.
-struct Then {
-    op: OpId,
+pub(crate) struct Then {
+    pub(crate) op: OpId,
     /// Between the two the session ended.
-    session_over: bool,
+    pub(crate) session_over: bool,
+}
+
+/// The state of a user, as far as the choice of the next operation depends on it.
+pub(crate) trait Memory {
+    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize;
+    fn end_session(&mut self);
+}
+
+impl<U: User> Memory for &U {
+    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
+        User::choose(*self, chooser, turn)
+    }
+
+    fn end_session(&mut self) {
+        User::end_session(*self);
+    }
 }
 
 /// The operation after `op`.
-fn follow<U: User>(behaviour: &Behaviour, op: OpId, user: &U, turn: &mut Turn) -> Then {
+pub(crate) fn follow(behaviour: &Behaviour, op: OpId, memory: &mut impl Memory, turn: &mut Turn) -> Then {
     let go_on = |op| Then { op, session_over: false };
     let mut next = behaviour.next[op.index()].as_ref().expect("checked when the behaviours were made");
     loop {
@@ -265,11 +283,11 @@ fn follow<U: User>(behaviour: &Behaviour, op: OpId, user: &U, turn: &mut Turn) -
             Next::Op(op) => return go_on(*op),
             Next::Vector(vector) => return go_on(vector.pick(turn.rng.random())),
             Next::EndSession { first } => {
-                user.end_session();
+                memory.end_session();
                 return Then { op: *first, session_over: true };
             }
             Next::Choose { chooser, branches } => {
-                let branch = user.choose(*chooser, turn);
+                let branch = memory.choose(*chooser, turn);
                 next = &branches[branch.min(branches.len() - 1)];
             }
         }
@@ -277,7 +295,12 @@ fn follow<U: User>(behaviour: &Behaviour, op: OpId, user: &U, turn: &mut Turn) -
 }
 
 /// When the next operation is due, and how many beats were left out before it.
-fn due(pace: &Pace, (intended, ended): (Nanos, Nanos), outcome: Outcome, turn: &mut Turn) -> (Nanos, u64) {
+pub(crate) fn due(
+    pace: &Pace,
+    (intended, ended): (Nanos, Nanos),
+    outcome: Outcome,
+    turn: &mut Turn,
+) -> (Nanos, u64) {
     match pace {
         Pace::AtOnce if outcome.is_failure() => (ended + PAUSE_AFTER_FAILURE, 0),
         Pace::AtOnce => (ended, 0),

@@ -10,6 +10,7 @@ use barograph_model::Nanos;
 use slab::Slab;
 
 use crate::clock::Clock;
+use crate::group::Inbox;
 use crate::pacer::Pacer;
 
 /// The waiting room of a worker.
@@ -34,9 +35,28 @@ pub(crate) enum Signal {
 
 struct Room {
     generation: u32,
-    waker: Option<Waker>,
+    owner: Owner,
     signal: Signal,
     deadline: Nanos,
+}
+
+/// The owner of a slot, as far as it can be woken.
+enum Owner {
+    /// A task that has not waited yet.
+    New,
+    Task(Waker),
+    /// A member of a group, or the group, by its place.
+    Member(Rc<Inbox>, u32),
+}
+
+impl Room {
+    /// What the owner was told since it asked last; a cancel stays.
+    fn take_signal(&mut self) -> Signal {
+        match self.signal {
+            Signal::Cancel => Signal::Cancel,
+            _ => std::mem::replace(&mut self.signal, Signal::None),
+        }
+    }
 }
 
 impl Core {
@@ -46,9 +66,18 @@ impl Core {
 
     /// A place to wait in; given back when dropped.
     pub(crate) fn slot(core: &Rc<Core>) -> Slot {
+        Self::slot_of(core, Owner::New)
+    }
+
+    /// The slot of a member of a group: what it is told arrives in the group's inbox.
+    pub(crate) fn slot_of_member(core: &Rc<Core>, inbox: &Rc<Inbox>, place: u32) -> Slot {
+        Self::slot_of(core, Owner::Member(Rc::clone(inbox), place))
+    }
+
+    fn slot_of(core: &Rc<Core>, owner: Owner) -> Slot {
         let generation = core.generations.get().wrapping_add(1);
         core.generations.set(generation);
-        let room = Room { generation, waker: None, signal: Signal::None, deadline: Nanos::MAX };
+        let room = Room { generation, owner, signal: Signal::None, deadline: Nanos::MAX };
         let key = core.rooms.borrow_mut().insert(room);
         let key = SlotKey { index: key as u32, generation };
         Slot { core: Rc::clone(core), key, waits: Cell::new(0) }
@@ -71,8 +100,10 @@ impl Core {
             room.signal = signal;
         }
         // A wake only puts the task into a queue; nothing runs while the rooms are borrowed.
-        if let Some(waker) = &room.waker {
-            waker.wake_by_ref();
+        match &room.owner {
+            Owner::New => {}
+            Owner::Task(waker) => waker.wake_by_ref(),
+            Owner::Member(inbox, place) => inbox.tell(*place),
         }
     }
 
@@ -146,15 +177,26 @@ impl Slot {
     /// Keeps the task's waker, then takes the signal that came since; a cancel stays.
     fn take_signal(&self, cx: &Context<'_>) -> Signal {
         self.with(|room| {
-            if !room.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
-                room.waker = Some(cx.waker().clone());
+            if !matches!(&room.owner, Owner::Task(waker) if waker.will_wake(cx.waker())) {
+                room.owner = Owner::Task(cx.waker().clone());
             }
-            let signal = room.signal;
-            if signal != Signal::Cancel {
-                room.signal = Signal::None;
-            }
-            signal
+            room.take_signal()
         })
+    }
+
+    /// Takes the signal that came to a member of a group, or to the group.
+    pub(crate) fn signal_of_member(&self) -> Signal {
+        self.with(Room::take_signal)
+    }
+
+    /// Has the owner signalled at `at`.
+    pub(crate) fn due_at(&self, at: Nanos) {
+        self.core.pacer.push(at, self.key.index, self.key.generation);
+    }
+
+    /// Sets when the owner is told that it waits too long; [`Nanos::MAX`] for never.
+    pub(crate) fn expires_at(&self, deadline: Nanos) {
+        self.with(|room| room.deadline = deadline);
     }
 
     /// How often the owner had to wait here so far: a number that stands still is a task that never rests.
@@ -198,7 +240,7 @@ impl Slot {
             }
             if !pushed {
                 pushed = true;
-                self.core.pacer.push(at, self.key.index, self.key.generation);
+                self.due_at(at);
             }
             self.wait()
         })

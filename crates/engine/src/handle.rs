@@ -13,9 +13,11 @@ use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::core::Core;
+use crate::group::Groups;
 use crate::pacer::Pacer;
+use crate::population::Population;
 use crate::worker::{Number, Ramp, Spawner, Worker};
-use crate::{Beginning, EngineError, Settings, UserFactory, sim};
+use crate::{Beginning, EngineError, GroupFactory, Settings, UserFactory, sim};
 
 /// Commands waiting for a worker; the harness sends a handful a minute.
 const CONTROL_QUEUE: usize = 64;
@@ -49,6 +51,15 @@ where
     F: Fn() -> W + Send + Sync + 'static,
 {
     Box::new(Make { make: std::sync::Arc::new(make) })
+}
+
+/// Erases the type of a workload whose users come in groups: `make` is called once in each worker's thread.
+pub fn runnable_groups<W, F>(make: F) -> Box<dyn Runnable>
+where
+    W: GroupFactory,
+    F: Fn() -> W + Send + Sync + 'static,
+{
+    Box::new(Make { make: std::sync::Arc::new(move || Groups::new(make())) })
 }
 
 struct Make<F> {
@@ -100,7 +111,7 @@ struct Threads {
 
 impl<W, F> Runnable for Make<F>
 where
-    W: UserFactory,
+    W: Population,
     F: Fn() -> W + Send + Sync + 'static,
 {
     fn begin(
@@ -316,7 +327,7 @@ impl Drop for Farewell {
 
 impl Thread {
     /// The worker thread. Whatever breaks in it, its farewell says so.
-    fn run<W: UserFactory>(self, make: &(impl Fn() -> W + ?Sized)) {
+    fn run<W: Population>(self, make: &(impl Fn() -> W + ?Sized)) {
         let mut farewell = Farewell { worker: self.index, parts: self.parts.clone(), taken: false };
         // On a kernel without the call all workers share one limit of open files, as the check of the plan assumes then.
         let _ = barograph_reactor::own_open_files();
@@ -331,7 +342,7 @@ impl Thread {
     }
 
     /// Everything a worker does; its last interval, unless it broke.
-    async fn work<W: UserFactory>(self, workload: W, core: Rc<Core>) -> Option<Box<Interval>> {
+    async fn work<W: Population>(self, workload: W, core: Rc<Core>) -> Option<Box<Interval>> {
         let worker = Worker::new(&self.settings, self.number, workload, Rc::clone(&core), Spawner::Reactor);
         worker.spawn(Rc::clone(&worker).keep_house(thread_cpu, hand_over(self.parts)));
         let slot = Core::slot(&core);

@@ -119,6 +119,10 @@ impl Recorder {
     }
 
     fn settle_in_flight(&mut self, now: Nanos) {
+        // Operations of a group start and end together.
+        if now == self.in_flight_since {
+            return;
+        }
         self.in_flight_ns += u128::from(self.in_flight) * u128::from((now - self.in_flight_since).0);
         self.in_flight_since = now;
     }

@@ -16,22 +16,23 @@ use futures::executor::LocalPool;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::pacer::Pacer;
+use crate::population::Population;
 use crate::worker::{Number, Ramp, Spawner, Worker};
-use crate::{Place, Settings, Timer, UserFactory};
+use crate::{Place, Settings, Timer};
 
 pub(crate) use load::Load;
 pub use load::runnable;
 pub use time::{Still, Time};
 
 /// A simulated run of one worker (or of several in lock step: see [`Settings::workers`] and [`Simulation::new`]).
-pub struct Simulation<W: UserFactory> {
+pub struct Simulation<W: Population> {
     pool: LocalPool,
     core: Rc<Core>,
     workers: Vec<Rc<Worker<W>>>,
     users: u32,
 }
 
-impl<W: UserFactory> Simulation<W> {
+impl<W: Population> Simulation<W> {
     /// Makes all workers of a run; `workload` is called once for each with a timer for its simulated target.
     pub fn new(settings: &Settings, workload: impl FnMut(Timer) -> W) -> Self {
         Self::of_driver(settings, None, workload)

@@ -5,16 +5,17 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::rc::Rc;
 
-use barograph_model::{BehaviourId, Nanos, UserId};
+use barograph_model::{Nanos, UserId};
 use barograph_stats::Interval;
 use futures::FutureExt;
 
-use crate::activity::{self, Beginning, Seat};
+use crate::activity::Seat;
 use crate::core::{Core, Signal, SlotKey, breathe};
 use crate::gate::{Gate, Met};
+use crate::population::Population;
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
-use crate::{Place, Settings, UserFactory};
+use crate::{Place, Settings};
 
 /// Arrivals that are due together and handed out before others may go on.
 const ARRIVALS_IN_A_ROW: u32 = 32;
@@ -47,25 +48,38 @@ pub(crate) struct Ramp {
 }
 
 impl Ramp {
-    /// The users that change, with the instants at which they do: up in order, down in reverse order.
-    pub(crate) fn changes(self) -> impl Iterator<Item = (UserId, Nanos)> {
+    /// The users that change, with the instants at which they do: up in order, down in reverse order. Users of one block,
+    /// each of `block` numbers, change together.
+    pub(crate) fn changes(self, block: u64) -> impl Iterator<Item = (UserId, Nanos)> {
         let up = self.after >= self.before;
-        let count = u64::from(self.after.abs_diff(self.before));
+        let (before, count) = (u64::from(self.before), u64::from(self.after.abs_diff(self.before)));
         (0..count).map(move |k| {
-            let user = if up { u64::from(self.before) + k } else { u64::from(self.before) - 1 - k };
-            let offset = u128::from(self.over.0) * u128::from(k) / u128::from(count);
+            let user = if up { before + k } else { before - 1 - k };
+            let first = if up { (user / block * block).max(before) } else { (user / block + 1) * block - 1 };
+            let nth = if up { first - before } else { before - 1 - first.min(before - 1) };
+            let offset = u128::from(self.over.0) * u128::from(nth) / u128::from(count);
             (UserId(user as u32), self.at + Nanos(offset as u64))
         })
     }
 }
 
+/// A user that becomes active.
+#[derive(Clone, Copy)]
+pub struct Entering {
+    pub(crate) id: UserId,
+    /// From 1.
+    pub(crate) life: u32,
+    /// When its first operation is due.
+    pub(crate) at: Nanos,
+}
+
 /// One worker and everything it owns.
-pub(crate) struct Worker<W: UserFactory> {
+pub struct Worker<W: Population> {
     pub(crate) core: Rc<Core>,
     pub(crate) settings: Settings,
     pub(crate) recorder: RefCell<Recorder>,
     number: Number,
-    workload: W,
+    pub(crate) population: W,
     spawner: Spawner,
     seats: RefCell<HashMap<u32, Rc<Seat<W::User>>>>,
     lives: RefCell<HashMap<u32, u32>>,
@@ -73,7 +87,8 @@ pub(crate) struct Worker<W: UserFactory> {
     pub(crate) gate: Option<Gate<W::User>>,
     schedule: RefCell<Option<Schedule>>,
     ramp: Cell<Option<SlotKey>>,
-    running: Cell<usize>,
+    /// Users that have not ended.
+    pub(crate) running: Cell<usize>,
     broken: Rc<Cell<bool>>,
 }
 
@@ -94,11 +109,11 @@ impl Number {
     }
 }
 
-impl<W: UserFactory> Worker<W> {
+impl<W: Population> Worker<W> {
     pub(crate) fn new(
         settings: &Settings,
         number: Number,
-        workload: W,
+        population: W,
         core: Rc<Core>,
         spawner: Spawner,
     ) -> Rc<Self> {
@@ -112,7 +127,7 @@ impl<W: UserFactory> Worker<W> {
             recorder: RefCell::new(Recorder::new(settings.limits.clone())),
             settings: settings.clone(),
             number,
-            workload,
+            population,
             spawner,
             seats: RefCell::default(),
             lives: RefCell::default(),
@@ -230,7 +245,11 @@ impl<W: UserFactory> Worker<W> {
         let worker = Rc::clone(self);
         let up = ramp.after >= ramp.before;
         self.spawn(async move {
-            for (user, at) in ramp.changes().filter(|(user, _)| worker.is_mine(user.0)) {
+            let block = match worker.population.together() {
+                1 => 1,
+                users => (worker.number.of * users) as u64,
+            };
+            for (user, at) in ramp.changes(block).filter(|(user, _)| worker.is_mine(user.0)) {
                 if !slot.until(at).await {
                     return;
                 }
@@ -261,24 +280,16 @@ impl<W: UserFactory> Worker<W> {
             *life += 1;
             *life
         };
-        let seat = Rc::new(Seat::new(id, self.workload.user(id), life));
-        let slot = Core::slot(&self.core);
-        seat.main.set(Some(slot.key));
-        self.seats.borrow_mut().insert(id.0, Rc::clone(&seat));
-        let worker = Rc::clone(self);
         self.running.set(self.running.get() + 1);
-        self.spawn(async move {
-            let begin = Beginning { behaviour: BehaviourId(0), argument: 0, first_at: at };
-            activity::run(&worker, &seat, slot, begin).await;
-            worker.running.set(worker.running.get() - 1);
-        });
+        let seat = W::enter(self, Entering { id, life, at });
+        self.seats.borrow_mut().insert(id.0, seat);
     }
 
     /// Tells a user to stop: its followers end now, its main behaviour after the operation it is in.
     fn deactivate(&self, id: UserId) {
         let Some(seat) = self.seats.borrow_mut().remove(&id.0) else { return };
         seat.stopping.set(true);
-        seat.stop_others(self, None);
+        seat.stop_others(&self.core, None);
         if let Some(main) = seat.main.get().filter(|_| !seat.main_in_operation.get()) {
             self.core.signal(main, Signal::Cancel);
         }
@@ -340,11 +351,21 @@ mod tests {
     #[test]
     fn a_ramp_spreads_its_changes_evenly_up_and_down() {
         let up = Ramp { before: 2, after: 6, at: Nanos(100), over: Nanos(40) };
-        let got: Vec<(u32, u64)> = up.changes().map(|(u, at)| (u.0, at.0)).collect();
-        assert_eq!(got, [(2, 100), (3, 110), (4, 120), (5, 130)]);
+        assert_eq!(changes(up, 1), [(2, 100), (3, 110), (4, 120), (5, 130)]);
         let down = Ramp { before: 6, after: 4, at: Nanos(0), over: Nanos(10) };
-        let got: Vec<(u32, u64)> = down.changes().map(|(u, at)| (u.0, at.0)).collect();
-        assert_eq!(got, [(5, 0), (4, 5)]);
-        assert_eq!(Ramp { before: 3, after: 3, at: Nanos(0), over: Nanos(1) }.changes().count(), 0);
+        assert_eq!(changes(down, 1), [(5, 0), (4, 5)]);
+        assert_eq!(Ramp { before: 3, after: 3, at: Nanos(0), over: Nanos(1) }.changes(1).count(), 0);
+    }
+
+    #[test]
+    fn users_of_a_block_change_together() {
+        let up = Ramp { before: 2, after: 8, at: Nanos(100), over: Nanos(60) };
+        assert_eq!(changes(up, 3), [(2, 100), (3, 110), (4, 110), (5, 110), (6, 140), (7, 140)]);
+        let down = Ramp { before: 8, after: 2, at: Nanos(0), over: Nanos(60) };
+        assert_eq!(changes(down, 3), [(7, 0), (6, 0), (5, 20), (4, 20), (3, 20), (2, 50)]);
+    }
+
+    fn changes(ramp: Ramp, block: u64) -> Vec<(u32, u64)> {
+        ramp.changes(block).map(|(user, at)| (user.0, at.0)).collect()
     }
 }

@@ -9,6 +9,7 @@
 mod ask;
 mod command;
 mod fill;
+mod group;
 mod judge;
 mod keys;
 mod line;
@@ -24,7 +25,6 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod topology;
-mod user;
 mod values;
 mod worker;
 

@@ -1,18 +1,13 @@
-//! One connection, and the commands on their way over it.
-//!
-//! Several users may share a line: each has one command in flight, and together they are the window of a pipeline. A task
-//! of the line writes what they submitted and reads the replies, which come in the order of the commands. When replies have
-//! come it lets the users of all of them go on before it writes again, so that their next commands leave in one piece.
+//! One connection, and the commands on their way over it, whose replies come in their order.
 
-use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::{Future as _, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 use barograph_model::Outcome;
-use barograph_net::Stream;
+use barograph_net::{Fault, Stream};
 use barograph_resp::{Read, Reply, reply};
 use tokio::io::AsyncWrite;
 
@@ -22,67 +17,26 @@ use crate::worker::Worker;
 /// Room for the first read of a reply.
 const READ_ROOM: usize = 16 * 1024;
 
-/// Reads in a row before other tasks go on.
-const READS_IN_A_ROW: usize = 8;
-
 /// Commands that may wait for their replies beside those of the window: their users gave up.
 const MOST_ABANDONED: usize = 64;
 
-/// The end of a line that its users gave up.
-const CLOSED: End = End::failed(Outcome::Broken, "the connection was given up");
-
-/// Where the end of a user's command is left.
-#[derive(Default)]
-pub(crate) struct Seat {
-    /// Which of its commands is in flight. A reply to an earlier one finds another number.
-    number: Cell<u64>,
-    end: RefCell<Option<End>>,
-    waker: RefCell<Option<Waker>>,
-    /// The command in flight, or the last one.
-    pub(crate) sent: RefCell<Sent>,
-}
-
-impl Seat {
-    fn finish(&self, number: u64, end: End) {
-        if self.number.get() == number {
-            *self.end.borrow_mut() = Some(end);
-            if let Some(waker) = &*self.waker.borrow() {
-                waker.wake_by_ref();
-            }
-        }
-    }
-
-    fn poll_end(&self, cx: &Context<'_>) -> Poll<End> {
-        if let Some(end) = self.end.borrow_mut().take() {
-            return Poll::Ready(end);
-        }
-        let mut waker = self.waker.borrow_mut();
-        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-            *waker = Some(cx.waker().clone());
-        }
-        Poll::Pending
-    }
-}
+/// The end of the commands of a connection that was not made in time.
+const GIVEN_UP: End = End::failed(Outcome::Broken, "the connection was given up");
 
 /// A command whose reply has not come.
-struct Pending {
-    seat: Rc<Seat>,
-    number: u64,
+#[derive(Clone, Copy)]
+pub(crate) struct Pending {
+    /// The place of its user.
+    pub(crate) place: u32,
+    /// Which of the user's commands it is.
+    pub(crate) number: u32,
 }
 
-/// A connection that is made, open or ended.
+/// A connection to a store. It is made with the first command, and again with the first one after its end.
 pub(crate) struct Line {
-    inner: RefCell<Inner>,
-    pump: RefCell<Option<Waker>>,
-    ended: Cell<bool>,
-    /// Commands in flight at most, one for each user.
-    window: usize,
-}
-
-#[derive(Default)]
-struct Inner {
-    /// Nothing until the connection is made.
-    stream: Option<Stream>,
+    store: usize,
+    number: u32,
+    state: State,
     out: Vec<u8>,
     /// Bytes of `out` that were written.
     written: usize,
@@ -93,163 +47,109 @@ struct Inner {
     greeting: usize,
 }
 
+enum State {
+    Closed,
+    Connecting(Pin<Box<dyn Future<Output = Result<Stream, Fault>>>>),
+    Open(Stream),
+    /// What ends the commands on their way.
+    Broken(End),
+}
+
 impl Line {
-    /// A line for `window` users to store `store`; its task runs on the worker's loop.
-    pub(crate) fn open(worker: &Rc<Worker>, store: usize, number: u32) -> Rc<Line> {
-        let window = worker.program.window();
-        let inner = RefCell::default();
-        let line = Rc::new(Line { inner, pump: RefCell::default(), ended: Cell::new(false), window });
-        let (worker, of_task) = (Rc::clone(worker), Rc::clone(&line));
-        barograph_reactor::spawn(async move {
-            let end = of_task.run(&worker, store, number).await;
-            of_task.give_up(&end);
-        });
-        line
-    }
-
-    /// Whether commands can be submitted.
-    pub(crate) fn is_usable(&self) -> bool {
-        !self.ended.get()
-    }
-
-    /// Ends the line.
-    pub(crate) fn close(&self) {
-        self.ended.set(true);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        if let Some(pump) = &*self.pump.borrow() {
-            pump.wake_by_ref();
+    /// A connection to store `store`, the `number`th of the worker.
+    pub(crate) fn new(store: usize, number: u32) -> Self {
+        Line {
+            store,
+            number,
+            state: State::Closed,
+            out: Vec::new(),
+            written: 0,
+            rest: Vec::new(),
+            pending: VecDeque::new(),
+            greeting: 0,
         }
     }
 
-    /// Submits the command that `write` appends, and waits for its end. Dropped before, its reply is read and forgotten.
-    pub(crate) async fn command(&self, seat: &Rc<Seat>, write: impl FnOnce(&mut Vec<u8>)) -> End {
-        let number = seat.number.get() + 1;
-        seat.number.set(number);
-        *seat.end.borrow_mut() = None;
-        if !self.submit(Pending { seat: Rc::clone(seat), number }, write) {
-            return End::failed(Outcome::Broken, "more replies are missing than the connection may wait for");
+    /// Takes the command that `write` appends. It leaves in the next [`Line::poll`].
+    pub(crate) fn submit(&mut self, worker: &Rc<Worker>, pending: Pending, write: impl FnOnce(&mut Vec<u8>)) {
+        if matches!(self.state, State::Closed) {
+            let (its_worker, store, number) = (Rc::clone(worker), self.store, self.number);
+            let connecting = async move { its_worker.connect(store, number).await };
+            self.state = State::Connecting(Box::pin(connecting));
+            self.greeting = worker.program.greet(&mut self.out);
         }
-        let abandon = Abandon { line: self, seat };
-        let end = poll_fn(|cx| seat.poll_end(cx)).await;
-        std::mem::forget(abandon);
-        end
+        self.pending.push_back(pending);
+        if self.pending.len() > worker.program.window() + MOST_ABANDONED {
+            let why = "more replies are missing than the connection may wait for";
+            self.state = State::Broken(End::failed(Outcome::Broken, why));
+        }
+        write(&mut self.out);
     }
 
-    fn submit(&self, pending: Pending, write: impl FnOnce(&mut Vec<u8>)) -> bool {
-        let mut inner = self.inner.borrow_mut();
-        if inner.pending.len() >= self.window + MOST_ABANDONED {
-            drop(inner);
-            self.close();
-            return false;
+    /// The user of a command gave up. A connection that was not made in this time is tried again.
+    pub(crate) fn lost_patience(&mut self) {
+        if matches!(self.state, State::Connecting(_)) {
+            self.state = State::Broken(GIVEN_UP);
         }
-        let was_empty = inner.out.is_empty();
-        write(&mut inner.out);
-        inner.pending.push_back(pending);
-        if self.window == 1 && was_empty && inner.greeting == 0 && inner.write_now() {
-            return true;
-        }
-        drop(inner);
-        if was_empty {
-            self.wake();
-        }
-        true
     }
 
-    async fn run(&self, worker: &Worker, store: usize, number: u32) -> End {
-        let mut connecting = pin!(worker.connect(store, number));
-        let connected = poll_fn(|cx| {
-            self.remember(cx);
-            if self.ended.get() { Poll::Ready(None) } else { connecting.as_mut().poll(cx).map(Some) }
-        });
-        let stream = match connected.await {
-            Some(Ok(stream)) => stream,
-            Some(Err(fault)) => {
-                let seen = barograph_model::words::in_one_line(&fault).into_bytes();
-                return End { seen, ..End::failed(fault.outcome(), "the connection could not be made") };
-            }
-            None => return CLOSED,
-        };
-        {
-            let inner = &mut *self.inner.borrow_mut();
-            let mut greeting = Vec::new();
-            inner.greeting = worker.program.greet(&mut greeting);
-            greeting.append(&mut inner.out);
-            inner.out = greeting;
-            inner.stream = Some(stream);
+    /// Writes what was submitted and reads until a command has ended or nothing is there. `end` is called for every command
+    /// that ended, with its judgement; it tells whether the user still waited for it.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        worker: &Worker,
+        mut end: impl FnMut(Pending, &dyn Fn(&Sent) -> End) -> bool,
+    ) {
+        let Err(broken) = self.go_on(cx, worker, &mut end) else { return };
+        self.state = State::Closed;
+        self.out.clear();
+        self.written = 0;
+        self.rest.clear();
+        self.greeting = 0;
+        for pending in self.pending.drain(..) {
+            end(pending, &|_| broken.clone());
         }
-        poll_fn(|cx| self.poll(cx, worker)).await
     }
 
-    /// Writes and reads until the line ends.
-    fn poll(&self, cx: &mut Context<'_>, worker: &Worker) -> Poll<End> {
-        if self.ended.get() {
-            return Poll::Ready(CLOSED);
-        }
-        self.remember(cx);
-        let inner = &mut *self.inner.borrow_mut();
-        if let Poll::Ready(Err(why)) = inner.poll_write(cx) {
-            return Poll::Ready(End::failed(Outcome::Broken, words(&why)));
-        }
-        let mut answered = false;
-        for _ in 0..READS_IN_A_ROW {
-            match inner.poll_read(cx, worker) {
-                Poll::Pending if answered => break,
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(())) => answered = true,
-                Poll::Ready(Err(end)) => return Poll::Ready(end),
+    fn go_on(
+        &mut self,
+        cx: &mut Context<'_>,
+        worker: &Worker,
+        end: &mut impl FnMut(Pending, &dyn Fn(&Sent) -> End) -> bool,
+    ) -> Result<(), End> {
+        if let State::Connecting(connecting) = &mut self.state {
+            match connecting.as_mut().poll(cx) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(stream)) => self.state = State::Open(stream),
+                Poll::Ready(Err(fault)) => {
+                    let seen = barograph_model::words::in_one_line(&fault).into_bytes();
+                    let failed = End::failed(fault.outcome(), "the connection could not be made");
+                    return Err(End { seen, ..failed });
+                }
             }
         }
-        // After the users of what has come.
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
-
-    fn remember(&self, cx: &Context<'_>) {
-        let mut pump = self.pump.borrow_mut();
-        if !pump.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-            *pump = Some(cx.waker().clone());
+        match &self.state {
+            State::Closed | State::Connecting(_) => return Ok(()),
+            State::Broken(why) => return Err(why.clone()),
+            State::Open(_) => {}
         }
-    }
-
-    /// Ends every command in flight.
-    fn give_up(&self, end: &End) {
-        self.ended.set(true);
-        let mut inner = self.inner.borrow_mut();
-        inner.stream = None;
-        for Pending { seat, number } in std::mem::take(&mut inner.pending) {
-            seat.finish(number, end.clone());
+        if let Poll::Ready(Err(why)) = self.poll_write(cx) {
+            return Err(End::failed(Outcome::Broken, words(&why)));
         }
-    }
-}
-
-/// Forgets the command of a user that is dropped while it waits.
-struct Abandon<'l> {
-    line: &'l Line,
-    seat: &'l Rc<Seat>,
-}
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        self.seat.number.set(self.seat.number.get() + 1);
-        // A connection that was not made in this time is tried again.
-        let is_made = self.line.inner.try_borrow().map_or(true, |inner| inner.stream.is_some());
-        if !is_made {
-            self.line.close();
+        while let Poll::Ready(ended) = self.poll_read(cx, worker, end)? {
+            if ended {
+                break;
+            }
         }
-    }
-}
-
-impl Inner {
-    /// Writes at once what a single user submitted; false when something is left.
-    fn write_now(&mut self) -> bool {
-        matches!(self.poll_write(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(())))
+        Ok(())
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        let Some(stream) = &mut self.stream else { return Poll::Pending };
+        let State::Open(stream) = &mut self.state else { return Poll::Pending };
+        if self.out.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
         while self.written < self.out.len() {
             match ready!(Pin::new(&mut *stream).poll_write(cx, &self.out[self.written..])) {
                 Ok(0) => return Poll::Ready(Err(std::io::ErrorKind::WriteZero.into())),
@@ -262,9 +162,14 @@ impl Inner {
         Pin::new(stream).poll_flush(cx)
     }
 
-    /// Reads once; ready when replies may have come.
-    fn poll_read(&mut self, cx: &mut Context<'_>, worker: &Worker) -> Poll<Result<(), End>> {
-        let Some(stream) = &mut self.stream else { return Poll::Pending };
+    /// Reads once; ready with whether a command has ended for which a user waited.
+    fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        worker: &Worker,
+        end: &mut impl FnMut(Pending, &dyn Fn(&Sent) -> End) -> bool,
+    ) -> Result<Poll<bool>, End> {
+        let State::Open(stream) = &mut self.state else { return Ok(Poll::Pending) };
         let mut buffer = match self.rest.is_empty() {
             true => worker.take_buffer(),
             false => std::mem::take(&mut self.rest),
@@ -272,45 +177,54 @@ impl Inner {
         if buffer.capacity() - buffer.len() < READ_ROOM / 4 {
             buffer.reserve(READ_ROOM.max(buffer.len()));
         }
-        let read = stream.poll_read_into(cx, &mut buffer);
-        let end = match read {
-            Poll::Pending => None,
-            Poll::Ready(Ok(0)) => Some(Err(End::failed(Outcome::Broken, "the store closed the connection"))),
-            Poll::Ready(Ok(_)) => Some(self.answer(&mut buffer, worker)),
-            Poll::Ready(Err(why)) => Some(Err(End::failed(Outcome::Broken, words(&why)))),
+        let read = match stream.poll_read_into(cx, &mut buffer) {
+            Poll::Pending => Ok(Poll::Pending),
+            Poll::Ready(Ok(0)) => Err(End::failed(Outcome::Broken, "the store closed the connection")),
+            Poll::Ready(Ok(_)) => self.answer(&mut buffer, worker, end).map(Poll::Ready),
+            Poll::Ready(Err(why)) => Err(End::failed(Outcome::Broken, words(&why))),
         };
         if buffer.is_empty() {
             worker.give_back(buffer);
         } else {
             self.rest = buffer;
         }
-        end.map_or(Poll::Pending, Poll::Ready)
+        read
     }
 
-    /// Gives every whole reply to its user; what is left begins the next.
-    fn answer(&mut self, buffer: &mut Vec<u8>, worker: &Worker) -> Result<(), End> {
-        let mut at = 0;
+    /// Takes every whole reply out of the buffer; what is left begins the next. Whether a user waited for one of them.
+    fn answer(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        worker: &Worker,
+        end: &mut impl FnMut(Pending, &dyn Fn(&Sent) -> End) -> bool,
+    ) -> Result<bool, End> {
+        let (mut at, mut ended) = (0, false);
         while at < buffer.len() {
             match reply(&buffer[at..]) {
                 Ok(Read::Whole { reply, length }) => {
                     at += length;
-                    self.one(&reply, worker)?;
+                    ended |= self.one(&reply, worker, end)?;
                 }
                 Ok(Read::Part { needed }) => {
                     buffer.drain(..at);
                     buffer.reserve(needed.saturating_sub(buffer.len()).min(READ_ROOM * 16));
-                    return Ok(());
+                    return Ok(ended);
                 }
                 Err(_) => return Err(End::failed(Outcome::WrongAnswer, "bytes that are no reply of RESP")),
             }
         }
         buffer.clear();
-        Ok(())
+        Ok(ended)
     }
 
-    fn one(&mut self, reply: &Reply<'_>, worker: &Worker) -> Result<(), End> {
+    fn one(
+        &mut self,
+        reply: &Reply<'_>,
+        worker: &Worker,
+        end: &mut impl FnMut(Pending, &dyn Fn(&Sent) -> End) -> bool,
+    ) -> Result<bool, End> {
         if matches!(reply, Reply::Push(_)) {
-            return Ok(());
+            return Ok(false);
         }
         if self.greeting > 0 {
             self.greeting -= 1;
@@ -319,17 +233,13 @@ impl Inner {
                     let why = "the store refused the login, the database or RESP3";
                     Err(End { seen: text.to_vec(), ..End::failed(Outcome::Refused, why) })
                 }
-                _ => Ok(()),
+                _ => Ok(false),
             };
         }
-        let Some(Pending { seat, number }) = self.pending.pop_front() else {
+        let Some(pending) = self.pending.pop_front() else {
             return Err(End::failed(Outcome::WrongAnswer, "a reply to no command"));
         };
-        if seat.number.get() == number {
-            let end = worker.judge().end(&seat.sent.borrow(), reply);
-            seat.finish(number, end);
-        }
-        Ok(())
+        Ok(end(pending, &|sent| worker.judge().end(sent, reply)))
     }
 }
 

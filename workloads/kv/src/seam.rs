@@ -238,7 +238,7 @@ impl Workload for KvWorkload {
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let program = self.program(job)?;
         let reasons = Arc::clone(&self.reasons);
-        Ok(barograph_engine::runnable(move || KvUsers::new(&program, &reasons)))
+        Ok(barograph_engine::runnable_groups(move || KvUsers::new(&program, &reasons)))
     }
 
     fn failure_reasons(&self) -> Vec<FailureReason> {

@@ -4,15 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use barograph_engine::UserFactory;
-use barograph_model::{OpId, UserId};
+use barograph_engine::GroupFactory;
+use barograph_model::OpId;
 use barograph_net::{Dialer, Fault, Stream};
 use barograph_workload::{Failure, Reasons};
 
+use crate::group::KvGroup;
 use crate::judge::{End, Judge};
-use crate::line::Line;
 use crate::program::Prepared;
-use crate::user::KvUser;
 
 /// Buffers kept for the next read.
 const KEPT: usize = 16;
@@ -26,16 +25,6 @@ pub(crate) struct Worker {
     dialers: Vec<Dialer>,
     reasons: Arc<Mutex<Reasons>>,
     buffers: RefCell<Vec<Vec<u8>>>,
-    /// Groups with room for one more user.
-    open: RefCell<Vec<Rc<Group>>>,
-    groups: Cell<u32>,
-}
-
-/// The users that share a connection to each store.
-pub(crate) struct Group {
-    number: u32,
-    users: Cell<usize>,
-    lines: RefCell<Vec<Option<Rc<Line>>>>,
 }
 
 impl Worker {
@@ -45,8 +34,6 @@ impl Worker {
             program: Arc::clone(program),
             reasons: Arc::clone(reasons),
             buffers: RefCell::default(),
-            open: RefCell::default(),
-            groups: Cell::new(0),
         })
     }
 
@@ -60,38 +47,6 @@ impl Worker {
 
     pub(crate) fn judge(&self) -> Judge<'_> {
         Judge { values: &self.program.values, verify: self.program.plan.verify }
-    }
-
-    /// The group of one more user.
-    fn join(&self) -> Rc<Group> {
-        let mut open = self.open.borrow_mut();
-        let group = open.last().cloned().unwrap_or_else(|| {
-            let number = self.groups.get();
-            self.groups.set(number.wrapping_add(1));
-            let lines = RefCell::new(vec![None; self.program.stores.len()]);
-            let group = Rc::new(Group { number, users: Cell::new(0), lines });
-            open.push(Rc::clone(&group));
-            group
-        });
-        group.users.set(group.users.get() + 1);
-        if group.users.get() >= self.program.window() {
-            open.pop();
-        }
-        group
-    }
-
-    /// A user of the group is gone; with the last one its connections are.
-    pub(crate) fn leave(&self, group: &Rc<Group>) {
-        let users = group.users.get();
-        let mut open = self.open.borrow_mut();
-        if users >= self.program.window() {
-            open.push(Rc::clone(group));
-        }
-        group.users.set(users - 1);
-        if users == 1 {
-            open.retain(|other| !Rc::ptr_eq(other, group));
-            group.lines.borrow().iter().flatten().for_each(|line| line.close());
-        }
     }
 
     /// Notes a failed command for people.
@@ -116,30 +71,29 @@ impl Worker {
     }
 }
 
-impl Group {
-    /// The connection to a store; it is made where there is none.
-    pub(crate) fn line(&self, worker: &Rc<Worker>, store: usize) -> Rc<Line> {
-        let line = &mut self.lines.borrow_mut()[store];
-        match line {
-            Some(line) if line.is_usable() => Rc::clone(line),
-            _ => Rc::clone(line.insert(Line::open(worker, store, self.number))),
-        }
-    }
+/// Makes the groups of one worker.
+pub(crate) struct KvUsers {
+    worker: Rc<Worker>,
+    /// Groups that were made.
+    groups: Cell<u32>,
 }
-
-/// Makes the users of one worker.
-pub(crate) struct KvUsers(Rc<Worker>);
 
 impl KvUsers {
     pub(crate) fn new(program: &Arc<Prepared>, reasons: &Arc<Mutex<Reasons>>) -> Self {
-        KvUsers(Worker::new(program, reasons))
+        KvUsers { worker: Worker::new(program, reasons), groups: Cell::new(0) }
     }
 }
 
-impl UserFactory for KvUsers {
-    type User = KvUser;
+impl GroupFactory for KvUsers {
+    type Group = KvGroup;
 
-    fn user(&self, _: UserId) -> KvUser {
-        KvUser::new(&self.0, self.0.join())
+    fn size(&self) -> usize {
+        self.worker.program.window()
+    }
+
+    fn group(&self) -> KvGroup {
+        let number = self.groups.get();
+        self.groups.set(number.wrapping_add(1));
+        KvGroup::new(&self.worker, number)
     }
 }

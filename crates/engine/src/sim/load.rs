@@ -5,13 +5,14 @@ use barograph_stats::Interval;
 
 use super::{Simulation, Time};
 use crate::handle::CONTROL_LOOK;
+use crate::population::Population;
 use crate::worker::Ramp;
-use crate::{Beginning, EngineError, EngineHandle, Runnable, Settings, Timer, UserFactory};
+use crate::{Beginning, EngineError, EngineHandle, Runnable, Settings, Timer};
 
 /// A workload whose load is simulated. `make` is called once for each worker with a timer for its simulated target.
 pub fn runnable<W, F>(time: &Time, make: F) -> Box<dyn Runnable>
 where
-    W: UserFactory,
+    W: Population,
     F: FnMut(Timer) -> W + Send + 'static,
 {
     Box::new(Make { time: time.clone(), make })
@@ -24,7 +25,7 @@ struct Make<F> {
 
 impl<W, F> Runnable for Make<F>
 where
-    W: UserFactory,
+    W: Population,
     F: FnMut(Timer) -> W + Send + 'static,
 {
     fn begin(
@@ -110,7 +111,7 @@ trait Simulated {
     fn close(&self) -> Interval;
 }
 
-impl<W: UserFactory> Simulated for Simulation<W> {
+impl<W: Population> Simulated for Simulation<W> {
     fn ramp(&self, ramp: Ramp) {
         self.workers.iter().for_each(|worker| worker.follow_ramp(ramp));
     }

@@ -2,6 +2,7 @@
 
 mod closed;
 mod drivers;
+mod groups;
 mod handle;
 mod open;
 mod target;

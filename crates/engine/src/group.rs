@@ -1,0 +1,208 @@
+//! Users that share connections, driven together by one task.
+//!
+//! A task for each user costs more than a command of a pipeline: a wake, a place in the queue and two readings of the clock.
+//! In a group the operations in flight are entries of a list. What came in one read ends at one reading of the clock, and what
+//! follows leaves in one write.
+
+mod crew;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
+
+use self::crew::{Crew, Member};
+use crate::Turn;
+use crate::activity::Seat;
+use crate::core::Core;
+use crate::population::Population;
+use crate::worker::{Entering, Worker};
+
+/// Makes the groups of one workload. One value per worker; nothing in it is shared.
+pub trait GroupFactory: 'static {
+    /// Users that share what one task drives.
+    type Group: Group;
+
+    /// Users in a group at most, from 1. In a ramp they become active together.
+    fn size(&self) -> usize;
+
+    /// Makes a group without members.
+    fn group(&self) -> Self::Group;
+}
+
+/// Users that share connections. A member is named by its place, from 0; it has its main behaviour and no activities beside
+/// it: what a [`Turn`] is asked to start or stop beside it is left undone.
+pub trait Group: 'static {
+    /// A user takes a place.
+    fn join(&mut self, place: usize, user: UserId);
+
+    /// Begins an operation of a member. It ends in [`Group::poll`].
+    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn);
+
+    /// Forgets the operation of a member: it was timed out or cancelled.
+    fn abandon(&mut self, place: usize);
+
+    /// Sends what was begun, and ends the operations whose answers have come. Where none has ended, the task is woken when
+    /// one may.
+    fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members);
+
+    /// Answers a question about a member's state with the index of a branch. Never called where behaviours have no choosers.
+    fn choose(&mut self, place: usize, chooser: ChooserId, turn: &mut Turn) -> usize {
+        let _ = (place, chooser, turn);
+        0
+    }
+
+    /// The session of a member is over: its state is forgotten, connections stay.
+    fn end_session(&mut self, place: usize) {
+        let _ = place;
+    }
+}
+
+/// The members of a group, as far as their operations are concerned.
+#[derive(Default)]
+pub struct Members {
+    pub(crate) places: Vec<Option<Member>>,
+    pub(crate) ends: Vec<(usize, Outcome)>,
+}
+
+impl Members {
+    /// The random numbers and counters of the member at a place.
+    ///
+    /// # Panics
+    /// When the place is empty.
+    pub fn turn(&mut self, place: usize) -> &mut Turn {
+        &mut self.at(place).turn
+    }
+
+    /// Ends the operation of the member at a place.
+    pub fn end(&mut self, place: usize, outcome: Outcome) {
+        self.ends.push((place, outcome));
+    }
+
+    pub(crate) fn at(&mut self, place: usize) -> &mut Member {
+        self.places[place].as_mut().expect("operations are those of members")
+    }
+}
+
+/// The users of a worker in groups.
+pub struct Groups<F> {
+    factory: F,
+    /// Groups with room for one more member.
+    open: RefCell<Vec<Rc<Door>>>,
+}
+
+/// Where members come into a group.
+pub(crate) struct Door {
+    inbox: Rc<Inbox>,
+    coming: RefCell<Vec<Member>>,
+    /// Places that are empty.
+    free: RefCell<Vec<u32>>,
+    size: usize,
+}
+
+impl<F: GroupFactory> Groups<F> {
+    /// No groups yet.
+    pub fn new(factory: F) -> Self {
+        Groups { factory, open: RefCell::default() }
+    }
+
+    /// The group that is filled next, and a task for it where it is new.
+    fn door(worker: &Rc<Worker<Self>>) -> Rc<Door> {
+        let Groups { factory, open } = &worker.population;
+        if let Some(door) = open.borrow().last() {
+            return Rc::clone(door);
+        }
+        let size = worker.population.together();
+        let free = RefCell::new((0..size as u32).rev().collect());
+        let door = Rc::new(Door { inbox: Rc::default(), coming: RefCell::default(), free, size });
+        open.borrow_mut().push(Rc::clone(&door));
+        let mut crew = Crew::new(worker, &door, factory.group());
+        worker.spawn(std::future::poll_fn(move |cx| crew.poll(cx)));
+        door
+    }
+
+    /// A place of a group is empty again.
+    fn left(&self, door: &Rc<Door>, place: u32) {
+        let mut free = door.free.borrow_mut();
+        let mut open = self.open.borrow_mut();
+        if free.is_empty() {
+            open.push(Rc::clone(door));
+        }
+        free.push(place);
+        if free.len() == door.size {
+            open.retain(|other| !Rc::ptr_eq(other, door));
+        }
+    }
+}
+
+impl<F: GroupFactory> Population for Groups<F> {
+    type User = ();
+
+    fn together(&self) -> usize {
+        self.factory.size().max(1)
+    }
+
+    fn enter(worker: &Rc<Worker<Self>>, entering: Entering) -> Rc<Seat<()>> {
+        let door = Self::door(worker);
+        let place = {
+            let mut free = door.free.borrow_mut();
+            let place = free.pop().expect("an open group has room");
+            if free.is_empty() {
+                worker.population.open.borrow_mut().pop();
+            }
+            place
+        };
+        let seat = Rc::new(Seat::new(entering.id, (), entering.life));
+        let slot = Core::slot_of_member(&worker.core, &door.inbox, place);
+        seat.main.set(Some(slot.key));
+        let stream = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
+        door.coming.borrow_mut().push(Member::new(
+            Rc::clone(&seat),
+            slot,
+            place,
+            Turn::new(seat.id, 0, stream),
+            entering.at,
+        ));
+        door.inbox.wake();
+        seat
+    }
+}
+
+impl Door {
+    fn is_empty(&self) -> bool {
+        self.free.borrow().len() == self.size
+    }
+}
+
+/// The places of members that were told something.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    places: RefCell<Vec<u32>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Inbox {
+    /// The member at a place has a signal in its slot.
+    pub(crate) fn tell(&self, place: u32) {
+        self.places.borrow_mut().push(place);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn listen(&self, cx: &Context<'_>) {
+        let mut waker = self.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+
+    fn take(&self) -> Option<u32> {
+        self.places.borrow_mut().pop()
+    }
+}

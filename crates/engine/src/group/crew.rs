@@ -1,0 +1,316 @@
+//! The task of a group: begins operations that are due, records those that ended, and decides what is next for each member.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use barograph_model::{BehaviourId, Behaviours, ChooserId, Nanos, OpId, Outcome, StartOf};
+
+use super::{Door, Group, GroupFactory, Groups, Members};
+use crate::Turn;
+use crate::activity::{Memory, Seat, due, follow};
+use crate::core::{Core, Signal, Slot};
+use crate::recorder::Ended;
+use crate::worker::Worker;
+
+/// Rounds of a group, each with what one read brought, before other tasks go on.
+const ROUNDS_IN_A_ROW: usize = 8;
+
+/// Stands for the group itself where places are told.
+const THE_GROUP: u32 = u32::MAX;
+
+/// One user of a group.
+pub(crate) struct Member {
+    seat: Rc<Seat<()>>,
+    slot: Slot,
+    place: u32,
+    pub(crate) turn: Turn,
+    state: State,
+    /// The operation in flight, or the next one.
+    op: OpId,
+    intended: Nanos,
+    started: Nanos,
+    /// Whether it waits for its intended start. Only then can the driver be late for it.
+    waits: bool,
+    /// Its next operation is the first of its behaviour.
+    restarts: bool,
+    /// It leaves after its operation.
+    leaves: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Until the intended start of its next operation.
+    Waiting,
+    /// Until an arrival of an open loop calls it.
+    Free,
+    /// Its operation begins in this round.
+    Ready,
+    InFlight,
+}
+
+impl Member {
+    pub(crate) fn new(seat: Rc<Seat<()>>, slot: Slot, place: u32, turn: Turn, intended: Nanos) -> Self {
+        Member {
+            seat,
+            slot,
+            place,
+            turn,
+            state: State::Waiting,
+            op: OpId(0),
+            intended,
+            started: Nanos::ZERO,
+            waits: false,
+            restarts: false,
+            leaves: false,
+        }
+    }
+}
+
+/// A group, its members and the worker that they belong to.
+pub(crate) struct Crew<F: GroupFactory> {
+    worker: Rc<Worker<Groups<F>>>,
+    door: Rc<Door>,
+    group: F::Group,
+    members: Members,
+    /// Members whose operations begin next.
+    ready: Vec<usize>,
+    /// Where the group is told that an operation may have waited too long.
+    slot: Slot,
+    /// Whether the slot has a deadline: that of the first operation begun since the last look.
+    has_deadline: bool,
+    behaviours: Arc<Behaviours>,
+}
+
+impl<F: GroupFactory> Crew<F> {
+    pub(crate) fn new(worker: &Rc<Worker<Groups<F>>>, door: &Rc<Door>, group: F::Group) -> Self {
+        let mut members = Members::default();
+        members.places.resize_with(door.size, || None);
+        Crew {
+            worker: Rc::clone(worker),
+            door: Rc::clone(door),
+            group,
+            members,
+            ready: Vec::with_capacity(door.size),
+            slot: Core::slot_of_member(&worker.core, &door.inbox, THE_GROUP),
+            has_deadline: false,
+            behaviours: Arc::clone(&worker.settings.behaviours),
+        }
+    }
+
+    /// Goes on until nothing can; ready when the last member has left.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.door.inbox.listen(cx);
+        for _ in 0..ROUNDS_IN_A_ROW {
+            self.admit();
+            self.hear();
+            if self.door.is_empty() {
+                return Poll::Ready(());
+            }
+            self.begin();
+            self.group.poll(cx, &mut self.members);
+            if self.members.ends.is_empty() {
+                return Poll::Pending;
+            }
+            self.end();
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Takes in the members that have come.
+    fn admit(&mut self) {
+        loop {
+            let Some(mut member) = self.door.coming.borrow_mut().pop() else { return };
+            let place = member.place as usize;
+            member.op = self.behaviours.get(BehaviourId(0)).first;
+            self.group.join(place, member.seat.id);
+            self.members.places[place] = Some(member);
+            let is_called = self.worker.gate.is_some();
+            self.schedule(place, self.worker.core.clock.now());
+            self.members.at(place).waits |= is_called;
+        }
+    }
+
+    /// Does what members were told.
+    fn hear(&mut self) {
+        while let Some(place) = self.door.inbox.take() {
+            let now = self.worker.core.clock.now();
+            if place == THE_GROUP {
+                self.expire(now);
+                continue;
+            }
+            let place = place as usize;
+            // A signal may outlive the member that it was for.
+            let Some(member) = &mut self.members.places[place] else { continue };
+            match (member.slot.signal_of_member(), member.state) {
+                (Signal::Cancel, State::InFlight) => member.leaves = true,
+                (Signal::Cancel, _) => self.leave(place),
+                (Signal::Due, State::Free) => {
+                    if let Some(at) = member.seat.call.take() {
+                        (member.intended, member.waits) = (at, true);
+                        self.make_ready(place);
+                    }
+                }
+                (Signal::Due, State::Waiting) if member.intended <= now => self.make_ready(place),
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives up the operations that wait too long.
+    fn expire(&mut self, now: Nanos) {
+        self.slot.signal_of_member();
+        let timeout = self.worker.settings.timeout;
+        let mut next = Nanos::MAX;
+        for place in 0..self.members.places.len() {
+            let Some(member) = &self.members.places[place] else { continue };
+            let deadline = member.started + timeout;
+            match member.state {
+                State::InFlight if deadline <= now => {
+                    self.group.abandon(place);
+                    self.end_one(place, Outcome::TimedOut, now);
+                }
+                State::InFlight => next = next.min(deadline),
+                _ => {}
+            }
+        }
+        self.slot.expires_at(next);
+        self.has_deadline = next < Nanos::MAX;
+    }
+
+    /// Begins the operations that are due.
+    fn begin(&mut self) {
+        if self.ready.is_empty() {
+            return;
+        }
+        let started = self.worker.core.clock.now();
+        if !std::mem::replace(&mut self.has_deadline, true) {
+            self.slot.expires_at(started + self.worker.settings.timeout);
+        }
+        let behaviour = self.behaviours.get(BehaviourId(0));
+        let mut recorder = self.worker.recorder.borrow_mut();
+        for place in self.ready.drain(..) {
+            let Some(member) = &mut self.members.places[place] else { continue };
+            if member.state != State::Ready {
+                continue;
+            }
+            if std::mem::take(&mut member.restarts) {
+                member.op = behaviour.first;
+            }
+            member.state = State::InFlight;
+            member.started = started;
+            recorder.started(started, member.waits.then_some(member.intended));
+            self.group.begin(place, member.op, &mut member.turn);
+        }
+    }
+
+    /// Records the operations that ended, and schedules those that follow.
+    fn end(&mut self) {
+        let ended = self.worker.core.clock.now();
+        let mut ends = std::mem::take(&mut self.members.ends);
+        for (place, outcome) in ends.drain(..) {
+            self.end_one(place, outcome, ended);
+        }
+        self.members.ends = ends;
+    }
+
+    fn end_one(&mut self, place: usize, outcome: Outcome, ended: Nanos) {
+        let member = self.members.at(place);
+        if member.state != State::InFlight {
+            return;
+        }
+        member.state = State::Waiting;
+        let turn = &mut member.turn;
+        let (requests, counters) = (std::mem::take(&mut turn.requests), std::mem::take(&mut turn.counters));
+        let (op, intended, started) = (member.op, member.intended, member.started);
+        let done = Ended { op, intended, started, ended, outcome, requests, counters };
+        self.worker.recorder.borrow_mut().ended(&done);
+        if member.leaves {
+            self.leave(place);
+        } else {
+            self.go_on(place, outcome, ended);
+        }
+    }
+
+    /// Decides what a member does after an operation, and when.
+    fn go_on(&mut self, place: usize, outcome: Outcome, ended: Nanos) {
+        let behaviour = self.behaviours.get(BehaviourId(0));
+        let member = self.members.places[place].as_mut().expect("it has just ended an operation");
+        let wishes = std::mem::take(&mut member.turn.wishes);
+        let mut memory = OfMember { group: &mut self.group, place };
+        if wishes.reset {
+            memory.end_session();
+            member.restarts = true;
+        }
+        let then = follow(behaviour, member.op, &mut memory, &mut member.turn);
+        member.op = then.op;
+        let gate = self.worker.gate.as_ref();
+        let over = then.session_over || wishes.reset;
+        let goes_on = gate.is_some_and(|gate| gate.start_of == StartOf::Session && !over);
+        if gate.is_some() && !goes_on {
+            return self.call(place);
+        }
+        let (next, skipped) = due(&behaviour.pace, (member.intended, ended), outcome, &mut member.turn);
+        member.intended = next;
+        if skipped > 0 {
+            self.worker.recorder.borrow_mut().skipped(skipped);
+        }
+        self.schedule(place, ended);
+    }
+
+    /// Takes the arrival of an open loop that has waited longest, or waits for one.
+    fn call(&mut self, place: usize) {
+        let member = self.members.places[place].as_mut().expect("it has just ended an operation");
+        let Some(gate) = &self.worker.gate else { return };
+        match gate.take_waiting() {
+            Some(at) => {
+                (member.intended, member.waits) = (at, false);
+                self.make_ready(place);
+            }
+            None => {
+                member.state = State::Free;
+                gate.set_free(&member.seat, member.slot.key);
+            }
+        }
+    }
+
+    /// Waits for the intended start of the next operation, if it lies ahead.
+    fn schedule(&mut self, place: usize, now: Nanos) {
+        let member = self.members.at(place);
+        member.waits = member.intended > now;
+        if member.waits {
+            member.state = State::Waiting;
+            member.slot.due_at(member.intended);
+        } else {
+            self.make_ready(place);
+        }
+    }
+
+    fn make_ready(&mut self, place: usize) {
+        self.members.at(place).state = State::Ready;
+        self.ready.push(place);
+    }
+
+    fn leave(&mut self, place: usize) {
+        self.members.places[place] = None;
+        self.worker.running.set(self.worker.running.get() - 1);
+        self.worker.population.left(&self.door, place as u32);
+    }
+}
+
+/// The state of one member, which the group keeps.
+struct OfMember<'g, G> {
+    group: &'g mut G,
+    place: usize,
+}
+
+impl<G: Group> Memory for OfMember<'_, G> {
+    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
+        self.group.choose(self.place, chooser, turn)
+    }
+
+    fn end_session(&mut self) {
+        self.group.end_session(self.place);
+    }
+}

@@ -1,0 +1,44 @@
+//! The two ways in which the users of a worker live: each as tasks of its own, or in groups that one task drives.
+
+use std::rc::Rc;
+
+use barograph_model::BehaviourId;
+
+use crate::UserFactory;
+use crate::activity::{self, Beginning, Seat};
+use crate::core::Core;
+use crate::worker::{Entering, Worker};
+
+/// The users of one worker.
+pub trait Population: Sized + 'static {
+    /// A user's own state.
+    type User: 'static;
+
+    /// Users of a worker that become active at one instant of a ramp, from 1.
+    fn together(&self) -> usize;
+
+    /// Makes a user active.
+    fn enter(worker: &Rc<Worker<Self>>, entering: Entering) -> Rc<Seat<Self::User>>;
+}
+
+impl<W: UserFactory> Population for W {
+    type User = W::User;
+
+    fn together(&self) -> usize {
+        1
+    }
+
+    fn enter(worker: &Rc<Worker<Self>>, entering: Entering) -> Rc<Seat<W::User>> {
+        let Entering { id, life, at } = entering;
+        let seat = Rc::new(Seat::new(id, worker.population.user(id), life));
+        let slot = Core::slot(&worker.core);
+        seat.main.set(Some(slot.key));
+        let (its_worker, its_seat) = (Rc::clone(worker), Rc::clone(&seat));
+        worker.spawn(async move {
+            let begin = Beginning { behaviour: BehaviourId(0), argument: 0, first_at: at };
+            activity::run(&its_worker, &its_seat, slot, begin).await;
+            its_worker.running.set(its_worker.running.get() - 1);
+        });
+        seat
+    }
+}

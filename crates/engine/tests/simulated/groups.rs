@@ -1,0 +1,265 @@
+//! Users in groups: the same load as users that are tasks of their own, operation for operation.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use barograph_engine::sim::Simulation;
+use barograph_engine::{Group, GroupFactory, Groups, Members, Settings, Timer, Turn};
+use barograph_model::{
+    Arrivals, Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, OpenLoop, Outcome, Pace, Share,
+    StartOf, UserId, Vector,
+};
+use barograph_stats::Interval;
+
+use crate::target::*;
+
+/// Groups of users of the target.
+struct Grouped {
+    timer: Timer,
+    script: Script,
+    log: Log,
+    size: usize,
+}
+
+struct Asking {
+    timer: Timer,
+    script: Script,
+    log: Log,
+    users: Vec<u32>,
+    in_flight: Vec<Option<Answer>>,
+}
+
+struct Answer {
+    comes: Pin<Box<dyn Future<Output = ()>>>,
+    outcome: Outcome,
+    delay: Nanos,
+}
+
+impl GroupFactory for Grouped {
+    type Group = Asking;
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn group(&self) -> Asking {
+        Asking {
+            timer: self.timer.clone(),
+            script: Rc::clone(&self.script),
+            log: Rc::clone(&self.log),
+            users: vec![0; self.size],
+            in_flight: (0..self.size).map(|_| None).collect(),
+        }
+    }
+}
+
+impl Group for Asking {
+    fn join(&mut self, place: usize, user: UserId) {
+        self.users[place] = user.0;
+    }
+
+    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn) {
+        self.log.borrow_mut().push((turn.user.0, op.0));
+        turn.sent();
+        turn.add(ASKED, 1);
+        let (delay, outcome) = (self.script)(self.timer.now(), op);
+        let (timer, at) = (self.timer.clone(), self.timer.now() + delay);
+        let comes = Box::pin(async move { timer.until(at).await });
+        self.in_flight[place] = Some(Answer { comes, outcome, delay });
+    }
+
+    fn abandon(&mut self, place: usize) {
+        self.in_flight[place] = None;
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
+        for (place, answer) in self.in_flight.iter_mut().enumerate() {
+            let Some(Answer { comes, outcome, delay }) = answer else { continue };
+            let (outcome, delay) = (*outcome, *delay);
+            if comes.as_mut().poll(cx) == Poll::Ready(()) {
+                members.turn(place).add(WAITED_MS, delay.as_micros() / 1_000);
+                if outcome == Outcome::Expired {
+                    members.turn(place).reset();
+                }
+                members.end(place, outcome);
+                *answer = None;
+            }
+        }
+    }
+
+    fn choose(&mut self, place: usize, _: ChooserId, turn: &mut Turn) -> usize {
+        assert_eq!(self.users[place], turn.user.0);
+        turn.user.0 as usize % 2
+    }
+}
+
+type Answers = fn(Nanos, OpId) -> (Nanos, Outcome);
+
+/// What both kinds of users did under the same settings: the log of operations started, and the intervals.
+struct Both {
+    tasks: (Vec<(u32, u8)>, Vec<Interval>),
+    groups: (Vec<(u32, u8)>, Vec<Interval>),
+}
+
+/// Steps of a load: the level from then on, how it is reached, and how long it stays.
+type Steps = [(u32, Nanos, Nanos)];
+
+fn both(settings: &Settings, size: usize, answers: Answers, steps: &Steps) -> Both {
+    let (mut alone, log) = simulate(settings, answers);
+    let mut tasks = Vec::new();
+    for (level, over, stay) in steps {
+        alone.ramp(*level, *over);
+        tasks.push(alone.run(*stay));
+    }
+    let tasks = (log.take(), tasks);
+    let log = Log::default();
+    let script: Script = Rc::new(answers);
+    let grouped =
+        |timer| Groups::new(Grouped { timer, script: Rc::clone(&script), log: Rc::clone(&log), size });
+    let mut together = Simulation::new(settings, grouped);
+    let mut groups = Vec::new();
+    for (level, over, stay) in steps {
+        together.ramp(*level, *over);
+        groups.push(together.run(*stay));
+    }
+    Both { tasks, groups: (log.take(), groups) }
+}
+
+/// Holds that both kinds did the same. Operations of one instant may begin in another order.
+fn same(settings: &Settings, answers: Answers, steps: &Steps) -> Vec<Interval> {
+    let mut shown = Vec::new();
+    // Users of a group come together, those that are tasks one after the other.
+    let at_once: Vec<_> = steps.iter().map(|(level, _, stay)| (*level, Nanos::ZERO, *stay)).collect();
+    for (size, steps) in [(1, steps), (3, &at_once[..]), (64, &at_once[..])] {
+        let Both { tasks, groups } = both(settings, size, answers, steps);
+        let sorted = |mut log: Vec<(u32, u8)>| {
+            log.sort_unstable();
+            log
+        };
+        assert!(sorted(tasks.0) == sorted(groups.0), "groups of {size} start other operations");
+        assert!(tasks.1.iter().map(|interval| interval.starts).sum::<u64>() > 20, "there was a load");
+        for (alone, together) in tasks.1.iter().zip(&groups.1) {
+            assert_eq!(figures(alone), figures(together), "groups of {size}");
+        }
+        shown = groups.1;
+    }
+    shown
+}
+
+/// Everything an interval has, but the rounding of sums of another order.
+fn figures(interval: &Interval) -> Vec<String> {
+    let ops = interval.ops.iter().map(|op| {
+        let sums = [op.response_sum_s, op.service_sum_s, op.cancelled_sum_s].map(|sum| (sum * 1e6).round());
+        let counts = (op.outcomes, op.over_limit, op.over_further, op.good_in_time, op.requests);
+        let spread = [0.5, 0.9, 0.99, 1.0]
+            .map(|q| (op.response.value_at_quantile(q), op.service.value_at_quantile(q)));
+        format!("{counts:?} {sums:?} {spread:?}")
+    });
+    let i = interval;
+    let counts = (i.starts, i.late, i.dropped, i.skipped, i.users);
+    let sums = [i.in_flight_s, i.aged_s].map(|sum| (sum * 1e6).round());
+    let all = format!("{:?} {counts:?} {sums:?} {:?} {}", (i.from, i.to), i.counters, i.lag.len());
+    std::iter::once(all).chain(ops).collect()
+}
+
+fn good(now: Nanos, _: OpId) -> (Nanos, Outcome) {
+    (ms(3 + now.0 / 1_000_000 % 17), Outcome::Good)
+}
+
+/// Sometimes fails, sometimes says that the session is over, and stalls between 2 s and 3.5 s.
+fn uneven(now: Nanos, _: OpId) -> (Nanos, Outcome) {
+    let at = now.0 / 1_000_000;
+    let outcome = match at % 13 {
+        0 => Outcome::Refused,
+        1 => Outcome::Expired,
+        _ => Outcome::Good,
+    };
+    let delay = if (2_000..3_500).contains(&at) { 3_500 - at } else { 1 + at % 7 };
+    (ms(delay), outcome)
+}
+
+fn every_pace() -> [Pace; 5] {
+    let uniform = Distribution::Uniform { min: ms(5), max: ms(60) };
+    let beat = |missed| Pace::Beat { every: ms(40), missed };
+    [
+        Pace::AtOnce,
+        Pace::Think(uniform.clone()),
+        Pace::Cycle(uniform),
+        beat(Missed::CatchUp),
+        beat(Missed::Skip),
+    ]
+}
+
+#[test]
+fn a_closed_loop_is_the_same_at_every_pace() {
+    let steps = [(7, ms(500), ms(2_000)), (11, ms(1_000), ms(3_000)), (4, ms(700), ms(2_000))];
+    for pace in every_pace() {
+        let all = same(&settings(plain(pace.clone()), 2), good, &steps);
+        assert_eq!(all.last().unwrap().users, 4);
+        same(&settings(plain(pace), 2), uneven, &steps);
+    }
+}
+
+/// A choice by the user's number, a vector, and the end of a session.
+fn sessions(pace: Pace) -> Vec<Behaviour> {
+    let half = Share::percent(50.0);
+    let vector = || Next::Vector(Vector::new(vec![(WORK, half), (WATCH, half)]).unwrap());
+    let chosen = Next::Choose { chooser: ChooserId(0), branches: vec![vector(), Next::Op(WATCH)] };
+    let over = Next::EndSession { first: WORK };
+    let ended = Next::Choose { chooser: ChooserId(0), branches: vec![over, vector()] };
+    let next = vec![Some(chosen), None, Some(ended)];
+    vec![Behaviour { name: "main", first: WORK, next, pace }]
+}
+
+#[test]
+fn choices_and_sessions_are_the_same() {
+    let steps = [(9, ms(100), ms(4_000))];
+    let all = same(&settings(sessions(Pace::Think(Distribution::Constant(ms(20)))), 1), uneven, &steps);
+    assert!([WORK, WATCH].iter().all(|op| all[0].ops[op.index()].count() > 100), "both were chosen");
+}
+
+fn opened(start_of: StartOf, (most_users, most_waiting): (u32, u32), behaviours: Vec<Behaviour>) -> Settings {
+    let mut all = settings(behaviours, 2);
+    all.open = Some(OpenLoop { arrivals: Arrivals::Poisson, start_of, most_users, most_waiting });
+    all
+}
+
+#[test]
+fn an_open_loop_is_the_same_with_users_to_spare_and_without() {
+    let steps = [(400, ms(500), ms(2_000)), (900, ms(500), ms(3_000)), (100, ms(500), ms(2_000))];
+    for users in [(500, 0), (6, 10), (6, 100_000)] {
+        for answers in [good, uneven as Answers] {
+            let all = same(&opened(StartOf::Operation, users, plain(Pace::AtOnce)), answers, &steps);
+            assert_eq!(all.iter().any(|interval| interval.late > 0), users.0 == 6);
+        }
+        let pace = Pace::Think(Distribution::Constant(ms(5)));
+        same(&opened(StartOf::Session, users, sessions(pace)), good, &steps);
+    }
+}
+
+#[test]
+fn users_of_a_group_begin_together() {
+    let script: Script = Rc::new(good);
+    let grouped =
+        |timer| Groups::new(Grouped { timer, script: Rc::clone(&script), log: Log::default(), size: 3 });
+    let mut load = Simulation::new(&settings(plain(cycle(10_000)), 2), grouped);
+    load.ramp(18, ms(1_800));
+    // Blocks of three users of each of the two workers, at 0, 0.6 and 1.2 s.
+    let users: Vec<u32> = (0..9).map(|_| load.run(ms(200)).users).collect();
+    assert_eq!(users, [6, 6, 12, 12, 12, 18, 18, 18, 18]);
+}
+
+#[test]
+fn operations_time_out_and_users_go_on() {
+    fn slow(now: Nanos, _: OpId) -> (Nanos, Outcome) {
+        let slow = now.0 / 1_000_000 % 5 == 0;
+        (if slow { ms(60_000) } else { ms(5) }, Outcome::Good)
+    }
+    let think = Distribution::Uniform { min: ms(5), max: ms(50) };
+    let mut short = settings(plain(Pace::Think(think)), 1);
+    short.timeout = ms(300);
+    let all = same(&short, slow, &[(8, ms(50), ms(6_000)), (2, ms(0), ms(2_000))]);
+    assert!(all[0].ops[0].outcomes[Outcome::TimedOut.index()] > 10);
+}

@@ -1,0 +1,136 @@
+//! Users that share a connection to each store: with one command in flight each, they are the window of a pipeline.
+
+use std::rc::Rc;
+use std::task::Context;
+
+use barograph_engine::{Group, Members, Turn};
+use barograph_model::{OpId, UserId};
+use rand::RngExt;
+
+use crate::command::Verb;
+use crate::judge::{End, Sent};
+use crate::keys::{self, Position};
+use crate::line::{Line, Pending};
+use crate::measures::{BYTES, HITS, LOOKUPS};
+use crate::program::Prepared;
+use crate::worker::Worker;
+
+/// The users of one connection to each store.
+pub(crate) struct KvGroup {
+    worker: Rc<Worker>,
+    users: Vec<KvUser>,
+    /// By store.
+    lines: Vec<Line>,
+}
+
+/// One user.
+struct KvUser {
+    position: Position,
+    /// Which of its commands is in flight. A reply to an earlier one finds another number.
+    number: u32,
+    /// The command in flight, or the last one.
+    sent: Sent,
+    op: OpId,
+    store: usize,
+}
+
+impl KvGroup {
+    pub(crate) fn new(worker: &Rc<Worker>, number: u32) -> Self {
+        let program = &worker.program;
+        KvGroup {
+            users: std::iter::repeat_with(KvUser::new).take(program.window()).collect(),
+            lines: (0..program.stores.len()).map(|store| Line::new(store, number)).collect(),
+            worker: Rc::clone(worker),
+        }
+    }
+}
+
+impl Group for KvGroup {
+    fn join(&mut self, place: usize, _: UserId) {
+        self.users[place].position = Position::default();
+    }
+
+    fn begin(&mut self, place: usize, op: OpId, turn: &mut Turn) {
+        let program = &self.worker.program;
+        let user = &mut self.users[place];
+        user.begin(op, program, turn);
+        let pending = Pending { place: place as u32, number: user.number };
+        let sent = &user.sent;
+        self.lines[user.store].submit(&self.worker, pending, |out| match sent.verb {
+            Verb::MGet => program.write_several(&sent.keys, out),
+            _ => program.write(op.index(), (sent.key, sent.field), out),
+        });
+        turn.sent();
+    }
+
+    fn abandon(&mut self, place: usize) {
+        let user = &mut self.users[place];
+        user.number = user.number.wrapping_add(1);
+        self.lines[user.store].lost_patience();
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {
+        let KvGroup { worker, users, lines } = self;
+        for line in lines {
+            let end_of = |pending: Pending, end: &dyn Fn(&Sent) -> End| {
+                let user = &users[pending.place as usize];
+                let waits = user.number == pending.number;
+                if waits {
+                    user.end(pending.place as usize, &end(&user.sent), worker, members);
+                }
+                waits
+            };
+            line.poll(cx, worker, end_of);
+        }
+    }
+}
+
+impl KvUser {
+    fn new() -> Self {
+        KvUser { position: Position::default(), number: 0, sent: Sent::default(), op: OpId(0), store: 0 }
+    }
+
+    /// Draws the keys of its next command.
+    fn begin(&mut self, op: OpId, program: &Prepared, turn: &mut Turn) {
+        let verb = program.verbs[op.index()];
+        let key = program.keys.draw(&mut turn.rng, &mut self.position);
+        self.number = self.number.wrapping_add(1);
+        self.op = op;
+        self.store = keys::store_of(key, program.stores.len());
+        self.sent.verb = verb;
+        self.sent.key = key;
+        self.sent.field = match verb {
+            Verb::HGet | Verb::HSet => turn.rng.random_range(0..program.plan.fields),
+            _ => 0,
+        };
+        if verb == Verb::MGet {
+            self.draw_several(program, turn);
+        }
+    }
+
+    /// Keys in one store, the first of them where it was drawn: the others are the next ones from where they were drawn.
+    fn draw_several(&mut self, program: &Prepared, turn: &mut Turn) {
+        let (count, stores) = (program.keys.count(), program.stores.len());
+        let keys = &mut self.sent.keys;
+        keys.clear();
+        keys.push(self.sent.key);
+        while keys.len() < program.plan.mget_keys as usize {
+            let mut key = program.keys.draw(&mut turn.rng, &mut self.position);
+            while keys::store_of(key, stores) != self.store {
+                key = (key + 1) % count;
+            }
+            keys.push(key);
+        }
+    }
+
+    fn end(&self, place: usize, end: &End, worker: &Worker, members: &mut Members) {
+        worker.note(self.op, end);
+        let turn = members.turn(place);
+        if self.sent.verb.looks_up() {
+            turn.add(LOOKUPS, end.lookups.into());
+            turn.add(HITS, end.hits.into());
+        }
+        turn.add(BYTES, end.bytes.into());
+        members.end(place, end.outcome);
+    }
+}
