@@ -80,13 +80,17 @@ fn held_up(run: &Run) -> Vec<String> {
     if lag >= STOOD_STILL_MS {
         told.push(format!("operations began {lag:.0} ms late"));
     }
-    let silent = run.notes().map(|(_, note)| note).filter(|note| is_silence(note));
-    told.extend(silent.map(str::to_owned));
+    told.extend(silence(run).map(str::to_owned));
     let began = run.load_start_s().unwrap_or(0.0);
     let ended = began + run.intervals().map(|interval| interval.to_s).fold(0.0, f64::max);
     let under_load = run.statistics.iter().filter(|row| (began..=ended).contains(&row.at_s));
     told.extend(under_load.filter_map(moved));
     told
+}
+
+/// The note of a part that could be asked and did not answer in time.
+pub(crate) fn silence(run: &Run) -> Option<&str> {
+    run.notes().map(|(_, note)| note).find(|note| is_silence(note))
 }
 
 /// Does a note say that a part which could be asked did not answer in time?
