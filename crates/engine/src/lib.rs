@@ -9,6 +9,7 @@
 //! operation means.
 
 mod activity;
+mod blocking;
 mod clock;
 mod core;
 mod draw;
@@ -25,6 +26,7 @@ mod turn;
 mod worker;
 mod workload;
 
+pub use blocking::{BlockingFactory, BlockingUser, runnable_threads};
 pub use clock::Timer;
 pub use draw::{Stream, stream};
 pub use error::EngineError;

@@ -97,6 +97,8 @@ pub(crate) struct TestWorkload {
     pub(crate) deploys_nothing: bool,
     /// Its application has no data sets and nothing to check, and answers at two addresses.
     pub(crate) bare: bool,
+    /// Its operations block.
+    pub(crate) blocks: bool,
     /// How it fills its target through the address, if it does.
     pub(crate) filling: Option<Filling>,
     /// What its rule says of the mix.
@@ -251,6 +253,9 @@ impl Workload for TestWorkload {
     }
     fn connections(&self, users: u32, _: Connections) -> u64 {
         u64::from(users) * 4
+    }
+    fn operations_block(&self) -> bool {
+        self.blocks
     }
     fn longest_wait(&self) -> Option<Nanos> {
         Some(Nanos::from_secs(45))

@@ -163,7 +163,11 @@ fn cores(run: &Run, trial: &Trial) -> Vec<Found> {
         let (used, limit) = (mean_cores(run, &part.name, &trial.window)?, part.cpus?);
         Some((format!("the CPU of {}", part.name), of_cores(used, limit), Use { idle: 0.0, used, limit }))
     }));
-    found.extend(mean(rows(run, &trial.window).map(|row| row.busiest_worker)).map(|used| {
+    // Not where operations are work of the workers themselves.
+    let checks = &trial.window.checks;
+    let is_limit = checks.is_empty() || checks.iter().any(|check| check.name == "busiest driver worker");
+    let busiest = mean(rows(run, &trial.window).map(|row| row.busiest_worker)).filter(|_| is_limit);
+    found.extend(busiest.map(|used| {
         let amount = format!("{} of its core", words::percent(used));
         ("the busiest worker of the driver".to_owned(), amount, Use { idle: 0.0, used, limit: 1.0 })
     }));

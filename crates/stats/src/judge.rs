@@ -61,15 +61,15 @@ pub struct WindowInput<'a> {
 pub struct DriverLimits {
     /// The p99 of start lag may be this part of the tightest response-time limit of the profile.
     pub lag_of_limit: Share,
-    /// The busiest worker may use this part of a core.
-    pub busiest_worker: Share,
+    /// The busiest worker may use this part of a core; `None` where operations are work of the worker itself.
+    pub busiest_worker: Option<Share>,
 }
 
 impl Default for DriverLimits {
     /// Start lag up to 5 % of the tightest limit (100 ms of 2 s), since start lag is part of response time and more
     /// than that would move verdicts. A worker up to 95 % of a core: at 100 % it has a queue of its own.
     fn default() -> Self {
-        DriverLimits { lag_of_limit: Share::percent(5.0), busiest_worker: Share::percent(95.0) }
+        DriverLimits { lag_of_limit: Share::percent(5.0), busiest_worker: Some(Share::percent(95.0)) }
     }
 }
 

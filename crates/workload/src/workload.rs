@@ -67,6 +67,13 @@ pub trait Workload: Send + Sync {
     /// Most connections that `users` hold open. `kept` is never [`Connections::Auto`]. Grows with `users`.
     fn connections(&self, users: u32, kept: Connections) -> u64;
 
+    /// Whether operations block their thread, as those of an embedded database do: then each user is a thread
+    /// ([`barograph_engine::runnable_threads`]), the load is a closed loop, and what a worker uses of its core is no
+    /// limit of the driver.
+    fn operations_block(&self) -> bool {
+        false
+    }
+
     /// How long the target may hold an answer on purpose; `None` when it never does.
     fn longest_wait(&self) -> Option<Nanos> {
         None

@@ -139,6 +139,9 @@ impl Checking<'_> {
     /// target's, and more where the connections of all users need more tables of open files. In an open loop each has a
     /// user at least.
     pub(super) fn workers(&mut self) {
+        if self.workload.operations_block() {
+            return self.a_worker_for_each_user();
+        }
         if self.plan.driver.workers > 0 {
             self.refuse_idle_workers();
             return;
@@ -164,6 +167,49 @@ impl Checking<'_> {
                 count(self.machine.open_files)
             ));
         }
+    }
+
+    /// A thread for each user, since its operations block.
+    fn a_worker_for_each_user(&mut self) {
+        let most = match &mut self.plan.strategy {
+            Strategy::Fixed { level, .. } => *level,
+            Strategy::Path(path) => path.steps.iter().map(|step| step.level).max().unwrap_or(0),
+            Strategy::Search(bounds) => {
+                if self.most == Most::LeftOpen {
+                    bounds.max = bounds.max.min(MOST_WORKERS as u32);
+                }
+                bounds.max
+            }
+        };
+        let key = match &self.plan.strategy {
+            Strategy::Fixed { .. } => "load.users",
+            Strategy::Search(_) => "load.max_users",
+            Strategy::Path(_) => "load.path",
+        };
+        let threads = most as usize;
+        if self.plan.unit == LoadUnit::PerSecond {
+            self.refuse(Wrong {
+                key: "load.unit",
+                value: "\"rate\"".to_owned(),
+                allowed: "users: operations of this workload block, and each user is a thread".to_owned(),
+                remedy: "ask for users; a pace of theirs limits the rate".to_owned(),
+            });
+        } else if threads > MOST_WORKERS {
+            self.refuse(Wrong {
+                key,
+                value: most.to_string(),
+                allowed: format!("at most {MOST_WORKERS}: each user of this workload is a thread"),
+                remedy: "lower it".to_owned(),
+            });
+        } else if ![0, threads].contains(&self.plan.driver.workers) {
+            self.refuse(Wrong {
+                key: "driver.workers",
+                value: self.plan.driver.workers.to_string(),
+                allowed: format!("{threads}, one for each user: operations of this workload block"),
+                remedy: "leave it out".to_owned(),
+            });
+        }
+        self.plan.driver.workers = threads.min(MOST_WORKERS);
     }
 
     /// Arrivals of an open loop are dealt to all workers alike, and one without a user would have to drop its own.

@@ -92,6 +92,29 @@ fn workers_are_half_the_cores_or_as_many_as_the_connections_need() {
 }
 
 #[test]
+fn operations_that_block_have_a_worker_for_each_user() {
+    let blocking = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let there = "[target]\nurl = \"http://127.0.0.1:9/\"\n";
+        let plan =
+            barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", there, &sets).unwrap();
+        let workload = TestWorkload { deploys_nothing: true, blocks: true, ..TestWorkload::default() };
+        check(&plan, &workload, ROOMY)
+            .map(|checked| checked.plan.driver.workers)
+            .map_err(|why| why.to_string())
+    };
+    assert_eq!(blocking(&["load.strategy=fixed", "load.users=7"]), Ok(7));
+    assert_eq!(blocking(&["load.max_users=9"]), Ok(9));
+    assert_eq!(blocking(&[]), Ok(256));
+    let many = blocking(&["load.strategy=fixed", "load.users=257"]).unwrap_err();
+    assert!(many.contains("`load.users` = 257\n  allowed: at most 256: each user"), "{many}");
+    let workers = blocking(&["load.strategy=fixed", "load.users=7", "driver.workers=2"]).unwrap_err();
+    assert!(workers.contains("`driver.workers` = 2\n  allowed: 7, one for each user"), "{workers}");
+    let rate = blocking(&["load.unit=rate", "load.strategy=fixed", "load.rate=5"]).unwrap_err();
+    assert!(rate.contains("`load.unit` = \"rate\"\n  allowed: users: operations"), "{rate}");
+}
+
+#[test]
 fn too_few_workers_for_the_connections_are_refused() {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let few = Machine { open_files: 700, free_bytes: None, cores: 2 };

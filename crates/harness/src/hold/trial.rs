@@ -41,7 +41,7 @@ pub(super) async fn trial(
             host: Some(&host),
             level_changes: drive.changes.0 - changes_before + going_on,
             spread_for,
-            driver: DriverLimits::default(),
+            driver: limits(of.workload.operations_block()),
             clock_jump_s: drive.run.clock.wall_ahead_s() - wall_before,
         })
     };
@@ -84,6 +84,12 @@ pub(super) async fn trial(
         drive.run.screen.say(&format!("{name}{line}"));
     }
     Ok(judged)
+}
+
+/// The limits of a driver. What operations that block use of a core is their own.
+fn limits(operations_block: bool) -> DriverLimits {
+    let usual = DriverLimits::default();
+    DriverLimits { busiest_worker: usual.busiest_worker.filter(|_| !operations_block), ..usual }
 }
 
 /// Without the figures for each user, core or request of a load.

@@ -22,7 +22,8 @@ const RATE_TOLERANCE: f64 = 0.01;
 const CHANCE: f64 = 3.29;
 
 pub(super) fn all(input: &WindowInput<'_>) -> Vec<Check> {
-    let mut checks = vec![start_lag(input), busiest_worker(input)];
+    let mut checks = vec![start_lag(input)];
+    checks.extend(input.driver.busiest_worker.map(|allowed| busiest_worker(input, allowed.get())));
     match input.offered.unit {
         LoadUnit::Users | LoadUnit::Scale => checks.push(users(input)),
         LoadUnit::PerSecond => checks.extend([offered_rate(input), driver_bound(input)]),
@@ -61,10 +62,9 @@ fn judged_p99_ms(input: &WindowInput<'_>) -> f64 {
     all.value_at_quantile(0.99) as f64 / 1e3
 }
 
-fn busiest_worker(input: &WindowInput<'_>) -> Check {
+fn busiest_worker(input: &WindowInput<'_>, allowed: f64) -> Check {
     let seconds = input.joined.seconds();
     let busy = if seconds > 0.0 { input.joined.busiest_worker_cpu_s / seconds } else { 0.0 };
-    let allowed = input.driver.busiest_worker.get();
     Check {
         name: "busiest driver worker".to_owned(),
         found: format!("{:.0} % of a core", busy * 100.0),

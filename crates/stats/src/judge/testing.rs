@@ -28,6 +28,7 @@ pub(crate) struct Window {
     pub(crate) host: Option<HostUse>,
     pub(crate) level_changes: u32,
     pub(crate) spread_for: Option<Nanos>,
+    pub(crate) driver: DriverLimits,
     pub(crate) clock_jump_s: f64,
 }
 
@@ -66,6 +67,7 @@ impl Window {
             host: None,
             level_changes: 0,
             spread_for: Some(Nanos::from_secs(60)),
+            driver: DriverLimits::default(),
             clock_jump_s: 0.0,
         }
     }
@@ -87,7 +89,7 @@ impl Window {
             host: self.host.as_ref(),
             level_changes: self.level_changes,
             spread_for: self.spread_for,
-            driver: DriverLimits::default(),
+            driver: self.driver,
             clock_jump_s: self.clock_jump_s,
         })
     }

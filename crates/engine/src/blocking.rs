@@ -1,0 +1,70 @@
+//! Users whose operations block their thread, as those of an embedded database or of a processor do: each user has a worker,
+//! and so a thread, of its own.
+
+use std::cell::RefCell;
+
+use barograph_model::{ChooserId, OpId, Outcome, UserId};
+
+use crate::handle::runnable;
+use crate::{Runnable, Turn, User, UserFactory};
+
+/// Makes users whose operations block. One value per worker.
+pub trait BlockingFactory: 'static {
+    /// One user.
+    type User: BlockingUser;
+
+    /// Makes the user with this order number, in the thread that is its own. Files that were opened in another thread
+    /// are not open here.
+    fn user(&self, id: UserId) -> Self::User;
+}
+
+/// A user whose operations block.
+pub trait BlockingUser: 'static {
+    /// Does one operation and says how it ended. Nothing interrupts it: it is never timed out, and a run ends after it.
+    fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome;
+
+    /// Answers a question about the user's state with the index of a branch. Never called where behaviours have no choosers.
+    fn choose(&mut self, chooser: ChooserId, turn: &mut Turn) -> usize {
+        let _ = (chooser, turn);
+        0
+    }
+
+    /// The session is over: its state is forgotten.
+    fn end_session(&mut self) {}
+}
+
+/// Erases the type of a workload whose operations block: `make` is called once in each worker's thread. The settings must have
+/// as many workers as the load has users.
+pub fn runnable_threads<W, F>(make: F) -> Box<dyn Runnable>
+where
+    W: BlockingFactory,
+    F: Fn() -> W + Send + Sync + 'static,
+{
+    runnable(move || Blocking(make()))
+}
+
+struct Blocking<F>(F);
+
+struct OfThread<U>(RefCell<U>);
+
+impl<F: BlockingFactory> UserFactory for Blocking<F> {
+    type User = OfThread<F::User>;
+
+    fn user(&self, id: UserId) -> Self::User {
+        OfThread(RefCell::new(self.0.user(id)))
+    }
+}
+
+impl<U: BlockingUser> User for OfThread<U> {
+    async fn act(&self, op: OpId, turn: &mut Turn) -> Outcome {
+        self.0.borrow_mut().act(op, turn)
+    }
+
+    fn choose(&self, chooser: ChooserId, turn: &mut Turn) -> usize {
+        self.0.borrow_mut().choose(chooser, turn)
+    }
+
+    fn end_session(&self) {
+        self.0.borrow_mut().end_session();
+    }
+}

@@ -1,0 +1,88 @@
+//! Users that block: each has a thread, their operations overlap, and times are those of the thread.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread::ThreadId;
+
+use barograph_engine::{BlockingFactory, BlockingUser, Settings, Turn, runnable_threads};
+use barograph_model::{Behaviour, Behaviours, Nanos, Next, OpId, Outcome, Pace, TimeLimits, UserId};
+
+const USERS: usize = 3;
+
+struct Meeting {
+    all_there: Arc<Barrier>,
+    threads: Arc<Mutex<BTreeSet<(u32, String)>>>,
+}
+
+struct Waiting {
+    user: u32,
+    met: u32,
+    all_there: Arc<Barrier>,
+    threads: Arc<Mutex<BTreeSet<(u32, String)>>>,
+}
+
+impl BlockingFactory for Meeting {
+    type User = Waiting;
+
+    fn user(&self, id: UserId) -> Waiting {
+        Waiting {
+            user: id.0,
+            met: 0,
+            all_there: Arc::clone(&self.all_there),
+            threads: Arc::clone(&self.threads),
+        }
+    }
+}
+
+impl BlockingUser for Waiting {
+    /// Ends when the operations of all users are in progress.
+    fn act(&mut self, _: OpId, turn: &mut Turn) -> Outcome {
+        turn.sent();
+        if self.met < 5 {
+            self.all_there.wait();
+            self.met += 1;
+        }
+        let thread: ThreadId = std::thread::current().id();
+        self.threads.lock().unwrap().insert((self.user, format!("{thread:?}")));
+        Outcome::Good
+    }
+}
+
+#[test]
+fn operations_of_users_block_side_by_side() {
+    let all_there = Arc::new(Barrier::new(USERS));
+    let threads = Arc::<Mutex<BTreeSet<_>>>::default();
+    let next = vec![Some(Next::Op(OpId(0)))];
+    let main = Behaviour { name: "main", first: OpId(0), next, pace: Pace::AtOnce };
+    let settings = Settings {
+        workers: USERS,
+        seed: 1,
+        behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
+        limits: vec![TimeLimits::default()],
+        interval: Nanos::from_millis(50),
+        timeout: Nanos::from_secs(10),
+        open: None,
+    };
+    let shared = Arc::clone(&threads);
+    let load =
+        runnable_threads(move || Meeting { all_there: Arc::clone(&all_there), threads: Arc::clone(&shared) });
+    let mut load = load.start(&settings).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let ended = runtime.block_on(async {
+        load.ramp(USERS as u32, Nanos::ZERO).await.unwrap();
+        let mut all = load.next().await.unwrap().unwrap();
+        while all.ops[0].count() < 1_000 {
+            all.append(&load.next().await.unwrap().unwrap());
+        }
+        load.stop(Nanos::from_secs(1)).await;
+        while let Some(next) = load.next().await.unwrap() {
+            all.append(&next);
+        }
+        all
+    });
+    assert_eq!(ended.ops[0].failed(), 0);
+    assert_eq!(ended.ops[0].requests, ended.ops[0].count());
+    let threads = threads.lock().unwrap();
+    let (users, names): (BTreeSet<_>, BTreeSet<_>) = threads.iter().cloned().unzip();
+    assert_eq!((users.len(), names.len(), threads.len()), (USERS, USERS, USERS), "{threads:?}");
+}
