@@ -9,7 +9,7 @@ mod loads;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy, check_measures};
-use barograph_spec::{Ability, FaultAct, Plan, Refusal, Refused};
+use barograph_spec::{Ability, Act, Plan, Refusal, Refused};
 use barograph_workload::topology::{Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
@@ -197,7 +197,7 @@ impl<'a> Checking<'a> {
         }
         self.without_effect();
         self.without_data_sets();
-        self.faults();
+        self.actions();
         self.disks();
         self.timeout();
         self.declared();
@@ -270,10 +270,10 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// Faults must have something to happen to. What the platform can do was checked when the plan was read.
-    fn faults(&mut self) {
-        let faults = self.plan.faults.clone();
-        let Some(first) = faults.first() else {
+    /// Actions must concern a part. What the platform can do was checked when the plan was read.
+    fn actions(&mut self) {
+        let actions = self.plan.actions.clone();
+        let Some(first) = actions.first() else {
             let is_there = matches!(&self.target, Target::There { url } if !url.starts_with(OF_LOAD));
             if is_there && self.plan.deploy.has(Ability::Hosts) {
                 let note = "the target is there already, so `platform` and `[deploy]` are for drivers only";
@@ -281,21 +281,22 @@ impl<'a> Checking<'a> {
             }
             return;
         };
+        let key = if self.plan.places.contains_key("faults") { "faults" } else { "actions" };
         let refuse = |value: &str, allowed: String| Wrong {
-            key: "faults",
+            key,
             value: format!("{value:?}"),
             allowed,
             remedy: "name a part that is deployed, as `barograph check` shows it".to_owned(),
         };
         let Some(topology) = self.topology() else {
-            let allowed = "no faults for a target that is there already".to_owned();
+            let allowed = format!("no {key} for a target that is there already");
             return self.refuse(refuse(&first.unit, allowed));
         };
         let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
         let names: Vec<String> = serve.map(|part| part.name).collect();
-        for fault in &faults {
-            if fault.act != FaultAct::Heal && !names.contains(&fault.unit) {
-                self.refuse(refuse(&fault.unit, format!("one of {}", names.join(", "))));
+        for action in &actions {
+            if action.act != Act::Heal && !names.contains(&action.unit) {
+                self.refuse(refuse(&action.unit, format!("one of {}", names.join(", "))));
             }
         }
     }

@@ -3,14 +3,14 @@
 use barograph_engine::Beginning;
 use barograph_model::{Arrivals, Nanos, Phase, Strategy};
 use barograph_record::{Entry, LoadStarted, ProbeRow, Resources, Trial};
-use barograph_spec::{FaultAct, FaultPlan};
+use barograph_spec::{Act, ActionPlan};
 use barograph_stats::{Interval, OpStats, Part, search};
 use barograph_workload::LoadJob;
 
+use crate::actions::{self, Actions, Done, NotDone};
 use crate::check::Checked;
 use crate::control::{self, Listening};
 use crate::deploy::Deployed;
-use crate::faults::{self, Done, Faults, NotDone};
 use crate::fleet::{self, DriverAt, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
 use crate::run::{CheckedLoad, Run};
@@ -79,7 +79,7 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) probes: Probes,
     statistics: Statistics,
     app: Option<&'r Deployed>,
-    faults: Faults<'r>,
+    actions: Actions<'r>,
     guests: Guests<'r>,
     /// End of the latest interval. The load's own time: intervals may wait in a queue while the disk is slow.
     pub(crate) reached: Nanos,
@@ -131,10 +131,10 @@ impl<'r, 'w> Drive<'r, 'w> {
         let ends_at_most = barograph_spec::estimate(&run.plan);
         let each = run.loads.iter().zip(engines);
         let loads = each.map(|(load, engine)| RunningLoad::new(load, engine)).collect();
-        let faults = Faults::new(&run.plan, app);
+        let actions = Actions::new(&run.plan, app);
         let guests = Guests::new(app.map(Deployed::site));
         Ok(Drive {
-            faults,
+            actions,
             guests,
             run,
             loads,
@@ -215,7 +215,7 @@ impl<'r, 'w> Drive<'r, 'w> {
                     }
                 }
                 asked = asked(&mut self.control) => self.answer(asked).await?,
-                (fault, began, done) = self.faults.next(now) => self.gone_wrong(&fault, began, done)?,
+                (action, began, done) = self.actions.next(now) => self.acted(&action, began, done)?,
                 told = self.guests.answer() => {
                     let (rows, silent) = self.guests.rows(told, self.run.clock.now());
                     self.keep_rows(&rows)?;
@@ -287,22 +287,22 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(())
     }
 
-    /// Something goes wrong, as the plan wants it. That it could not be done is told, and no reason to end.
-    fn gone_wrong(
+    /// Keeps an action of the plan. One that could not be done is no reason to end.
+    fn acted(
         &mut self,
-        fault: &FaultPlan,
+        action: &ActionPlan,
         began: Nanos,
         done: Result<Done, NotDone>,
     ) -> Result<(), HarnessError> {
-        if let (FaultAct::Start, Ok(_), Some(app)) = (fault.act, &done, self.app)
-            && let Some(part) = app.services().find(|part| part.name == fault.unit)
+        if let (Act::Start, Ok(_), Some(app)) = (action.act, &done, self.app)
+            && let Some(part) = app.services().find(|part| part.name == action.unit)
         {
             self.probes.started_again(&part.name, &part.running().accounts());
         }
-        let kept = faults::kept(fault, (began, self.now() - began), done);
+        let kept = actions::kept(action, (began, self.now() - began), done);
         let outcome = kept.failed.as_ref().map_or_else(String::new, |why| format!(": not done, {why}"));
-        self.run.say(&format!("fault: {} {}{outcome}", kept.act, kept.unit));
-        Ok(self.run.record.append(&Entry::Fault(kept))?)
+        self.run.say(&format!("action: {} {}{outcome}", kept.act, kept.unit));
+        Ok(self.run.record.append(&Entry::Action(kept))?)
     }
 
     /// Ends the run when the target of a load answers nothing at all.
@@ -416,8 +416,8 @@ impl<'r, 'w> Drive<'r, 'w> {
     /// No new starts; what is in flight may end.
     async fn drain(&mut self, span: Nanos) -> Result<(), HarnessError> {
         self.control = None;
-        for (fault, why) in self.faults.missed() {
-            self.gone_wrong(&fault, self.now(), Err(why))?;
+        for (action, why) in self.actions.missed() {
+            self.acted(&action, self.now(), Err(why))?;
         }
         self.phase(Phase::Drain, span, "no new operations; those in flight may end")?;
         for load in &mut self.loads {

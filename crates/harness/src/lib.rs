@@ -4,6 +4,7 @@
 //! kept: every phase leaves an entry in the record when it starts and when it ends, intervals are appended as they
 //! come. The harness knows no workload and no platform by name; it is handed them in a [`World`].
 
+mod actions;
 mod check;
 mod clock;
 mod connections;
@@ -12,7 +13,6 @@ mod deploy;
 mod disk;
 mod drive;
 mod error;
-mod faults;
 mod fill;
 pub mod fleet;
 mod hold;

@@ -3,7 +3,7 @@
 use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{KeptEstimate, KeptFault, KeptTopology, KeptUnit, Resources, Trial};
+use crate::{KeptAction, KeptEstimate, KeptTopology, KeptUnit, Resources, Trial};
 
 /// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
 ///
@@ -40,8 +40,9 @@ pub enum Entry {
     Fill(Fill),
     /// The parts that were deployed.
     Topology(Box<KeptTopology>),
-    /// Something went wrong on purpose.
-    Fault(KeptFault),
+    /// An action of the plan. Older records have it as `fault`.
+    #[serde(alias = "fault")]
+    Action(KeptAction),
     /// What the application stands on.
     Tiers(Tiers),
     /// What the users did in one slice of time.
@@ -478,7 +479,7 @@ pub struct Unknown {
 }
 
 /// Every kind this program knows, as written.
-pub(crate) const KINDS: [&str; 17] = [
+pub(crate) const KINDS: [&str; 18] = [
     "header",
     "phase_started",
     "phase_ended",
@@ -486,6 +487,7 @@ pub(crate) const KINDS: [&str; 17] = [
     "note",
     "fill",
     "topology",
+    "action",
     "fault",
     "tiers",
     "interval",
@@ -504,12 +506,21 @@ mod tests {
 
     #[test]
     fn the_tiers_and_the_topology_are_kinds_that_are_read() {
-        let fault =
-            KeptFault { at_s: 1.0, unit: "a-1".into(), act: "kill".into(), took_s: 0.1, failed: None };
-        let entries = [Entry::Tiers(Tiers::default()), Entry::Topology(Box::default()), Entry::Fault(fault)];
+        let action =
+            KeptAction { at_s: 1.0, unit: "a-1".into(), act: "kill".into(), took_s: 0.1, failed: None };
+        let entries =
+            [Entry::Tiers(Tiers::default()), Entry::Topology(Box::default()), Entry::Action(action)];
         for entry in entries {
             let kind = serde_json::to_value(&entry).unwrap()["kind"].clone();
             assert!(KINDS.contains(&kind.as_str().unwrap()), "{kind}");
         }
+    }
+
+    #[test]
+    fn a_fault_of_an_older_record_is_an_action() {
+        let line = r#"{"kind":"fault","at_s":1.0,"unit":"a-1","act":"kill","took_s":0.1,"failed":null}"#;
+        let action =
+            KeptAction { at_s: 1.0, unit: "a-1".into(), act: "kill".into(), took_s: 0.1, failed: None };
+        assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), Entry::Action(action));
     }
 }

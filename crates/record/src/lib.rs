@@ -56,7 +56,7 @@ pub use study::{
     list_studies, read_study,
 };
 pub use times::{KeptTimes, longer_at};
-pub use topology::{KeptFault, KeptPart, KeptSnapshot, KeptTopology};
+pub use topology::{KeptAction, KeptPart, KeptSnapshot, KeptTopology};
 pub use window::{
     KeptBetter, KeptCheck, KeptMeasure, KeptOp, KeptResult, KeptUnit, KeptWindow, Purpose, Trial,
 };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::entry::KINDS;
 use crate::writer::LOADS;
 use crate::{
-    Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptFault, KeptTopology, LogReader,
+    Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptAction, KeptTopology, LogReader,
     PhaseOutcome, ProbeRow, RecordError, RunId, StatisticRow, Tier, Trial, Unknown, VERSION, Verdict, probe,
     statistic,
 };
@@ -161,9 +161,9 @@ impl Run {
         self.last(|e| if let Entry::Topology(topology) = e { Some(&**topology) } else { None })
     }
 
-    /// What went wrong on purpose, in the order of time.
-    pub fn faults(&self) -> impl Iterator<Item = &KeptFault> {
-        self.entries.iter().filter_map(|e| if let Entry::Fault(fault) = e { Some(fault) } else { None })
+    /// The actions of the plan, in the order of time.
+    pub fn actions(&self) -> impl Iterator<Item = &KeptAction> {
+        self.entries.iter().filter_map(|e| if let Entry::Action(action) = e { Some(action) } else { None })
     }
 
     /// The data under the application, where it was made by this program.

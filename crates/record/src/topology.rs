@@ -1,4 +1,4 @@
-//! What was deployed for a run, and what went wrong in it on purpose.
+//! What was deployed for a run, and what was done to it while the load went on.
 
 use barograph_model::Ability;
 use serde::{Deserialize, Serialize};
@@ -100,19 +100,19 @@ pub struct KeptPart {
     pub memory_bytes: Option<u64>,
 }
 
-/// Something that went wrong on purpose.
+/// An action of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeptFault {
+pub struct KeptAction {
     /// Seconds since the start of the load.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
-    /// The part it happened to; empty where it happened to all.
+    /// The part; empty where it concerned all.
     pub unit: String,
-    /// What happened, in words.
+    /// What was done, in words.
     pub act: String,
-    /// Seconds that doing it took.
+    /// Its duration in seconds.
     #[serde(deserialize_with = "nan")]
     pub took_s: f64,
-    /// Why it could not be done; it could when absent.
+    /// Why it could not be done; absent when it was done.
     pub failed: Option<String>,
 }

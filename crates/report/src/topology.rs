@@ -77,7 +77,7 @@ pub(crate) struct Deployed {
     pub(crate) svg: String,
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) table: Grid,
-    pub(crate) faults: Option<Grid>,
+    pub(crate) actions: Option<Grid>,
 }
 
 pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
@@ -94,7 +94,7 @@ pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
         svg: draw(topology),
         facts: topology.facts.clone(),
         table: table(topology),
-        faults: faults(run),
+        actions: actions(run),
     })
 }
 
@@ -132,16 +132,16 @@ fn table(topology: &KeptTopology) -> Grid {
     .with_words(&["Service", "Version", "Host", "Answers at"])
 }
 
-fn faults(run: &Run) -> Option<Grid> {
+fn actions(run: &Run) -> Option<Grid> {
     let rows: Vec<Vec<String>> = run
-        .faults()
-        .map(|fault| {
-            let unit = if fault.unit.is_empty() { "all".to_owned() } else { fault.unit.clone() };
-            let outcome = fault.failed.clone().unwrap_or_else(|| "done".to_owned());
-            vec![fault.act.clone(), unit, words::clock(fault.at_s), words::duration(fault.took_s), outcome]
+        .actions()
+        .map(|action| {
+            let unit = if action.unit.is_empty() { "all".to_owned() } else { action.unit.clone() };
+            let outcome = action.failed.clone().unwrap_or_else(|| "done".to_owned());
+            vec![action.act.clone(), unit, words::clock(action.at_s), words::duration(action.took_s), outcome]
         })
         .collect();
-    let head = ["What went wrong on purpose", "Part", "At (load)", "Took", "Outcome"];
+    let head = ["Action", "Part", "At (load)", "Took", "Outcome"];
     (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(&["Part", "Outcome"]))
 }
 

@@ -98,9 +98,9 @@ pub fn explain(plan: &Plan) -> String {
     }
     lines.extend(links(plan));
     lines.extend(plan.deploy.limits.iter().filter_map(|limits| limited(&plan.deploy, limits)));
-    for fault in &plan.faults {
-        let unit = if fault.unit.is_empty() { "everything" } else { &fault.unit };
-        lines.push(format!("fault     {} {unit} at {} of the load", fault.act, span(fault.at)));
+    for action in &plan.actions {
+        let unit = if action.unit.is_empty() { "everything" } else { &action.unit };
+        lines.push(format!("action    {} {unit} at {} of the load", action.act, span(action.at)));
     }
     lines.push(format!("record    a new folder in {}", plan.runs.display()));
     let (most, of) = (span(estimate(plan)), if is_trace(plan) { " after the trace" } else { "" });

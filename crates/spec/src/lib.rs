@@ -5,13 +5,13 @@
 //! workload, behind [`WorkloadKeys`]; those of a study in [`study`]. Every refusal names the file and line, the key, the
 //! value, what is allowed and what to do.
 
+mod actions;
 mod catalogue;
 mod cores;
 mod deploy;
 mod durations;
 mod effect;
 mod explain;
-mod faults;
 mod given;
 mod load;
 mod loads;
@@ -21,12 +21,12 @@ mod tls;
 mod trace;
 mod workload;
 
+pub use actions::{Act, ActionPlan};
 pub use barograph_model::{Ability, PlatformKind, Refusal, Refused};
 pub use catalogue::Catalogue;
 pub use cores::Cores;
 pub use deploy::{DeployPlan, Link, TierLimits};
 pub use explain::{Spreading, emptying, estimate, explain, placed, spreading, there};
-pub use faults::{FaultAct, FaultPlan};
 pub use given::{Given, Known};
 pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,

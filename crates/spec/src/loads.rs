@@ -35,10 +35,11 @@ const OF_A_LOAD: [&str; 8] = [
 ];
 
 /// Keys outside of `[load]` that all loads of a run have in common.
-const SHARED: [&str; 13] = [
+const SHARED: [&str; 14] = [
     "runs",
     "seed",
     "platform",
+    "actions",
     "faults",
     "driver.",
     "deploy.hosts",
@@ -57,7 +58,7 @@ fn is_of_run(key: &str) -> bool {
 
 /// Whether a key concerns what is deployed.
 fn is_of_deployment(key: &str) -> bool {
-    key.starts_with("faults") || key.starts_with("deploy.")
+    key.starts_with("actions") || key.starts_with("faults") || key.starts_with("deploy.")
 }
 
 /// Whether an element of the list deploys an application.

@@ -1,5 +1,5 @@
 //! The settings that every plan has: their keys, what is allowed, their defaults; those of `[load]`, `[deploy]` and
-//! `[[faults]]` are in modules of their own. A workload reads the rest itself.
+//! `[[actions]]` are in modules of their own. A workload reads the rest itself.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
 use toml::Table;
 
+use crate::actions::{ActionPlan, actions};
 use crate::catalogue::Catalogue;
 use crate::deploy::{DeployPlan, deploy, limits};
 use crate::effect::effects;
-use crate::faults::{FaultPlan, faults};
 use crate::given::Given;
 use crate::load::{LoadPlan, load};
 use crate::workload::{NoSettings, WorkloadKeys, WorkloadSettings};
@@ -49,8 +49,8 @@ pub struct Plan {
     pub data: DataPlan,
     /// Where the application is deployed.
     pub deploy: DeployPlan,
-    /// What goes wrong on purpose, and when.
-    pub faults: Vec<FaultPlan>,
+    /// What is done while the load goes on, and when.
+    pub actions: Vec<ActionPlan>,
     /// The application.
     pub target: TargetPlan,
     /// The driver.
@@ -277,7 +277,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
     let load = load(g);
     let data = data(g);
     let deploy = deploy(g, tiers, catalogue);
-    let faults = faults(g, deploy.as_ref(), catalogue);
+    let actions = actions(g, deploy.as_ref(), catalogue);
     let target = target(g);
     let driver = driver(g);
     let own =
@@ -307,7 +307,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
         durations,
         data: data?,
         deploy: deploy?,
-        faults: faults?,
+        actions: actions?,
         target: target?,
         driver,
         own: own?,

@@ -1,8 +1,6 @@
 //! Platforms, limits and links, and what does not go together.
 
-use barograph_spec::{
-    Ability, Catalogue, FaultAct, Plan, PlatformKind, Refused, WorkloadKeys, explain, read,
-};
+use barograph_spec::{Ability, Act, Catalogue, Plan, PlatformKind, Refused, WorkloadKeys, explain, read};
 
 /// A workload whose application has two tiers.
 struct Shop;
@@ -38,21 +36,37 @@ fn refusal(text: &str) -> (String, String) {
 #[test]
 fn a_plan_as_resolved_reads_back_to_itself() {
     let text = "platform = \"linked\"\ndeploy.link_mbit = 10\ndeploy.web_cores = \"0-1\"\n\
-                [[faults]]\nat_s = 3.5\nunit = \"web-1\"\nact = \"kill\"\n\
-                [[faults]]\nat_s = 2\nunit = \"store-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
-                [[faults]]\nat_s = 9\nact = \"heal\"\n\
-                [[faults]]\nat_s = 10\nunit = \"web-1\"\nact = \"fill-disk\"\n\
-                [[faults]]\nat_s = 11\nunit = \"web-1\"\nact = \"free-disk\"\n\
-                [[faults]]\nat_s = 12\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n\
-                [[faults]]\nat_s = 13\nunit = \"web-1\"\nact = \"memory\"\n";
+                [[actions]]\nat_s = 3.5\nunit = \"web-1\"\nact = \"kill\"\n\
+                [[actions]]\nat_s = 2\nunit = \"store-1\"\nact = \"delay\"\ndelay_ms = 12.5\n\
+                [[actions]]\nat_s = 9\nact = \"heal\"\n\
+                [[actions]]\nat_s = 10\nunit = \"web-1\"\nact = \"fill-disk\"\n\
+                [[actions]]\nat_s = 11\nunit = \"web-1\"\nact = \"free-disk\"\n\
+                [[actions]]\nat_s = 12\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n\
+                [[actions]]\nat_s = 13\nunit = \"web-1\"\nact = \"memory\"\n";
     let first = plan(text).unwrap();
     let second = plan(&first.resolved).unwrap();
-    assert_eq!((&first.deploy, &first.faults), (&second.deploy, &second.faults));
-    let acts: Vec<&str> = first.faults.iter().map(|f| f.act.name()).collect();
+    assert_eq!((&first.deploy, &first.actions), (&second.deploy, &second.actions));
+    let acts: Vec<&str> = first.actions.iter().map(|f| f.act.name()).collect();
     assert_eq!(acts, ["delay", "kill", "heal", "fill-disk", "free-disk", "memory", "memory"]);
-    assert_eq!(first.faults[5].act, FaultAct::Memory(64));
-    assert_eq!(first.faults[6].act, FaultAct::Memory(0), "no limit");
-    assert!(matches!(first.faults[0].act, FaultAct::Delay(d) if d.as_secs_f64() == 0.0125));
+    assert_eq!(first.actions[5].act, Act::Memory(64));
+    assert_eq!(first.actions[6].act, Act::Memory(0), "no limit");
+    assert!(matches!(first.actions[0].act, Act::Delay(d) if d.as_secs_f64() == 0.0125));
+}
+
+#[test]
+fn the_old_name_of_the_list_is_read_and_not_beside_the_new_one() {
+    let table = "at_s = 3.0\nunit = \"web-1\"\nact = \"kill\"\n";
+    let (old, new) = (format!("[[faults]]\n{table}"), format!("[[actions]]\n{table}"));
+    let (first, second) = (plan(&old).unwrap(), plan(&new).unwrap());
+    assert_eq!(first.actions, second.actions);
+    assert_eq!(first.resolved, second.resolved);
+    let refused = plan(&format!("{old}{new}")).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "p.toml:1: `faults` = 1 tables\n  allowed: left out in a plan with `actions`, the name of the same list\n  to do:   \
+         move its tables to `actions`"
+    );
+    assert_eq!(refusal("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"burn\"").0, "faults[0].act");
 }
 
 #[test]
@@ -69,13 +83,13 @@ fn what_does_not_go_together_is_refused_with_its_key() {
         ("deploy.link_delay_ms = 5", "deploy.link_delay_ms"),
         ("platform = \"here\"\ndeploy.link_loss = 0.1", "deploy.link_loss"),
         ("platform = \"moon\"", "platform"),
-        ("[[faults]]\nat_s = 1\nact = \"kill\"", "faults[0].unit"),
-        ("[[faults]]\nat_s = 1\nact = \"heal\"", "faults[0].act"),
-        ("platform = \"guests\"\n[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"fill-disk\"", "faults[0].act"),
-        ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"burn\"", "faults[0].act"),
-        ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"kill\"\ndelay_ms = 3", "faults[0].delay_ms"),
-        ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"cpus\"\nmemory_mib = 3", "faults[0].memory_mib"),
-        ("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"memory\"\nmemory_mib = 0.5", "faults[0].memory_mib"),
+        ("[[actions]]\nat_s = 1\nact = \"kill\"", "actions[0].unit"),
+        ("[[actions]]\nat_s = 1\nact = \"heal\"", "actions[0].act"),
+        ("platform = \"guests\"\n[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"fill-disk\"", "actions[0].act"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"burn\"", "actions[0].act"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"kill\"\ndelay_ms = 3", "actions[0].delay_ms"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"cpus\"\nmemory_mib = 3", "actions[0].memory_mib"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"memory\"\nmemory_mib = 0.5", "actions[0].memory_mib"),
     ];
     for (text, key) in wrong {
         assert_eq!(refusal(text).0, key, "{text}");
@@ -140,14 +154,14 @@ fn parts_of_one_virtual_machine_have_no_cores_of_their_own() {
 }
 
 #[test]
-fn limits_and_how_much_a_fault_changes_are_explained() {
+fn limits_and_how_much_an_action_changes_are_explained() {
     let says = |text: &str| explain(&plan(text).unwrap());
     let text = "deploy.web_cpus = 0.5\ndeploy.web_cores = \"0,1\"\ndeploy.web_memory_mib = 512\n\
-                [[faults]]\nat_s = 5\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n";
+                [[actions]]\nat_s = 5\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n";
     let told = says(text);
     let limits = "limits    each part of web: CPU time of 0.5 cores, on cores 0-1, 512 MiB of memory\n";
     assert!(told.contains(limits), "{told}");
-    assert!(told.contains("fault     memory 64 MiB web-1 at 5 s of the load\n"), "{told}");
+    assert!(told.contains("action    memory 64 MiB web-1 at 5 s of the load\n"), "{told}");
     let told = says("platform = \"guests\"\ndeploy.web_cores = 0");
     assert!(told.contains("each part of web: a virtual machine on cores 0\n"), "{told}");
     assert!(!says("").contains("limits  "));

@@ -119,10 +119,10 @@ fn what_is_wrong_in_a_list_is_refused_once_with_its_line() {
 #[test]
 fn what_is_deployed_concerns_the_load_that_deploys_it() {
     let sets =
-        ["deploy.hosts=together", "faults=[{at_s=1,unit=\"web-1\",act=\"kill\"}]", "deploy.web_cpus=2"];
+        ["deploy.hosts=together", "actions=[{at_s=1,unit=\"web-1\",act=\"kill\"}]", "deploy.web_cpus=2"];
     let all = plan(TWO, &sets).unwrap_or_else(|why| panic!("{why}"));
     let hosts: Vec<(&str, usize)> =
-        all.all().map(|load| (load.deploy.hosts.as_str(), load.faults.len())).collect();
+        all.all().map(|load| (load.deploy.hosts.as_str(), load.actions.len())).collect();
     assert_eq!(hosts, [("together", 1), ("apart", 0)]);
     let again = plan(&all.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", all.of_run));
     assert_eq!(again.of_run, all.of_run);

@@ -328,7 +328,7 @@ fn through_faults() -> Option<Vec<String>> {
     // So that a machine where memory cannot be limited says so.
     sets.push("deploy.bids_memory_mib=1024".to_owned());
     sets.push(
-        "faults=[{at_s=3,unit=\"web-2\",act=\"kill\"},{at_s=4,unit=\"application-2\",act=\"pause\"},\
+        "actions=[{at_s=3,unit=\"web-2\",act=\"kill\"},{at_s=4,unit=\"application-2\",act=\"pause\"},\
          {at_s=5,unit=\"application-2\",act=\"resume\"},{at_s=6,unit=\"web-2\",act=\"start\"},\
          {at_s=7,unit=\"bids-1\",act=\"cpus\",cpus=0.5},{at_s=7.5,unit=\"bids-1\",act=\"memory\",memory_mib=640},\
          {at_s=8,unit=\"bus-1\",act=\"partition\"},{at_s=9,act=\"heal\"},{at_s=10,unit=\"bus-1\",act=\"start\"},{at_s=900,unit=\"bus-1\",act=\"kill\"}]"
@@ -338,12 +338,12 @@ fn through_faults() -> Option<Vec<String>> {
         return None;
     }
     let run = fine(&place, Going::start(place.run(None, &sets)));
-    let faults: Vec<(&str, bool)> = run.faults().map(|f| (f.act.as_str(), f.failed.is_none())).collect();
+    let faults: Vec<(&str, bool)> = run.actions().map(|f| (f.act.as_str(), f.failed.is_none())).collect();
     let acts = ["kill", "pause", "resume", "start", "cpus 0.5", "memory 640 MiB", "partition", "heal"];
     assert_eq!(faults[..8], acts.map(|act| (act, true)));
     assert_eq!(faults[8..], [("start", false), ("kill", false)], "it ran, and the load ended before");
     let mut late = Vec::new();
-    for (fault, at) in run.faults().zip([3.0, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 10.0]) {
+    for (fault, at) in run.actions().zip([3.0, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 10.0]) {
         assert!(fault.at_s >= at, "{fault:?}");
         if fault.at_s >= at + 2.0 {
             late.push(format!("{fault:?}"));
@@ -369,7 +369,7 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     let mut sets = like("minimal", "namespace");
     sets.push("load.window_s=16".to_owned());
     sets.push(
-        "faults=[{at_s=4,unit=\"application-1\",act=\"delay\",delay_ms=200},\
+        "actions=[{at_s=4,unit=\"application-1\",act=\"delay\",delay_ms=200},\
          {at_s=9,unit=\"application-1\",act=\"delay\",delay_ms=0}]"
             .to_owned(),
     );
@@ -378,7 +378,7 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     }
     let run = fine(&place, Going::start(place.run(None, &sets)));
     let faults: Vec<(f64, f64, bool)> =
-        run.faults().map(|f| (f.at_s, f.took_s, f.failed.is_none())).collect();
+        run.actions().map(|f| (f.at_s, f.took_s, f.failed.is_none())).collect();
     // The delay is there when it was given, and may be gone when it begins to be taken away.
     let [(begun, took, true), (taken, _, true)] = faults[..] else { panic!("{faults:?}") };
     let given = begun + took;

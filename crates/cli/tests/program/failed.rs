@@ -33,7 +33,7 @@ pub(crate) fn excused(run: &Run) -> Option<String> {
 
 /// What failed since the first fault that was brought about, and what failed before it: all, where there is none.
 fn meant_and_not(run: &Run) -> (BTreeMap<Outcome, u64>, BTreeMap<Outcome, u64>) {
-    let done = run.faults().filter(|fault| fault.failed.is_none());
+    let done = run.actions().filter(|fault| fault.failed.is_none());
     since_and_before(run.intervals(), done.map(|fault| fault.at_s).fold(f64::INFINITY, f64::min))
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use barograph_record::{KeptFault, Run};
+use barograph_record::{KeptAction, Run};
 use barograph_testkit::one_of;
 use rustix::process::Signal;
 
@@ -19,7 +19,7 @@ const TRIES: usize = 3;
 
 fn faults(part: &str) -> String {
     format!(
-        "faults=[{{at_s={FULL_FROM},unit=\"{part}\",act=\"fill-disk\"}},\
+        "actions=[{{at_s={FULL_FROM},unit=\"{part}\",act=\"fill-disk\"}},\
          {{at_s={FREE_FROM},unit=\"{part}\",act=\"free-disk\"}},\
          {{at_s={},unit=\"{part}\",act=\"start\"}}]",
         FREE_FROM + 0.5
@@ -52,7 +52,7 @@ fn fills_up_and_is_freed(platform: &str) -> Option<Vec<String>> {
     let ended_as = going.end();
     let run = place.record();
     assert!(run.complete && run.interrupted().is_none() && run.damage.is_empty(), "{ended_as:?}");
-    let kept: Vec<&KeptFault> = run.faults().collect();
+    let kept: Vec<&KeptAction> = run.actions().collect();
     assert!(kept[0].act.starts_with("fill-disk: ") && kept[0].failed.is_none(), "{kept:?}");
     assert!(kept[1].act == "free-disk" && kept[1].failed.is_none(), "{kept:?}");
     let again = kept[2].failed.as_deref();
@@ -118,12 +118,12 @@ fn a_full_disk_of_a_killed_program_is_cleaned() {
     let place = Place::new();
     let mut sets = like("minimal", "process");
     sets.push("load.window_s=600".to_owned());
-    sets.push("faults=[{at_s=1,unit=\"relational-1\",act=\"fill-disk\"}]".to_owned());
+    sets.push("actions=[{at_s=1,unit=\"relational-1\",act=\"fill-disk\"}]".to_owned());
     if !possible(&place, &sets) {
         return;
     }
     let going = Going::start(place.run(None, &sets));
-    going.says("fault: fill-disk: ");
+    going.says("action: fill-disk: ");
     going.signal(Signal::KILL);
     assert_eq!(going.end().code, None);
     // What still ends by itself may keep the broom from some things, and the next one finds only those.
@@ -145,7 +145,7 @@ fn a_platform_without_such_disks_refuses_the_fault() {
     sets.push(faults("relational-1"));
     let ended = Going::start(place.run(None, &sets)).end();
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    for wanted in ["`faults[0].act` = \"fill-disk\"", "whose parts can have file systems of their own"] {
+    for wanted in ["`actions[0].act` = \"fill-disk\"", "whose parts can have file systems of their own"] {
         assert!(ended.err.contains(wanted), "{}", ended.err);
     }
 }

@@ -82,7 +82,7 @@ fn sets(phase: &str, platform: &str) -> Vec<String> {
     let mut sets = like(topology(platform), platform);
     // The application stands still from the first half of the window on, so that operations and questions go unanswered. The
     // rest of the window is there for a machine that brings it about late.
-    let stalled = "faults=[{at_s=4,unit=\"application-1\",act=\"pause\"}]";
+    let stalled = "actions=[{at_s=4,unit=\"application-1\",act=\"pause\"}]";
     let more: &[&str] = match phase {
         "fill" => &["data.size=micro", "data.images=0.3"],
         "ramp" => &["load.ramp_s=600"],

@@ -13,7 +13,7 @@ use crate::going::{Ended, Going};
 use crate::place::Place;
 use crate::smoke::Smoke;
 
-/// How long after a fault the application works again, on a busy machine.
+/// How long after an action the application works again, on a busy machine.
 const RECOVERED_S: f64 = 4.0;
 
 /// Every file under `dir` with its bytes.
@@ -40,30 +40,30 @@ fn escaped(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// The faults of a plan, all of them at the moment that its smoke file gives.
-fn faults(plan: &Path, smoke: &Smoke) -> Option<String> {
+/// The actions of a plan, all of them at the moment that its smoke file gives.
+fn actions(plan: &Path, smoke: &Smoke) -> Option<String> {
     let mut plan: toml::Table = toml::from_str(&fs::read_to_string(plan).unwrap()).unwrap();
-    let mut faults = plan.remove("faults")?;
-    let at = smoke.more.get("faults_at_s");
-    let at =
-        at.expect("the smoke file of a plan with faults has `faults_at_s` under [smoke], within its window");
-    for fault in faults.as_array_mut().unwrap() {
-        fault.as_table_mut().unwrap().insert("at_s".to_owned(), at.clone());
+    let mut actions = plan.remove("actions")?;
+    let at = smoke.more.get("actions_at_s");
+    let at = at
+        .expect("the smoke file of a plan with actions has `actions_at_s` under [smoke], within its window");
+    for action in actions.as_array_mut().unwrap() {
+        action.as_table_mut().unwrap().insert("at_s".to_owned(), at.clone());
     }
-    Some(format!("faults={faults}"))
+    Some(format!("actions={actions}"))
 }
 
-/// Every fault was brought about within a window, and operations ended well when the application was over it.
+/// Every action was done within a window, and operations ended well when the application was over it.
 fn went_wrong_and_on(run: &Run) {
-    let faults: Vec<_> = run.faults().collect();
-    assert!(!faults.is_empty());
-    for fault in faults {
-        assert_eq!(fault.failed, None, "{fault:?}");
-        let within = |trial: &Trial| (trial.window.from_s..trial.window.to_s).contains(&fault.at_s);
-        assert!(run.trials().any(within), "{fault:?}");
-        let later = run.intervals().filter(|interval| interval.from_s >= fault.at_s + RECOVERED_S);
+    let actions: Vec<_> = run.actions().collect();
+    assert!(!actions.is_empty());
+    for action in actions {
+        assert_eq!(action.failed, None, "{action:?}");
+        let within = |trial: &Trial| (trial.window.from_s..trial.window.to_s).contains(&action.at_s);
+        assert!(run.trials().any(within), "{action:?}");
+        let later = run.intervals().filter(|interval| interval.from_s >= action.at_s + RECOVERED_S);
         let well: u64 = later.flat_map(|interval| &interval.ops).map(|op| op.count - op.failed).sum();
-        assert!(well >= 10, "{well} operations ended well after {fault:?}");
+        assert!(well >= 10, "{well} operations ended well after {action:?}");
     }
 }
 
@@ -90,7 +90,7 @@ fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -> Command {
     command
 }
 
-/// Runs a plan with these keys on data that are there, until no operation fails but by its faults: from the first of them on
+/// Runs a plan with these keys on data that are there, until no operation fails but by its actions: from the first of them on
 /// some may be refused, late or broken. Those that fail else must be such as a busy machine explains: a node that is held
 /// still for longer than its lease refuses bids until others have its auctions.
 fn ran(place: &Place, plan: &Path, sets: &[String]) -> Run {
@@ -171,10 +171,10 @@ fn runs_in_small(plan: &Path) {
 
 fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
     let place = Place::new();
-    let faults = faults(plan, &smoke);
+    let actions = actions(plan, &smoke);
     let mut sets = smoke.sets;
     sets.push(format!("data.dir={}", place.data().display()));
-    sets.extend(faults.clone());
+    sets.extend(actions.clone());
     if lacks(&place, plan, &sets) {
         return;
     }
@@ -182,7 +182,7 @@ fn runs_on_data_that_do_not_wear(plan: &Path, smoke: Smoke) {
     contents(place.data(), &mut before);
     assert!(before.keys().any(|p| p.ends_with("marker.json")));
     let run = ran(&place, plan, &sets);
-    if faults.is_some() {
+    if actions.is_some() {
         went_wrong_and_on(&run);
     }
     let flushes = disk(&run)["8 KiB and fdatasync, times"].as_u64();

@@ -68,12 +68,12 @@ fn keys_of_a_smoke_file_are_set_one_by_one() {
     let plan = folder.path().join("p.toml");
     fs::write(
         folder.path().join("p.smoke.toml"),
-        "seed = 2\n[load]\nstrategy = \"path\"\npath = [{ rate = 1 }]\n[smoke]\nfaults_at_s = 6\n",
+        "seed = 2\n[load]\nstrategy = \"path\"\npath = [{ rate = 1 }]\n[smoke]\nactions_at_s = 6\n",
     )
     .unwrap();
     let smoke = Smoke::of(&plan);
     assert_eq!(smoke.sets, ["load.path=[{ rate = 1 }]", "load.strategy=\"path\"", "seed=2"]);
-    assert_eq!(at(&smoke.more, "faults_at_s"), Some(&Value::Integer(6)));
+    assert_eq!(at(&smoke.more, "actions_at_s"), Some(&Value::Integer(6)));
 }
 
 /// A file that belongs to nothing would be taken for one that is used.

@@ -1,6 +1,6 @@
-//! The course of the run: phases, notes, changes of the load from outside, faults.
+//! The course of the run: phases, notes, changes of the load from outside, actions.
 
-use barograph_record::{Control, KeptFault, PhaseOutcome, PhaseSpan, Run};
+use barograph_record::{Control, KeptAction, PhaseOutcome, PhaseSpan, Run};
 
 use super::{Book, Columns, some};
 use crate::ExportError;
@@ -22,14 +22,14 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .whole("level", |r| r.level.into())
         .float("over_s", |r| r.over_s.into());
     book.table("controls", &columns, run.controls())?;
-    let columns = Columns::<&KeptFault>::new()
+    let columns = Columns::<&KeptAction>::new()
         .float("at_s", |r| r.at_s.into())
         .text("part", |r| some(&r.unit).into())
         .text("act", |r| (&r.act).into())
         .float("took_s", |r| r.took_s.into())
         .truth("done", |r| r.failed.is_none().into())
         .text("error", |r| r.failed.as_ref().into());
-    book.table("faults", &columns, run.faults())
+    book.table("actions", &columns, run.actions())
 }
 
 fn outcome(outcome: PhaseOutcome) -> &'static str {

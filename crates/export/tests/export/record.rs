@@ -7,10 +7,10 @@ use barograph_model::{
     OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
 };
 use barograph_record::{
-    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
-    KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptFault, KeptPart, KeptPassPoint,
-    KeptRepeats, KeptSnapshot, KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule,
-    RunId, RunWriter, SearchSummary, StatisticRow, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
+    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove, KeptAction,
+    KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart, KeptPassPoint, KeptRepeats,
+    KeptSnapshot, KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId,
+    RunWriter, SearchSummary, StatisticRow, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -288,7 +288,7 @@ fn world() -> [Entry; 6] {
             copy_s: 0.375,
         }),
     };
-    let fault = KeptFault {
+    let action = KeptAction {
         at_s: 1.5,
         unit: "application-1".into(),
         act: "pause".into(),
@@ -308,7 +308,7 @@ fn world() -> [Entry; 6] {
     };
     [
         Entry::Topology(Box::new(topology)),
-        Entry::Fault(fault),
+        Entry::Action(action),
         Entry::Tiers(Tiers { tiers: vec![tier] }),
         Entry::Fill(fill),
         Entry::Control(Control { at_s: 2.0, unit: KeptUnit::StartsPerSecond, level: 900, over_s: 0.5 }),

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use barograph_export::{Format, Histograms, Written, export};
-use barograph_record::{Entry, KeptFault, KeptPart, KeptTopology, ProbeRow, Run, RunWriter};
+use barograph_record::{Entry, KeptAction, KeptPart, KeptTopology, ProbeRow, Run, RunWriter};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
@@ -94,14 +94,14 @@ fn a_text_that_says_nothing_is_absent_in_both_formats() {
     let topology = KeptTopology { platform, parts: vec![part], ..KeptTopology::default() };
     writer.append(&Entry::Topology(Box::new(topology))).unwrap();
     let everything =
-        KeptFault { at_s: 1.5, unit: String::new(), act: "cut".into(), took_s: 0.5, failed: None };
-    writer.append(&Entry::Fault(everything)).unwrap();
+        KeptAction { at_s: 1.5, unit: String::new(), act: "cut".into(), took_s: 0.5, failed: None };
+    writer.append(&Entry::Action(everything)).unwrap();
     writer.finish().unwrap();
     let run = Run::open(writer.dir()).unwrap();
     let to =
         |format: Format| export(&run, format, &root.path().join(format.name()), Histograms::Left).unwrap();
     let (csv, parquet) = (to(Format::Csv), to(Format::Parquet));
-    for (table, column) in [("parts", "url"), ("parts", "uses"), ("parts", "version"), ("faults", "part")] {
+    for (table, column) in [("parts", "url"), ("parts", "uses"), ("parts", "version"), ("actions", "part")] {
         let path = |written: &[Written]| written.iter().find(|one| one.table == table).unwrap().path.clone();
         let (found, same) = (read_csv(&path(&csv)), read_parquet(&path(&parquet)));
         assert_eq!(found, same, "{table}");
@@ -197,7 +197,7 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Note(_) => &["notes"],
         Entry::Fill(_) => &["fill"],
         Entry::Topology(_) => &["parts", "platform", "snapshot"],
-        Entry::Fault(_) => &["faults"],
+        Entry::Action(_) => &["actions"],
         Entry::Tiers(_) => &["tiers"],
         Entry::Interval(_) => &["intervals", "interval_operations", "interval_counters", "outcomes"],
         Entry::Control(_) => &["controls"],

@@ -1,7 +1,7 @@
-//! What is told of keys and faults that depend on the platform. A study changes `platform` alone, so a key that matters
+//! What is told of keys and actions that depend on the platform. A study changes `platform` alone, so a key that matters
 //! only elsewhere is no mistake; but nobody should believe that it did something here.
 
-use barograph_spec::{Ability, DataPlan, FaultAct, Plan};
+use barograph_spec::{Ability, Act, DataPlan, Plan};
 use barograph_workload::topology::{Part, Work};
 
 use super::{Checking, Wrong};
@@ -88,8 +88,8 @@ impl Checking<'_> {
 
 /// Size of the file system of its own that a part has.
 pub(crate) fn disk_mib(plan: &Plan, part: &Part) -> Option<u64> {
-    let of_disk = |act: FaultAct| matches!(act, FaultAct::FillDisk | FaultAct::FreeDisk);
-    let filled = plan.faults.iter().any(|fault| of_disk(fault.act) && fault.unit == part.name);
+    let of_disk = |act: Act| matches!(act, Act::FillDisk | Act::FreeDisk);
+    let filled = plan.actions.iter().any(|action| of_disk(action.act) && action.unit == part.name);
     plan.deploy.disk_mib(part.tier, filled)
 }
 

@@ -50,12 +50,12 @@ fn a_port_counts_as_taken_only_where_hosts_share_the_machines() {
 
 #[test]
 fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
-    let fill = "faults=[{at_s=1,unit=\"application-1\",act=\"fill-disk\"}]";
+    let fill = "actions=[{at_s=1,unit=\"application-1\",act=\"fill-disk\"}]";
     let own = "application-1 has a file system of its own of";
     assert!(noted(&[fill], &format!("{own} 1024 MiB")));
     assert!(noted(&[fill, "deploy.application_disk_mib=64"], &format!("{own} 64 MiB")));
     assert!(noted(&["deploy.application_disk_mib=64"], &format!("{own} 64 MiB")));
-    let refused = told(&["faults=[{at_s=1,unit=\"moon-1\",act=\"free-disk\"}]"]).unwrap_err();
+    let refused = told(&["actions=[{at_s=1,unit=\"moon-1\",act=\"free-disk\"}]"]).unwrap_err();
     assert!(refused.contains("one of application-1"), "{refused}");
 }
 

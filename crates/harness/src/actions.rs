@@ -1,4 +1,4 @@
-//! What goes wrong on purpose, at its moment of the load.
+//! What is done to the deployment while the load goes on, each action at its moment.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,61 +6,61 @@ use std::time::Duration;
 use barograph_model::Nanos;
 use barograph_model::words::in_one_line;
 use barograph_platform::{Disks, Fault, Later, Limits, LinkSpec, Network};
-use barograph_record::KeptFault;
-use barograph_spec::{FaultAct, FaultPlan, Plan};
+use barograph_record::KeptAction;
+use barograph_spec::{Act, ActionPlan, Plan};
 
 use crate::clock::RunClock;
 use crate::deploy::{self, Deployed, Hold, Started};
 
-/// The faults of a plan that are still to come.
-pub(crate) struct Faults<'d> {
+/// The actions of a plan that are still to come.
+pub(crate) struct Actions<'d> {
     deployed: Option<&'d Deployed>,
-    waiting: VecDeque<FaultPlan>,
+    waiting: VecDeque<ActionPlan>,
     /// Links as the plan has them.
     link: LinkSpec,
     limits: Changed,
     acting: Option<Acting<'d>>,
 }
 
-/// What parts may use by now, where faults have changed it.
+/// Limits of parts that actions have changed.
 #[derive(Debug, Default)]
 struct Changed(BTreeMap<String, Limits>);
 
 impl Changed {
-    /// The limits of a part with a fault, which changes one of them and leaves those that earlier faults gave; `None`
-    /// where it is about something else. `planned` are those of the plan.
-    fn with(&self, fault: &FaultPlan, planned: &Limits) -> Option<Limits> {
-        let now = self.0.get(&fault.unit).unwrap_or(planned).clone();
-        match fault.act {
-            FaultAct::Cpus(cpus) => Some(Limits { cpus: (cpus > 0.0).then_some(cpus), ..now }),
-            FaultAct::Memory(mib) => Some(Limits { memory_bytes: (mib > 0).then_some(mib << 20), ..now }),
+    /// The limits of a part after an action, which changes one of them and leaves those of earlier actions; `None` where it
+    /// changes no limit. `planned` are those of the plan.
+    fn with(&self, action: &ActionPlan, planned: &Limits) -> Option<Limits> {
+        let now = self.0.get(&action.unit).unwrap_or(planned).clone();
+        match action.act {
+            Act::Cpus(cpus) => Some(Limits { cpus: (cpus > 0.0).then_some(cpus), ..now }),
+            Act::Memory(mib) => Some(Limits { memory_bytes: (mib > 0).then_some(mib << 20), ..now }),
             _ => None,
         }
     }
 
-    /// Keeps what a fault that was brought about has changed. A part that starts again has the limits of the plan.
-    fn keep(&mut self, fault: &FaultPlan, limits: Option<Limits>) {
+    /// Keeps the limits of an action that was done. A part that starts again has the limits of the plan.
+    fn keep(&mut self, action: &ActionPlan, limits: Option<Limits>) {
         if let Some(limits) = limits {
-            self.0.insert(fault.unit.clone(), limits);
-        } else if fault.act == FaultAct::Start {
-            self.0.remove(&fault.unit);
+            self.0.insert(action.unit.clone(), limits);
+        } else if action.act == Act::Start {
+            self.0.remove(&action.unit);
         }
     }
 }
 
-/// A fault that is being brought about: a service that starts again takes its time.
+/// An action in progress: a service that starts again takes its time.
 struct Acting<'d> {
-    fault: FaultPlan,
+    action: ActionPlan,
     began: Nanos,
     /// What the part may use then, where that changes.
     limits: Option<Limits>,
     done: Later<'d, Result<Done, NotDone>>,
 }
 
-/// What there is to say of a fault that was brought about, behind its name; mostly nothing.
+/// Details of an action that was done, for the record; mostly empty.
 pub(crate) type Done = String;
 
-/// Why a fault could not be brought about.
+/// Why an action could not be done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotDone {
     /// There is no such part.
@@ -80,54 +80,53 @@ pub(crate) enum NotDone {
     Fault(#[from] Fault),
 }
 
-impl<'d> Faults<'d> {
+impl<'d> Actions<'d> {
     pub(crate) fn new(plan: &Plan, deployed: Option<&'d Deployed>) -> Self {
-        let (waiting, link) = (plan.faults.iter().cloned().collect(), deploy::link(&plan.deploy.link));
-        Faults { deployed, waiting, link, limits: Changed::default(), acting: None }
+        let (waiting, link) = (plan.actions.iter().cloned().collect(), deploy::link(&plan.deploy.link));
+        Actions { deployed, waiting, link, limits: Changed::default(), acting: None }
     }
 
-    /// Waits for the next fault and brings it about, `now` being the time of the load and `clock` what tells how it goes
-    /// on; for ever when there is none. Gives when it began, and what came of it. May be dropped and asked again, and
-    /// goes on where it was.
+    /// Waits for the next action and does it; for ever when there is none. `now` is the time of the load, which goes on by
+    /// `clock`. Returns the begin of the action and its result. May be dropped and called again, and goes on where it was.
     pub(crate) async fn next(
         &mut self,
         (now, clock): (Nanos, RunClock),
-    ) -> (FaultPlan, Nanos, Result<Done, NotDone>) {
+    ) -> (ActionPlan, Nanos, Result<Done, NotDone>) {
         let asked = clock.now();
         if self.acting.is_none() {
             match self.waiting.front() {
                 Some(next) => clock.sleep(next.at - now).await,
                 None => std::future::pending().await,
             }
-            // Only now: whoever stops waiting takes no fault away.
-            if let Some(fault) = self.waiting.pop_front() {
-                let began = fault.at.max(now + (clock.now() - asked));
-                let part = self.deployed.and_then(|deployed| part_of(deployed, &fault));
-                let limits = part.and_then(|part| self.limits.with(&fault, &part.unit.limits));
+            // Only now: a wait that is dropped takes no action away.
+            if let Some(action) = self.waiting.pop_front() {
+                let began = action.at.max(now + (clock.now() - asked));
+                let part = self.deployed.and_then(|deployed| part_of(deployed, &action));
+                let limits = part.and_then(|part| self.limits.with(&action, &part.unit.limits));
                 let change = Change { link: self.link, limits: limits.clone() };
-                let done: Later<'d, _> = Box::pin(act(self.deployed, change, fault.clone()));
-                self.acting = Some(Acting { fault, began, limits, done });
+                let done: Later<'d, _> = Box::pin(act(self.deployed, change, action.clone()));
+                self.acting = Some(Acting { action, began, limits, done });
             }
         }
         let Some(acting) = &mut self.acting else { return std::future::pending().await };
         let done = acting.done.as_mut().await;
-        let Some(Acting { fault, began, limits, .. }) = self.acting.take() else {
+        let Some(Acting { action, began, limits, .. }) = self.acting.take() else {
             return std::future::pending().await;
         };
         if done.is_ok() {
-            self.limits.keep(&fault, limits);
+            self.limits.keep(&action, limits);
         }
-        (fault, began, done)
+        (action, began, done)
     }
 
     /// Those that the load did not live to see.
-    pub(crate) fn missed(&mut self) -> Vec<(FaultPlan, NotDone)> {
-        let acting = self.acting.take().map(|acting| acting.fault);
-        acting.into_iter().chain(self.waiting.drain(..)).map(|fault| (fault, NotDone::TooLate)).collect()
+    pub(crate) fn missed(&mut self) -> Vec<(ActionPlan, NotDone)> {
+        let acting = self.acting.take().map(|acting| acting.action);
+        acting.into_iter().chain(self.waiting.drain(..)).map(|action| (action, NotDone::TooLate)).collect()
     }
 }
 
-/// What a fault changes, beside what its act says.
+/// What an action changes, beside what its act says.
 struct Change {
     /// Links as the plan has them.
     link: LinkSpec,
@@ -135,40 +134,40 @@ struct Change {
     limits: Option<Limits>,
 }
 
-fn part_of<'d>(deployed: &'d Deployed, fault: &FaultPlan) -> Option<&'d Started> {
-    deployed.services().find(|part| part.name == fault.unit)
+fn part_of<'d>(deployed: &'d Deployed, action: &ActionPlan) -> Option<&'d Started> {
+    deployed.services().find(|part| part.name == action.unit)
 }
 
-/// Brings a fault about.
-async fn act(deployed: Option<&Deployed>, change: Change, fault: FaultPlan) -> Result<Done, NotDone> {
+/// Does an action.
+async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) -> Result<Done, NotDone> {
     let Change { link, limits } = change;
-    let deployed = deployed.ok_or_else(|| NotDone::NoPart(fault.unit.clone()))?;
-    if fault.act == FaultAct::Heal {
+    let deployed = deployed.ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
+    if action.act == Act::Heal {
         network(deployed, "heal")?.heal().await?;
         return Ok(Done::new());
     }
-    let part = part_of(deployed, &fault).ok_or_else(|| NotDone::NoPart(fault.unit.clone()))?;
+    let part = part_of(deployed, &action).ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
     let host = part.unit.host.as_str();
-    match fault.act {
-        FaultAct::Kill => part.kill().await?,
-        FaultAct::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
-        FaultAct::Start => part.start_again(deployed.site()).await?,
-        FaultAct::Pause => part.hold(Hold::Pause).await.ok_or(NotDone::Unable("pause"))??,
-        FaultAct::Resume => part.hold(Hold::Resume).await.ok_or(NotDone::Unable("resume"))??,
-        FaultAct::Partition => network(deployed, "partition")?.partition(&[host.to_owned()]).await?,
-        FaultAct::Delay(delay) => {
+    match action.act {
+        Act::Kill => part.kill().await?,
+        Act::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
+        Act::Start => part.start_again(deployed.site()).await?,
+        Act::Pause => part.hold(Hold::Pause).await.ok_or(NotDone::Unable("pause"))??,
+        Act::Resume => part.hold(Hold::Resume).await.ok_or(NotDone::Unable("resume"))??,
+        Act::Partition => network(deployed, "partition")?.partition(&[host.to_owned()]).await?,
+        Act::Delay(delay) => {
             let link = LinkSpec { delay: link.delay + Duration::from(delay), ..link };
             network(deployed, "delay")?.shape(host, link).await?;
         }
-        FaultAct::Cpus(_) => limit(part, limits).await?,
-        FaultAct::Memory(_) => limit_memory(part, limits).await?,
-        FaultAct::FillDisk => return fill_disk(disks(deployed, "fill the disk of")?, part).await,
-        FaultAct::FreeDisk => {
+        Act::Cpus(_) => limit(part, limits).await?,
+        Act::Memory(_) => limit_memory(part, limits).await?,
+        Act::FillDisk => return fill_disk(disks(deployed, "fill the disk of")?, part).await,
+        Act::FreeDisk => {
             disks(deployed, "free the disk of")?.free(&part.unit).await?;
             // One that did not outlive it can be started again.
             part.expect_end(part.has_ended());
         }
-        FaultAct::Heal => {}
+        Act::Heal => {}
     }
     Ok(Done::new())
 }
@@ -222,16 +221,20 @@ fn network<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Netw
 }
 
 /// What was done, for the record.
-pub(crate) fn kept(fault: &FaultPlan, (at, took): (Nanos, Nanos), done: Result<Done, NotDone>) -> KeptFault {
-    let mut act = fault.act.to_string();
+pub(crate) fn kept(
+    action: &ActionPlan,
+    (at, took): (Nanos, Nanos),
+    done: Result<Done, NotDone>,
+) -> KeptAction {
+    let mut act = action.act.to_string();
     if let Ok(more) = done.as_ref()
         && !more.is_empty()
     {
         act = format!("{act}: {more}");
     }
-    KeptFault {
+    KeptAction {
         at_s: at.as_secs_f64(),
-        unit: fault.unit.clone(),
+        unit: action.unit.clone(),
         act,
         took_s: took.as_secs_f64(),
         failed: done.err().map(|why| in_one_line(&why)),
@@ -242,45 +245,45 @@ pub(crate) fn kept(fault: &FaultPlan, (at, took): (Nanos, Nanos), done: Result<D
 mod tests {
     use super::*;
 
-    fn fault(unit: &str, act: FaultAct) -> FaultPlan {
-        FaultPlan { at: Nanos::ZERO, unit: unit.to_owned(), act }
+    fn action(unit: &str, act: Act) -> ActionPlan {
+        ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act }
     }
 
     #[test]
-    fn a_fault_changes_one_limit_and_leaves_what_earlier_ones_gave() {
+    fn an_action_changes_one_limit_and_leaves_what_earlier_ones_gave() {
         let planned = Limits { cpus: Some(2.0), cpu_set: vec![0], memory_bytes: Some(512 << 20) };
         let mut changed = Changed::default();
         let mut now = |act| {
-            let fault = fault("a-1", act);
-            let limits = changed.with(&fault, &planned);
-            changed.keep(&fault, limits.clone());
+            let action = action("a-1", act);
+            let limits = changed.with(&action, &planned);
+            changed.keep(&action, limits.clone());
             limits.map(|limits| (limits.cpus, limits.memory_bytes.map(|bytes| bytes >> 20), limits.cpu_set))
         };
-        assert_eq!(now(FaultAct::Memory(64)), Some((Some(2.0), Some(64), vec![0])));
-        assert_eq!(now(FaultAct::Cpus(0.5)), Some((Some(0.5), Some(64), vec![0])), "memory as it was");
-        assert_eq!(now(FaultAct::Pause), None);
-        assert_eq!(now(FaultAct::Memory(0)), Some((Some(0.5), None, vec![0])), "0 ends a limit");
-        assert_eq!(now(FaultAct::Cpus(0.0)), Some((None, None, vec![0])));
-        assert_eq!(now(FaultAct::Start), None);
-        assert_eq!(now(FaultAct::Memory(64)), Some((Some(2.0), Some(64), vec![0])), "it began as planned");
+        assert_eq!(now(Act::Memory(64)), Some((Some(2.0), Some(64), vec![0])));
+        assert_eq!(now(Act::Cpus(0.5)), Some((Some(0.5), Some(64), vec![0])), "memory as it was");
+        assert_eq!(now(Act::Pause), None);
+        assert_eq!(now(Act::Memory(0)), Some((Some(0.5), None, vec![0])), "0 ends a limit");
+        assert_eq!(now(Act::Cpus(0.0)), Some((None, None, vec![0])));
+        assert_eq!(now(Act::Start), None);
+        assert_eq!(now(Act::Memory(64)), Some((Some(2.0), Some(64), vec![0])), "it began as planned");
     }
 
     #[test]
     fn what_was_not_done_and_what_happened_to_another_part_changes_nothing() {
         let planned = Limits { cpus: Some(1.0), ..Limits::default() };
         let mut changed = Changed::default();
-        let other = fault("b-1", FaultAct::Memory(64));
+        let other = action("b-1", Act::Memory(64));
         let limits = changed.with(&other, &planned);
         changed.keep(&other, limits);
         // Asked for, and not kept.
-        changed.with(&fault("a-1", FaultAct::Memory(32)), &planned);
-        let limits = changed.with(&fault("a-1", FaultAct::Cpus(0.5)), &planned).unwrap();
+        changed.with(&action("a-1", Act::Memory(32)), &planned);
+        let limits = changed.with(&action("a-1", Act::Cpus(0.5)), &planned).unwrap();
         assert_eq!((limits.cpus, limits.memory_bytes), (Some(0.5), None));
     }
 
     #[test]
     fn the_record_says_how_much_and_why_not() {
-        let memory = fault("a-1", FaultAct::Memory(64));
+        let memory = action("a-1", Act::Memory(64));
         let done = kept(&memory, (Nanos::from_secs(3), Nanos::ZERO), Ok(Done::new()));
         assert_eq!((done.act.as_str(), done.at_s, done.failed), ("memory 64 MiB", 3.0, None));
         let not = kept(&memory, (Nanos::ZERO, Nanos::ZERO), Err(NotDone::Unable("limit")));

@@ -1,4 +1,4 @@
-//! The keys of `[[faults]]`: what goes wrong on purpose while the load is on, and when.
+//! The keys of `[[actions]]`: what is done to the deployment while the load goes on, and when.
 
 use std::fmt;
 
@@ -10,26 +10,30 @@ use crate::deploy::{DeployPlan, MOST_MIB};
 use crate::given::Given;
 use crate::plan::LONGEST_S;
 
-/// Faults of one run.
+/// Actions of one run.
 const MOST: usize = 100;
 
-/// One thing that goes wrong on purpose.
+/// The list, and the name that plans had for it before it had more than faults.
+const LIST: &str = "actions";
+const OLD_LIST: &str = "faults";
+
+/// One action of a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FaultPlan {
-    /// When, counted from the start of the load.
+pub struct ActionPlan {
+    /// Its moment, counted from the start of the load.
     pub at: Nanos,
-    /// The unit, as the topology names it (`application-1`); for network faults its host.
+    /// The part, as the topology names it (`application-1`); network actions concern its host. Empty for [`Act::Heal`].
     pub unit: String,
-    /// What happens to it.
-    pub act: FaultAct,
+    /// What is done.
+    pub act: Act,
 }
 
-/// What happens.
+/// What an action does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FaultAct {
+pub enum Act {
     /// Its processes are killed, all at once.
     Kill,
-    /// A unit that was killed is started again, with the data it left.
+    /// A part that ended on purpose is started again, with the data it left.
     Start,
     /// It is held in place.
     Pause,
@@ -43,7 +47,7 @@ pub enum FaultAct {
     Delay(Nanos),
     /// It may use this many cores; 0 ends the limit.
     Cpus(f64),
-    /// It may use so many MiB of memory; 0 ends the limit.
+    /// Memory limit in MiB; 0 ends the limit.
     Memory(u64),
     /// Its disk, a file system of its own, has not a byte free any more.
     FillDisk,
@@ -65,13 +69,13 @@ const ACTS: [&str; 11] = [
     "free-disk",
 ];
 
-impl FaultAct {
-    /// What a platform must be able to do for it.
+impl Act {
+    /// The ability of a platform that it needs.
     #[must_use]
     pub fn needs(self) -> Option<Ability> {
         match self {
-            FaultAct::Partition | FaultAct::Heal | FaultAct::Delay(_) => Some(Ability::Links),
-            FaultAct::FillDisk | FaultAct::FreeDisk => Some(Ability::Disks),
+            Act::Partition | Act::Heal | Act::Delay(_) => Some(Ability::Links),
+            Act::FillDisk | Act::FreeDisk => Some(Ability::Disks),
             _ => None,
         }
     }
@@ -80,64 +84,75 @@ impl FaultAct {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            FaultAct::Kill => "kill",
-            FaultAct::Start => "start",
-            FaultAct::Pause => "pause",
-            FaultAct::Resume => "resume",
-            FaultAct::Partition => "partition",
-            FaultAct::Heal => "heal",
-            FaultAct::Delay(_) => "delay",
-            FaultAct::Cpus(_) => "cpus",
-            FaultAct::Memory(_) => "memory",
-            FaultAct::FillDisk => "fill-disk",
-            FaultAct::FreeDisk => "free-disk",
+            Act::Kill => "kill",
+            Act::Start => "start",
+            Act::Pause => "pause",
+            Act::Resume => "resume",
+            Act::Partition => "partition",
+            Act::Heal => "heal",
+            Act::Delay(_) => "delay",
+            Act::Cpus(_) => "cpus",
+            Act::Memory(_) => "memory",
+            Act::FillDisk => "fill-disk",
+            Act::FreeDisk => "free-disk",
         }
     }
 }
 
 /// With how much, where it has that: `delay 20 ms`.
-impl fmt::Display for FaultAct {
+impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FaultAct::Delay(delay) => write!(f, "delay {} ms", delay.as_secs_f64() * 1e3),
-            FaultAct::Cpus(cpus) => write!(f, "cpus {cpus}"),
-            FaultAct::Memory(mib) => write!(f, "memory {mib} MiB"),
+            Act::Delay(delay) => write!(f, "delay {} ms", delay.as_secs_f64() * 1e3),
+            Act::Cpus(cpus) => write!(f, "cpus {cpus}"),
+            Act::Memory(mib) => write!(f, "memory {mib} MiB"),
             act => f.write_str(act.name()),
         }
     }
 }
 
 /// All of them, in the order of time.
-pub(crate) fn faults(
+pub(crate) fn actions(
     g: &mut Given,
     deploy: Option<&DeployPlan>,
     catalogue: Catalogue<'_>,
-) -> Option<Vec<FaultPlan>> {
+) -> Option<Vec<ActionPlan>> {
     let allowed = format!("a list of 1 to {MOST} tables with `at_s`, `unit` and `act`");
-    let count = g.tables("faults", MOST, &allowed)?;
+    let mut list = LIST;
+    let mut count = g.tables(LIST, MOST, &allowed)?;
+    if g.stands(OLD_LIST) {
+        let old = g.tables(OLD_LIST, MOST, &allowed)?;
+        if count > 0 {
+            g.leave(OLD_LIST);
+            let allowed = "left out in a plan with `actions`, the name of the same list";
+            g.refuse(OLD_LIST, format!("{old} tables"), allowed, "move its tables to `actions`");
+        } else {
+            (list, count) = (OLD_LIST, old);
+        }
+    }
     let mut all = Vec::new();
     let mut kept = Vec::new();
     for at in 0..count {
-        let prefix = format!("faults[{at}]");
-        let (fault, table) = fault(g, &prefix)?;
-        if let (Some(needs), Some(deploy)) = (fault.act.needs(), deploy)
+        let prefix = format!("{list}[{at}]");
+        let (action, table) = action(g, &prefix)?;
+        if let (Some(needs), Some(deploy)) = (action.act.needs(), deploy)
             && !catalogue.is_able(deploy, needs)
         {
             let allowed = format!("this act only with {}", catalogue.with(needs));
             let remedy = "leave it out, or choose one of these platforms";
-            g.refuse(&format!("{prefix}.act"), format!("{:?}", fault.act.name()), &allowed, remedy);
+            g.refuse(&format!("{prefix}.act"), format!("{:?}", action.act.name()), &allowed, remedy);
         }
-        all.push(fault);
+        all.push(action);
         kept.push(Value::Table(table));
     }
     if count > 0 {
-        g.keep("faults", Value::Array(kept));
+        g.keep(LIST, Value::Array(kept));
     }
-    all.sort_by_key(|fault| fault.at);
+    all.sort_by_key(|action| action.at);
     Some(all)
 }
 
-fn fault(g: &mut Given, prefix: &str) -> Option<(FaultPlan, Table)> {
+fn action(g: &mut Given, prefix: &str) -> Option<(ActionPlan, Table)> {
     let key = |name: &str| format!("{prefix}.{name}");
     let at = g.seconds(&key("at_s"), LONGEST_S, Nanos::ZERO);
     let act = g.listed_word(&key("act"), &ACTS);
@@ -157,26 +172,26 @@ fn fault(g: &mut Given, prefix: &str) -> Option<(FaultPlan, Table)> {
         table.insert("unit".into(), unit.clone().into());
     }
     let act = match name.as_str() {
-        "kill" => FaultAct::Kill,
-        "start" => FaultAct::Start,
-        "pause" => FaultAct::Pause,
-        "resume" => FaultAct::Resume,
-        "partition" => FaultAct::Partition,
-        "heal" => FaultAct::Heal,
-        "fill-disk" => FaultAct::FillDisk,
-        "free-disk" => FaultAct::FreeDisk,
+        "kill" => Act::Kill,
+        "start" => Act::Start,
+        "pause" => Act::Pause,
+        "resume" => Act::Resume,
+        "partition" => Act::Partition,
+        "heal" => Act::Heal,
+        "fill-disk" => Act::FillDisk,
+        "free-disk" => Act::FreeDisk,
         "delay" => {
             table.insert("delay_ms".into(), delay?.into());
-            FaultAct::Delay(Nanos::from_secs_f64(delay? / 1e3))
+            Act::Delay(Nanos::from_secs_f64(delay? / 1e3))
         }
         "memory" => {
             table.insert("memory_mib".into(), (memory? as i64).into());
-            FaultAct::Memory(memory?)
+            Act::Memory(memory?)
         }
         _ => {
             table.insert("cpus".into(), cpus?.into());
-            FaultAct::Cpus(cpus?)
+            Act::Cpus(cpus?)
         }
     };
-    Some((FaultPlan { at, unit, act }, table))
+    Some((ActionPlan { at, unit, act }, table))
 }
