@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use barograph_model::Nanos;
 use barograph_model::words::in_one_line;
-use barograph_platform::{Disks, Fault, Later, Limits, LinkSpec, Network};
+use barograph_platform::{Disks, Ended, Fault, Later, Limits, LinkSpec, Machines, Moved, Network};
 use barograph_record::KeptAction;
-use barograph_spec::{Act, ActionPlan, Plan};
+use barograph_spec::{Act, ActionPlan, Plan, Resize};
 
 use crate::clock::RunClock;
 use crate::deploy::{self, Deployed, Hold, Started};
@@ -27,22 +27,23 @@ pub(crate) struct Actions<'d> {
 struct Changed(BTreeMap<String, Limits>);
 
 impl Changed {
-    /// The limits of a part after an action, which changes one of them and leaves those of earlier actions; `None` where it
-    /// changes no limit. `planned` are those of the plan.
+    /// The limits of a part after an action, which leaves those that it does not name; `None` where it changes no limit.
+    /// `planned` are those of the plan.
     fn with(&self, action: &ActionPlan, planned: &Limits) -> Option<Limits> {
+        let Act::Resize(Resize { cpus, memory_mib }) = action.act else { return None };
         let now = self.0.get(&action.unit).unwrap_or(planned).clone();
-        match action.act {
-            Act::Cpus(cpus) => Some(Limits { cpus: (cpus > 0.0).then_some(cpus), ..now }),
-            Act::Memory(mib) => Some(Limits { memory_bytes: (mib > 0).then_some(mib << 20), ..now }),
-            _ => None,
-        }
+        Some(Limits {
+            cpus: cpus.map_or(now.cpus, |cpus| (cpus > 0.0).then_some(cpus)),
+            memory_bytes: memory_mib.map_or(now.memory_bytes, |mib| (mib > 0).then_some(mib << 20)),
+            ..now
+        })
     }
 
     /// Keeps the limits of an action that was done. A part that starts again has the limits of the plan.
     fn keep(&mut self, action: &ActionPlan, limits: Option<Limits>) {
         if let Some(limits) = limits {
             self.0.insert(action.unit.clone(), limits);
-        } else if action.act == Act::Start {
+        } else if matches!(action.act, Act::Start | Act::Restart) {
             self.0.remove(&action.unit);
         }
     }
@@ -57,8 +58,24 @@ struct Acting<'d> {
     done: Later<'d, Result<Done, NotDone>>,
 }
 
-/// Details of an action that was done, for the record; mostly empty.
-pub(crate) type Done = String;
+/// What an action that was done leaves to record.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// Details in words; mostly empty.
+    words: String,
+    /// How long the part did nothing, where that is known.
+    pause: Option<Duration>,
+}
+
+impl From<Moved> for Done {
+    fn from(moved: Moved) -> Self {
+        Done { words: mib(moved.bytes), pause: Some(moved.downtime) }
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
 
 /// Why an action could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -70,8 +87,13 @@ pub(crate) enum NotDone {
     #[error("platform cannot {0} it")]
     Unable(&'static str),
     /// It runs already.
-    #[error("it runs; only a part that was killed, or that its disk or memory ended, can be started")]
+    #[error(
+        "it runs; only a part that was killed or stopped, or that its disk or memory ended, can be started"
+    )]
     Runs,
+    /// It does not run.
+    #[error("it does not run")]
+    Ended,
     /// The load was over.
     #[error("the load ended before")]
     TooLate,
@@ -103,7 +125,7 @@ impl<'d> Actions<'d> {
                 let began = action.at.max(now + (clock.now() - asked));
                 let part = self.deployed.and_then(|deployed| part_of(deployed, &action));
                 let limits = part.and_then(|part| self.limits.with(&action, &part.unit.limits));
-                let change = Change { link: self.link, limits: limits.clone() };
+                let change = Change { link: self.link, limits: limits.clone(), clock };
                 let done: Later<'d, _> = Box::pin(act(self.deployed, change, action.clone()));
                 self.acting = Some(Acting { action, began, limits, done });
             }
@@ -132,6 +154,8 @@ struct Change {
     link: LinkSpec,
     /// What the part may use from now on, all of it.
     limits: Option<Limits>,
+    /// Measures pauses.
+    clock: RunClock,
 }
 
 fn part_of<'d>(deployed: &'d Deployed, action: &ActionPlan) -> Option<&'d Started> {
@@ -140,36 +164,59 @@ fn part_of<'d>(deployed: &'d Deployed, action: &ActionPlan) -> Option<&'d Starte
 
 /// Does an action.
 async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) -> Result<Done, NotDone> {
-    let Change { link, limits } = change;
+    let Change { link, limits, clock } = change;
     let deployed = deployed.ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
     if action.act == Act::Heal {
         network(deployed, "heal")?.heal().await?;
-        return Ok(Done::new());
+        return Ok(Done::default());
     }
     let part = part_of(deployed, &action).ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
     let host = part.unit.host.as_str();
-    match action.act {
+    match &action.act {
         Act::Kill => part.kill().await?,
+        Act::Stop => return Ok(Done { words: stop(part).await?.to_string(), pause: None }),
         Act::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
         Act::Start => part.start_again(deployed.site()).await?,
+        Act::Restart => return restart(deployed, part, &clock).await,
         Act::Pause => part.hold(Hold::Pause).await.ok_or(NotDone::Unable("pause"))??,
         Act::Resume => part.hold(Hold::Resume).await.ok_or(NotDone::Unable("resume"))??,
         Act::Partition => network(deployed, "partition")?.partition(&[host.to_owned()]).await?,
         Act::Delay(delay) => {
-            let link = LinkSpec { delay: link.delay + Duration::from(delay), ..link };
+            let link = LinkSpec { delay: link.delay + Duration::from(*delay), ..link };
             network(deployed, "delay")?.shape(host, link).await?;
         }
-        Act::Cpus(_) => limit(part, limits).await?,
-        Act::Memory(_) => limit_memory(part, limits).await?,
+        Act::Resize(Resize { memory_mib: None, .. }) => limit(part, limits).await?,
+        Act::Resize(_) => limit_memory(part, limits).await?,
         Act::FillDisk => return fill_disk(disks(deployed, "fill the disk of")?, part).await,
         Act::FreeDisk => {
             disks(deployed, "free the disk of")?.free(&part.unit).await?;
             // One that did not outlive it can be started again.
             part.expect_end(part.has_ended());
         }
+        Act::Move => return Ok(machines(deployed, "move")?.migrate(host).await?.into()),
+        Act::MoveDisk => return Ok(machines(deployed, "move the disk of")?.mirror(host).await?.into()),
+        Act::Snapshot(name) => return Ok(machines(deployed, "keep")?.snapshot(host, name).await?.into()),
+        Act::Restore(name) => return Ok(machines(deployed, "take back")?.restore(host, name).await?.into()),
+        Act::Clone(name) => return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into()),
         Act::Heal => {}
     }
-    Ok(Done::new())
+    Ok(Done::default())
+}
+
+/// Stops a part that runs.
+async fn stop(part: &Started) -> Result<Ended, NotDone> {
+    if part.has_ended() {
+        return Err(NotDone::Ended);
+    }
+    Ok(part.stop().await?)
+}
+
+/// Stops a part and starts it again. Its pause is from its end until it is ready.
+async fn restart(deployed: &Deployed, part: &Started, clock: &RunClock) -> Result<Done, NotDone> {
+    let ended = stop(part).await?;
+    let begun = clock.now();
+    part.start_again(deployed.site()).await?;
+    Ok(Done { words: ended.to_string(), pause: Some((clock.now() - begun).into()) })
 }
 
 /// Puts these limits in the place of those that the part has. Not on this thread: the kernel may have to make room first.
@@ -204,7 +251,7 @@ async fn fill_disk(disks: &dyn Disks, part: &Started) -> Result<Done, NotDone> {
     let was_down = part.is_meant_to_be_down();
     part.expect_end(true);
     match disks.fill(&part.unit).await {
-        Ok(filled) => Ok(format!("{:.1} MiB of {}", filled.bytes as f64 / f64::from(1 << 20), filled.kind)),
+        Ok(filled) => Ok(Done { words: format!("{} of {}", mib(filled.bytes), filled.kind), pause: None }),
         Err(fault) => {
             part.expect_end(was_down);
             Err(fault.into())
@@ -216,34 +263,50 @@ fn disks<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Disks,
     deployed.site().disks().ok_or(NotDone::Unable(act))
 }
 
+fn machines<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Machines, NotDone> {
+    deployed.site().machines().ok_or(NotDone::Unable(act))
+}
+
 fn network<'d>(deployed: &'d Deployed, act: &'static str) -> Result<&'d dyn Network, NotDone> {
     deployed.site().network().ok_or(NotDone::Unable(act))
 }
 
-/// What was done, for the record.
+/// An action as the record has it.
 pub(crate) fn kept(
     action: &ActionPlan,
     (at, took): (Nanos, Nanos),
     done: Result<Done, NotDone>,
 ) -> KeptAction {
+    let (done, failed) = match done {
+        Ok(done) => (done, None),
+        Err(why) => (Done::default(), Some(in_one_line(&why))),
+    };
     let mut act = action.act.to_string();
-    if let Ok(more) = done.as_ref()
-        && !more.is_empty()
-    {
-        act = format!("{act}: {more}");
+    if !done.words.is_empty() {
+        act = format!("{act}: {}", done.words);
     }
     KeptAction {
         at_s: at.as_secs_f64(),
         unit: action.unit.clone(),
+        name: action.act.name().to_owned(),
         act,
         took_s: took.as_secs_f64(),
-        failed: done.err().map(|why| in_one_line(&why)),
+        pause_s: done.pause.map(|pause| pause.as_secs_f64()),
+        failed,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn cpus(cpus: f64) -> Act {
+        Act::Resize(Resize { cpus: Some(cpus), memory_mib: None })
+    }
+
+    fn memory(mib: u64) -> Act {
+        Act::Resize(Resize { cpus: None, memory_mib: Some(mib) })
+    }
 
     fn action(unit: &str, act: Act) -> ActionPlan {
         ActionPlan { at: Nanos::ZERO, unit: unit.to_owned(), act }
@@ -259,38 +322,38 @@ mod tests {
             changed.keep(&action, limits.clone());
             limits.map(|limits| (limits.cpus, limits.memory_bytes.map(|bytes| bytes >> 20), limits.cpu_set))
         };
-        assert_eq!(now(Act::Memory(64)), Some((Some(2.0), Some(64), vec![0])));
-        assert_eq!(now(Act::Cpus(0.5)), Some((Some(0.5), Some(64), vec![0])), "memory as it was");
+        assert_eq!(now(memory(64)), Some((Some(2.0), Some(64), vec![0])));
+        assert_eq!(now(cpus(0.5)), Some((Some(0.5), Some(64), vec![0])), "memory as it was");
         assert_eq!(now(Act::Pause), None);
-        assert_eq!(now(Act::Memory(0)), Some((Some(0.5), None, vec![0])), "0 ends a limit");
-        assert_eq!(now(Act::Cpus(0.0)), Some((None, None, vec![0])));
+        assert_eq!(now(memory(0)), Some((Some(0.5), None, vec![0])), "0 ends a limit");
+        assert_eq!(now(cpus(0.0)), Some((None, None, vec![0])));
         assert_eq!(now(Act::Start), None);
-        assert_eq!(now(Act::Memory(64)), Some((Some(2.0), Some(64), vec![0])), "it began as planned");
+        assert_eq!(now(memory(64)), Some((Some(2.0), Some(64), vec![0])), "it began as planned");
     }
 
     #[test]
     fn what_was_not_done_and_what_happened_to_another_part_changes_nothing() {
         let planned = Limits { cpus: Some(1.0), ..Limits::default() };
         let mut changed = Changed::default();
-        let other = action("b-1", Act::Memory(64));
+        let other = action("b-1", memory(64));
         let limits = changed.with(&other, &planned);
         changed.keep(&other, limits);
         // Asked for, and not kept.
-        changed.with(&action("a-1", Act::Memory(32)), &planned);
-        let limits = changed.with(&action("a-1", Act::Cpus(0.5)), &planned).unwrap();
+        changed.with(&action("a-1", memory(32)), &planned);
+        let limits = changed.with(&action("a-1", cpus(0.5)), &planned).unwrap();
         assert_eq!((limits.cpus, limits.memory_bytes), (Some(0.5), None));
     }
 
     #[test]
     fn the_record_says_how_much_and_why_not() {
-        let memory = action("a-1", Act::Memory(64));
-        let done = kept(&memory, (Nanos::from_secs(3), Nanos::ZERO), Ok(Done::new()));
-        assert_eq!((done.act.as_str(), done.at_s, done.failed), ("memory 64 MiB", 3.0, None));
-        let not = kept(&memory, (Nanos::ZERO, Nanos::ZERO), Err(NotDone::Unable("limit")));
+        let resize = action("a-1", memory(64));
+        let done = kept(&resize, (Nanos::from_secs(3), Nanos::ZERO), Ok(Done::default()));
+        assert_eq!((done.act.as_str(), done.at_s, done.failed), ("resize to 64 MiB", 3.0, None));
+        let not = kept(&resize, (Nanos::ZERO, Nanos::ZERO), Err(NotDone::Unable("limit")));
         assert_eq!(not.failed.as_deref(), Some("platform cannot limit it"));
         let busy =
             Fault::Unit { unit: "a-1".to_owned(), act: "limit".to_owned(), source: "it is busy".into() };
-        let not = kept(&memory, (Nanos::ZERO, Nanos::ZERO), Err(busy.into()));
+        let not = kept(&resize, (Nanos::ZERO, Nanos::ZERO), Err(busy.into()));
         assert_eq!(not.failed.as_deref(), Some("limit unit `a-1`: it is busy"));
     }
 }

@@ -292,6 +292,19 @@ impl<'a> Checking<'a> {
             let allowed = format!("no {key} for a target that is there already");
             return self.refuse(refuse(&first.unit, allowed));
         };
+        let carried = |act: &Act| matches!(act, Act::Move | Act::Snapshot(_) | Act::Restore(_));
+        if let Some(action) = actions.iter().find(|action| carried(&action.act))
+            && deploy::shares_files(&topology)
+        {
+            let name = action.act.name();
+            self.refuse(Wrong {
+                key,
+                value: format!("{name:?}"),
+                allowed: "moves and snapshots of hosts that share no folder of this machine; parts of this plan use one"
+                    .to_owned(),
+                remedy: format!("leave `{name}` out, or deploy without shared files: no driver as a unit, stores over the network"),
+            });
+        }
         let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
         let names: Vec<String> = serve.map(|part| part.name).collect();
         for action in &actions {

@@ -26,7 +26,7 @@ use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
 use barograph_services::Service;
 use barograph_spec::Plan;
 use barograph_workload::Application;
-use barograph_workload::topology::{Topology, Work};
+use barograph_workload::topology::{Topology, Value, Work};
 
 use crate::HarnessError;
 use crate::fleet::Token;
@@ -97,10 +97,17 @@ fn site_spec(
         folder: folder.to_owned(),
         hosts,
         shared: topology.shared.clone(),
-        writable: vec![common.to_owned()],
+        writable: if shares_files(topology) { vec![common.to_owned()] } else { Vec::new() },
         options: options(topology, plan),
         disks: disks(topology, plan),
     }
+}
+
+/// Whether parts use the folder that all hosts see. A virtual machine with such a folder can be neither moved nor kept.
+pub(crate) fn shares_files(topology: &Topology) -> bool {
+    let is_shared = |value: &Value| matches!(value, Value::SiteFile(_) | Value::SiteFolder(_));
+    let mut values = topology.parts.iter().flat_map(|part| &part.values);
+    !topology.files.is_empty() || values.any(|(_, value)| is_shared(value))
 }
 
 /// File systems of their own, for parts that serve.

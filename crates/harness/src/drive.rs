@@ -10,7 +10,7 @@ use barograph_workload::LoadJob;
 use crate::actions::{self, Actions, Done, NotDone};
 use crate::check::Checked;
 use crate::control::{self, Listening};
-use crate::deploy::Deployed;
+use crate::deploy::{Deployed, Started};
 use crate::fleet::{self, DriverAt, Fleet, FleetJob, Load};
 use crate::probes::{Guests, Probes};
 use crate::run::{CheckedLoad, Run};
@@ -294,15 +294,27 @@ impl<'r, 'w> Drive<'r, 'w> {
         began: Nanos,
         done: Result<Done, NotDone>,
     ) -> Result<(), HarnessError> {
-        if let (Act::Start, Ok(_), Some(app)) = (action.act, &done, self.app)
-            && let Some(part) = app.services().find(|part| part.name == action.unit)
-        {
-            self.probes.started_again(&part.name, &part.running().accounts());
+        if done.is_ok() {
+            self.watch_again(action);
         }
         let kept = actions::kept(action, (began, self.now() - began), done);
         let outcome = kept.failed.as_ref().map_or_else(String::new, |why| format!(": not done, {why}"));
         self.run.say(&format!("action: {} {}{outcome}", kept.act, kept.unit));
         Ok(self.run.record.append(&Entry::Action(kept))?)
+    }
+
+    /// Finds the processes of parts that have others since an action.
+    fn watch_again(&mut self, action: &ActionPlan) {
+        let Some(app) = self.app else { return };
+        let host = app.services().find(|part| part.name == action.unit).map(|part| &part.unit.host);
+        let is_new = |part: &&Started| match action.act {
+            Act::Start | Act::Restart => part.name == action.unit,
+            Act::Move => Some(&part.unit.host) == host,
+            _ => false,
+        };
+        for part in app.services().filter(is_new) {
+            self.probes.started_again(&part.name, &part.running().accounts());
+        }
     }
 
     /// Ends the run when the target of a load answers nothing at all.

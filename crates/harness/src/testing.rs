@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use barograph_engine::sim::{self, Still, Time};
@@ -13,8 +14,8 @@ use barograph_model::{
     Nanos, Next, OpId, OpSpec, Outcome, Pace, Phase, Profile, QosRule, Rule, Share, UserId,
 };
 use barograph_platform::{
-    Ability, Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Missing, OnLine, Pause, Platform,
-    PlatformKind, Readiness, Running, Site, SiteSpec, Swept, Thing, Unit,
+    Ability, Ended, Facts, Fault, Later, Ledger, LedgerError, Limits, Machines, Missing, OnLine, Pause,
+    Platform, PlatformKind, Readiness, Running, Site, SiteSpec, Swept, Thing, Unit,
 };
 use barograph_record::Fill;
 use barograph_spec::{Catalogue, Connections, DataPlan, Plan, Refusal, WorkloadKeys};
@@ -28,9 +29,11 @@ use crate::{Live, Progress, Screen};
 
 mod filling;
 mod simulated;
+mod slow;
 
 pub(crate) use filling::{Course, Filling};
 pub(crate) use simulated::Simulated;
+pub(crate) use slow::Slow;
 
 const OPS: [OpSpec; 1] = [OpSpec { name: "Ask", about: "Asks something." }];
 
@@ -81,7 +84,10 @@ const PLATFORMS: [PlatformKind; 4] = [
         abilities: &[Ability::Hosts, Ability::Drivers, Ability::Links, Ability::Disks],
     },
     PlatformKind { name: "boxes", abilities: &[Ability::Hosts, Ability::Containers, Ability::Disks] },
-    PlatformKind { name: "machines", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] },
+    PlatformKind {
+        name: "machines",
+        abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Moves],
+    },
 ];
 
 /// What its plans can name.
@@ -380,6 +386,8 @@ pub(crate) struct Here {
     pub(crate) stuck: Option<&'static str>,
     /// How its units end by themselves, if they do.
     pub(crate) ends: Option<Ended>,
+    /// Its actions take time, if they do.
+    pub(crate) slow: Option<Slow>,
 }
 
 impl Platform for Here {
@@ -390,7 +398,8 @@ impl Platform for Here {
         Box::pin(async { Ok(vec![]) })
     }
     fn open<'a>(&'a self, _: &'a SiteSpec, _: &'a Ledger) -> Later<'a, Result<Box<dyn Site>, Fault>> {
-        let site: Box<dyn Site> = Box::new(HereSite { address: self.address, ends: self.ends.clone() });
+        let site: Box<dyn Site> =
+            Box::new(HereSite { address: self.address, ends: self.ends.clone(), slow: self.slow.clone() });
         Box::pin(async { Ok(site) })
     }
     fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
@@ -414,6 +423,7 @@ impl Platform for Here {
 struct HereSite {
     address: Option<SocketAddr>,
     ends: Option<Ended>,
+    slow: Option<Slow>,
 }
 
 impl Site for HereSite {
@@ -431,10 +441,16 @@ impl Site for HereSite {
             if unit.name == "fill" {
                 on_line("filled");
             }
-            let (address, ends) = (self.address, self.ends.clone());
-            let there: Box<dyn Running> = Box::new(There { address, ends, ..There::default() });
+            let (address, ends, slow) = (self.address, self.ends.clone(), self.slow.clone());
+            if let Some(slow) = &slow {
+                slow.start().await;
+            }
+            let there: Box<dyn Running> = Box::new(There { address, ends, slow, ..There::default() });
             Ok(there)
         })
+    }
+    fn machines(&self) -> Option<&dyn Machines> {
+        self.slow.as_ref().map(|slow| slow as &dyn Machines)
     }
     fn close(self: Box<Self>) -> Later<'static, Result<(), Fault>> {
         Box::pin(async { Ok(()) })
@@ -449,6 +465,10 @@ pub(crate) struct There {
     pub(crate) pausing: Option<Box<dyn Pause>>,
     /// How it ends by itself, if it does.
     pub(crate) ends: Option<Ended>,
+    /// How long it takes to stop, if it does.
+    pub(crate) slow: Option<Slow>,
+    /// It was stopped.
+    pub(crate) stopped: AtomicBool,
 }
 
 impl Running for There {
@@ -462,13 +482,20 @@ impl Running for There {
         self.address
     }
     fn wait_exit(&self) -> Later<'_, Ended> {
-        match self.ends.clone() {
+        let stopped = self.stopped.load(Ordering::SeqCst).then_some(Ended::Code(0));
+        match stopped.or(self.ends.clone()) {
             Some(ended) => Box::pin(std::future::ready(ended)),
             None => Box::pin(std::future::pending()),
         }
     }
     fn stop(&self, _: Duration) -> Later<'_, Result<Ended, Fault>> {
-        Box::pin(async { Ok(Ended::Code(0)) })
+        Box::pin(async {
+            if let Some(slow) = &self.slow {
+                slow.stop().await;
+            }
+            self.stopped.store(true, Ordering::SeqCst);
+            Ok(Ended::Code(0))
+        })
     }
     fn kill(&self) -> Later<'_, Result<Ended, Fault>> {
         Box::pin(async { Ok(Ended::Code(0)) })

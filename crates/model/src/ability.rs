@@ -19,6 +19,8 @@ pub enum Ability {
     Disks,
     /// Hosts can hand addresses to each other.
     VirtualAddresses,
+    /// Hosts can be moved, cloned and taken back while they run.
+    Moves,
 }
 
 impl Ability {
@@ -34,6 +36,7 @@ impl Ability {
             Ability::Links => "links",
             Ability::Disks => "disks",
             Ability::VirtualAddresses => "virtual addresses",
+            Ability::Moves => "moves",
         }
     }
 
@@ -49,6 +52,7 @@ impl Ability {
             Ability::Links => "whose links can be limited, slow, lossy and cut",
             Ability::Disks => "whose parts can have file systems of their own",
             Ability::VirtualAddresses => "whose hosts can hand addresses to each other",
+            Ability::Moves => "whose hosts can be moved, cloned and taken back while they run",
         }
     }
 }

@@ -506,8 +506,8 @@ mod tests {
 
     #[test]
     fn the_tiers_and_the_topology_are_kinds_that_are_read() {
-        let action =
-            KeptAction { at_s: 1.0, unit: "a-1".into(), act: "kill".into(), took_s: 0.1, failed: None };
+        let (unit, act) = ("a-1".to_owned(), "kill".to_owned());
+        let action = KeptAction { at_s: 1.0, unit, act, took_s: 0.1, ..KeptAction::default() };
         let entries =
             [Entry::Tiers(Tiers::default()), Entry::Topology(Box::default()), Entry::Action(action)];
         for entry in entries {
@@ -519,8 +519,8 @@ mod tests {
     #[test]
     fn a_fault_of_an_older_record_is_an_action() {
         let line = r#"{"kind":"fault","at_s":1.0,"unit":"a-1","act":"kill","took_s":0.1,"failed":null}"#;
-        let action =
-            KeptAction { at_s: 1.0, unit: "a-1".into(), act: "kill".into(), took_s: 0.1, failed: None };
+        let (unit, act) = ("a-1".to_owned(), "kill".to_owned());
+        let action = KeptAction { at_s: 1.0, unit, act, took_s: 0.1, ..KeptAction::default() };
         assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), Entry::Action(action));
     }
 }

@@ -101,18 +101,24 @@ pub struct KeptPart {
 }
 
 /// An action of the plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptAction {
     /// Seconds since the start of the load.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
     /// The part; empty where it concerned all.
     pub unit: String,
+    /// What it was, as plans name it; empty in older records.
+    #[serde(default)]
+    pub name: String,
     /// What was done, in words.
     pub act: String,
     /// Its duration in seconds.
     #[serde(deserialize_with = "nan")]
     pub took_s: f64,
+    /// Seconds for which the part, or the machine it is in, did nothing; absent where that is not known.
+    #[serde(default)]
+    pub pause_s: Option<f64>,
     /// Why it could not be done; absent when it was done.
     pub failed: Option<String>,
 }

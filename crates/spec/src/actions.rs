@@ -13,6 +13,9 @@ use crate::plan::LONGEST_S;
 /// Actions of one run.
 const MOST: usize = 100;
 
+/// Letters in the name of a snapshot or a clone: it is part of the names of files and devices.
+const LONGEST_NAME: usize = 32;
+
 /// The list, and the name that plans had for it before it had more than faults.
 const LIST: &str = "actions";
 const OLD_LIST: &str = "faults";
@@ -29,12 +32,16 @@ pub struct ActionPlan {
 }
 
 /// What an action does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Act {
     /// Its processes are killed, all at once.
     Kill,
+    /// It is asked to end, in its service's own way.
+    Stop,
     /// A part that ended on purpose is started again, with the data it left.
     Start,
+    /// A stop and a start.
+    Restart,
     /// It is held in place.
     Pause,
     /// It goes on.
@@ -45,68 +52,111 @@ pub enum Act {
     Heal,
     /// Its link takes this much longer, each way; 0 ends that.
     Delay(Nanos),
-    /// It may use this many cores; 0 ends the limit.
-    Cpus(f64),
-    /// Memory limit in MiB; 0 ends the limit.
-    Memory(u64),
+    /// Its limits change while it runs.
+    Resize(Resize),
     /// Its disk, a file system of its own, has not a byte free any more.
     FillDisk,
     /// What filled its disk is removed.
     FreeDisk,
+    /// Its host, a virtual machine, is moved to another emulator while it runs.
+    Move,
+    /// The disk of its host is moved to another file.
+    MoveDisk,
+    /// Memory and disk of its host are kept under this name.
+    Snapshot(String),
+    /// Its host goes back to the snapshot of this name.
+    Restore(String),
+    /// Its host is cloned under this name, and the clone boots.
+    Clone(String),
 }
 
-const ACTS: [&str; 11] = [
-    "kill",
-    "start",
-    "pause",
-    "resume",
-    "partition",
-    "heal",
-    "delay",
-    "cpus",
-    "memory",
-    "fill-disk",
-    "free-disk",
+/// New limits of a part; those that are absent stay as they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resize {
+    /// Cores; 0 ends the limit.
+    pub cpus: Option<f64>,
+    /// MiB of memory; 0 ends the limit.
+    pub memory_mib: Option<u64>,
+}
+
+/// Acts that are all in their name.
+const PLAIN: [Act; 12] = [
+    Act::Kill,
+    Act::Stop,
+    Act::Start,
+    Act::Restart,
+    Act::Pause,
+    Act::Resume,
+    Act::Partition,
+    Act::Heal,
+    Act::FillDisk,
+    Act::FreeDisk,
+    Act::Move,
+    Act::MoveDisk,
 ];
+
+/// Acts with keys of their own; `cpus` and `memory` resize one limit.
+const KEYED: [&str; 7] = ["delay", "resize", "cpus", "memory", "snapshot", "restore", "clone"];
 
 impl Act {
     /// The ability of a platform that it needs.
     #[must_use]
-    pub fn needs(self) -> Option<Ability> {
+    pub fn needs(&self) -> Option<Ability> {
         match self {
             Act::Partition | Act::Heal | Act::Delay(_) => Some(Ability::Links),
             Act::FillDisk | Act::FreeDisk => Some(Ability::Disks),
+            Act::Move | Act::MoveDisk | Act::Snapshot(_) | Act::Restore(_) | Act::Clone(_) => {
+                Some(Ability::Moves)
+            }
             _ => None,
         }
     }
 
     /// Its name in plans and records.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Act::Kill => "kill",
+            Act::Stop => "stop",
             Act::Start => "start",
+            Act::Restart => "restart",
             Act::Pause => "pause",
             Act::Resume => "resume",
             Act::Partition => "partition",
             Act::Heal => "heal",
             Act::Delay(_) => "delay",
-            Act::Cpus(_) => "cpus",
-            Act::Memory(_) => "memory",
+            Act::Resize(_) => "resize",
             Act::FillDisk => "fill-disk",
             Act::FreeDisk => "free-disk",
+            Act::Move => "move",
+            Act::MoveDisk => "move-disk",
+            Act::Snapshot(_) => "snapshot",
+            Act::Restore(_) => "restore",
+            Act::Clone(_) => "clone",
         }
     }
 }
 
-/// With how much, where it has that: `delay 20 ms`.
+/// With its amount or name: `delay 20 ms`.
 impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
         match self {
-            Act::Delay(delay) => write!(f, "delay {} ms", delay.as_secs_f64() * 1e3),
-            Act::Cpus(cpus) => write!(f, "cpus {cpus}"),
-            Act::Memory(mib) => write!(f, "memory {mib} MiB"),
-            act => f.write_str(act.name()),
+            Act::Delay(delay) => write!(f, " {} ms", delay.as_secs_f64() * 1e3),
+            Act::Resize(Resize { cpus, memory_mib }) => {
+                let limit =
+                    |amount: Option<String>, unit: &str| {
+                        amount.map(|amount| {
+                            if amount == "0" { format!("all {unit}") } else { format!("{amount} {unit}") }
+                        })
+                    };
+                let cores = limit(cpus.map(|cpus| cpus.to_string()), "cores");
+                let memory = limit(memory_mib.map(|mib| mib.to_string()), "MiB");
+                let both: Vec<String> = cores.into_iter().chain(memory).collect();
+                write!(f, " to {}", both.join(", "))
+            }
+            Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => write!(f, " {name}"),
+            _ => Ok(()),
         }
     }
 }
@@ -155,43 +205,80 @@ pub(crate) fn actions(
 fn action(g: &mut Given, prefix: &str) -> Option<(ActionPlan, Table)> {
     let key = |name: &str| format!("{prefix}.{name}");
     let at = g.seconds(&key("at_s"), LONGEST_S, Nanos::ZERO);
-    let act = g.listed_word(&key("act"), &ACTS);
-    let heals = act.as_deref() == Some("heal");
+    let words: Vec<&str> = PLAIN.iter().map(Act::name).chain(KEYED).collect();
+    let name = g.listed_word(&key("act"), &words);
+    let heals = name.as_deref() == Some("heal");
     let unit = if heals { Some(String::new()) } else { g.listed_word(&key("unit"), &[]) };
-    g.only_with(&key("delay_ms"), act.as_deref() == Some("delay"), "act = \"delay\"");
-    g.only_with(&key("cpus"), act.as_deref() == Some("cpus"), "act = \"cpus\"");
-    g.only_with(&key("memory_mib"), act.as_deref() == Some("memory"), "act = \"memory\"");
-    let delay = g.listed_fraction(&key("delay_ms"), 0.0..=60_000.0);
-    let cpus = g.listed_fraction(&key("cpus"), 0.0..=1_024.0);
-    let memory = g.listed_number(&key("memory_mib"), 0..=MOST_MIB);
-    let (at, unit, name) = (at?, unit?, act?);
+    let act = act(g, prefix, name.as_deref().unwrap_or_default());
+    let (at, unit, act) = (at?, unit?, act?);
     let mut table = Table::new();
-    table.insert("at_s".into(), at.as_secs_f64().into());
-    table.insert("act".into(), name.clone().into());
+    let mut keep = |name: &str, value: Value| drop(table.insert(name.to_owned(), value));
+    keep("at_s", at.as_secs_f64().into());
+    keep("act", act.name().into());
     if !heals {
-        table.insert("unit".into(), unit.clone().into());
+        keep("unit", unit.clone().into());
     }
-    let act = match name.as_str() {
-        "kill" => Act::Kill,
-        "start" => Act::Start,
-        "pause" => Act::Pause,
-        "resume" => Act::Resume,
-        "partition" => Act::Partition,
-        "heal" => Act::Heal,
-        "fill-disk" => Act::FillDisk,
-        "free-disk" => Act::FreeDisk,
-        "delay" => {
-            table.insert("delay_ms".into(), delay?.into());
-            Act::Delay(Nanos::from_secs_f64(delay? / 1e3))
+    match &act {
+        Act::Delay(delay) => keep("delay_ms", (delay.as_secs_f64() * 1e3).into()),
+        Act::Resize(Resize { cpus, memory_mib }) => {
+            cpus.iter().for_each(|cpus| keep("cpus", (*cpus).into()));
+            memory_mib.iter().for_each(|mib| keep("memory_mib", (*mib as i64).into()));
         }
-        "memory" => {
-            table.insert("memory_mib".into(), (memory? as i64).into());
-            Act::Memory(memory?)
-        }
-        _ => {
-            table.insert("cpus".into(), cpus?.into());
-            Act::Cpus(cpus?)
-        }
-    };
+        Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => keep("name", name.clone().into()),
+        _ => {}
+    }
     Some((ActionPlan { at, unit, act }, table))
+}
+
+/// The act of this name with its keys; keys of other acts are refused.
+fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
+    let key = |name: &str| format!("{prefix}.{name}");
+    for (of_act, acts) in [
+        ("delay_ms", &["delay"][..]),
+        ("cpus", &["resize", "cpus"]),
+        ("memory_mib", &["resize", "memory"]),
+        ("name", &["snapshot", "restore", "clone"]),
+    ] {
+        let condition: Vec<String> = acts.iter().map(|act| format!("act = {act:?}")).collect();
+        g.only_with(&key(of_act), acts.contains(&name), &condition.join(" or "));
+    }
+    if let Some(plain) = PLAIN.iter().find(|act| act.name() == name) {
+        return Some(plain.clone());
+    }
+    match name {
+        "delay" => {
+            let ms = g.listed_fraction(&key("delay_ms"), 0.0..=60_000.0)?;
+            Some(Act::Delay(Nanos::from_secs_f64(ms / 1e3)))
+        }
+        "resize" | "cpus" | "memory" => resize(g, prefix, name).map(Act::Resize),
+        "snapshot" => label(g, &key("name")).map(Act::Snapshot),
+        "restore" => label(g, &key("name")).map(Act::Restore),
+        "clone" => label(g, &key("name")).map(Act::Clone),
+        _ => None,
+    }
+}
+
+/// `resize` needs one of the two limits; `cpus` and `memory` without a number end theirs.
+fn resize(g: &mut Given, prefix: &str, name: &str) -> Option<Resize> {
+    let (cpus, memory) = (format!("{prefix}.cpus"), format!("{prefix}.memory_mib"));
+    let (has_cpus, has_memory) = (name == "cpus" || g.stands(&cpus), name == "memory" || g.stands(&memory));
+    if !has_cpus && !has_memory {
+        let allowed = "resize with `cpus`, `memory_mib` or both";
+        g.refuse(&format!("{prefix}.act"), "\"resize\"", allowed, "give it one of them");
+    }
+    let cpus = if has_cpus { Some(g.listed_fraction(&cpus, 0.0..=1_024.0)?) } else { None };
+    let memory_mib = if has_memory { Some(g.listed_number(&memory, 0..=MOST_MIB)?) } else { None };
+    Some(Resize { cpus, memory_mib })
+}
+
+/// The name of a snapshot or a clone.
+fn label(g: &mut Given, key: &str) -> Option<String> {
+    let name = g.listed_word(key, &[])?;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if !begins || !name.chars().all(plain) || name.len() > LONGEST_NAME {
+        let allowed = format!("up to {LONGEST_NAME} small letters, digits and hyphens, a letter first");
+        g.refuse(key, format!("{name:?}"), &allowed, "choose such a name");
+    }
+    Some(name)
 }

@@ -21,7 +21,7 @@ mod tls;
 mod trace;
 mod workload;
 
-pub use actions::{Act, ActionPlan};
+pub use actions::{Act, ActionPlan, Resize};
 pub use barograph_model::{Ability, PlatformKind, Refusal, Refused};
 pub use catalogue::Catalogue;
 pub use cores::Cores;

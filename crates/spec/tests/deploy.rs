@@ -1,6 +1,8 @@
 //! Platforms, limits and links, and what does not go together.
 
-use barograph_spec::{Ability, Act, Catalogue, Plan, PlatformKind, Refused, WorkloadKeys, explain, read};
+use barograph_spec::{
+    Ability, Act, Catalogue, Plan, PlatformKind, Refused, Resize, WorkloadKeys, explain, read,
+};
 
 /// A workload whose application has two tiers.
 struct Shop;
@@ -18,7 +20,10 @@ impl WorkloadKeys for Shop {
 const PLATFORMS: [PlatformKind; 3] = [
     PlatformKind { name: "here", abilities: &[Ability::Disks] },
     PlatformKind { name: "linked", abilities: &[Ability::Hosts, Ability::Links, Ability::Disks] },
-    PlatformKind { name: "guests", abilities: &[Ability::Hosts, Ability::Machines, Ability::Links] },
+    PlatformKind {
+        name: "guests",
+        abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Moves],
+    },
 ];
 
 const CATALOGUE: Catalogue<'static> = Catalogue { workloads: &[&Shop], platforms: &PLATFORMS };
@@ -42,14 +47,20 @@ fn a_plan_as_resolved_reads_back_to_itself() {
                 [[actions]]\nat_s = 10\nunit = \"web-1\"\nact = \"fill-disk\"\n\
                 [[actions]]\nat_s = 11\nunit = \"web-1\"\nact = \"free-disk\"\n\
                 [[actions]]\nat_s = 12\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n\
-                [[actions]]\nat_s = 13\nunit = \"web-1\"\nact = \"memory\"\n";
+                [[actions]]\nat_s = 13\nunit = \"web-1\"\nact = \"memory\"\n\
+                [[actions]]\nat_s = 14\nunit = \"web-1\"\nact = \"resize\"\ncpus = 0.5\nmemory_mib = 32\n\
+                [[actions]]\nat_s = 15\nunit = \"web-1\"\nact = \"stop\"\n";
     let first = plan(text).unwrap();
     let second = plan(&first.resolved).unwrap();
     assert_eq!((&first.deploy, &first.actions), (&second.deploy, &second.actions));
     let acts: Vec<&str> = first.actions.iter().map(|f| f.act.name()).collect();
-    assert_eq!(acts, ["delay", "kill", "heal", "fill-disk", "free-disk", "memory", "memory"]);
-    assert_eq!(first.actions[5].act, Act::Memory(64));
-    assert_eq!(first.actions[6].act, Act::Memory(0), "no limit");
+    assert_eq!(
+        acts,
+        ["delay", "kill", "heal", "fill-disk", "free-disk", "resize", "resize", "resize", "stop"]
+    );
+    let resized: Vec<Act> = first.actions[5..8].iter().map(|action| action.act.clone()).collect();
+    let resize = |cpus, memory_mib| Act::Resize(Resize { cpus, memory_mib });
+    assert_eq!(resized, [resize(None, Some(64)), resize(None, Some(0)), resize(Some(0.5), Some(32))]);
     assert!(matches!(first.actions[0].act, Act::Delay(d) if d.as_secs_f64() == 0.0125));
 }
 
@@ -67,6 +78,20 @@ fn the_old_name_of_the_list_is_read_and_not_beside_the_new_one() {
          move its tables to `actions`"
     );
     assert_eq!(refusal("[[faults]]\nat_s = 1\nunit = \"a\"\nact = \"burn\"").0, "faults[0].act");
+}
+
+#[test]
+fn an_act_that_a_platform_cannot_do_is_refused_with_those_that_can() {
+    for act in ["act = \"move\"", "act = \"move-disk\"", "act = \"snapshot\"\nname = \"a\""] {
+        let text = format!("[[actions]]\nat_s = 1\nunit = \"web-1\"\n{act}\n");
+        let allowed = "this act only with platform = \"guests\", whose hosts can be moved, cloned and taken back while they run";
+        assert_eq!(
+            refusal(&format!("platform = \"linked\"\n{text}")),
+            ("actions[0].act".to_owned(), allowed.to_owned())
+        );
+        let first = plan(&format!("platform = \"guests\"\n{text}")).unwrap();
+        assert_eq!(plan(&first.resolved).unwrap().actions, first.actions);
+    }
 }
 
 #[test]
@@ -90,6 +115,12 @@ fn what_does_not_go_together_is_refused_with_its_key() {
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"kill\"\ndelay_ms = 3", "actions[0].delay_ms"),
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"cpus\"\nmemory_mib = 3", "actions[0].memory_mib"),
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"memory\"\nmemory_mib = 0.5", "actions[0].memory_mib"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"resize\"", "actions[0].act"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"stop\"\nname = \"b\"", "actions[0].name"),
+        (
+            "platform = \"guests\"\n[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"clone\"\nname = \"B/c\"",
+            "actions[0].name",
+        ),
     ];
     for (text, key) in wrong {
         assert_eq!(refusal(text).0, key, "{text}");
@@ -161,7 +192,7 @@ fn limits_and_how_much_an_action_changes_are_explained() {
     let told = says(text);
     let limits = "limits    each part of web: CPU time of 0.5 cores, on cores 0-1, 512 MiB of memory\n";
     assert!(told.contains(limits), "{told}");
-    assert!(told.contains("action    memory 64 MiB web-1 at 5 s of the load\n"), "{told}");
+    assert!(told.contains("action    resize to 64 MiB web-1 at 5 s of the load\n"), "{told}");
     let told = says("platform = \"guests\"\ndeploy.web_cores = 0");
     assert!(told.contains("each part of web: a virtual machine on cores 0\n"), "{told}");
     assert!(!says("").contains("limits  "));

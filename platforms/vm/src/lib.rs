@@ -59,7 +59,7 @@ pub struct Program {
 /// Its name and what it can do.
 pub const KIND: PlatformKind = PlatformKind {
     name: "vm",
-    abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Disks],
+    abilities: &[Ability::Hosts, Ability::Machines, Ability::Links, Ability::Disks, Ability::Moves],
 };
 
 /// Makes every host of a site a virtual machine. Needs a tokio runtime with time and I/O switched on.

@@ -339,7 +339,8 @@ fn through_faults() -> Option<Vec<String>> {
     }
     let run = fine(&place, Going::start(place.run(None, &sets)));
     let faults: Vec<(&str, bool)> = run.actions().map(|f| (f.act.as_str(), f.failed.is_none())).collect();
-    let acts = ["kill", "pause", "resume", "start", "cpus 0.5", "memory 640 MiB", "partition", "heal"];
+    let acts =
+        ["kill", "pause", "resume", "start", "resize to 0.5 cores", "resize to 640 MiB", "partition", "heal"];
     assert_eq!(faults[..8], acts.map(|act| (act, true)));
     assert_eq!(faults[8..], [("start", false), ("kill", false)], "it ran, and the load ended before");
     let mut late = Vec::new();

@@ -25,8 +25,10 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&KeptAction>::new()
         .float("at_s", |r| r.at_s.into())
         .text("part", |r| some(&r.unit).into())
+        .text("action", |r| some(&r.name).into())
         .text("act", |r| (&r.act).into())
         .float("took_s", |r| r.took_s.into())
+        .float("pause_s", |r| r.pause_s.into())
         .truth("done", |r| r.failed.is_none().into())
         .text("error", |r| r.failed.as_ref().into());
     book.table("actions", &columns, run.actions())

@@ -291,8 +291,10 @@ fn world() -> [Entry; 6] {
     let action = KeptAction {
         at_s: 1.5,
         unit: "application-1".into(),
-        act: "pause".into(),
+        name: "restart".into(),
+        act: "restart: exit code 0".into(),
         took_s: 0.1,
+        pause_s: Some(0.075),
         failed: Some("it was gone".into()),
     };
     let tier = Tier { tier: "bus".into(), product: "NATS 2.9".into(), durability: "nothing".into() };

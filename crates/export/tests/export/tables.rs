@@ -93,8 +93,7 @@ fn a_text_that_says_nothing_is_absent_in_both_formats() {
     let platform = "process".to_owned();
     let topology = KeptTopology { platform, parts: vec![part], ..KeptTopology::default() };
     writer.append(&Entry::Topology(Box::new(topology))).unwrap();
-    let everything =
-        KeptAction { at_s: 1.5, unit: String::new(), act: "cut".into(), took_s: 0.5, failed: None };
+    let everything = KeptAction { at_s: 1.5, act: "cut".into(), took_s: 0.5, ..KeptAction::default() };
     writer.append(&Entry::Action(everything)).unwrap();
     writer.finish().unwrap();
     let run = Run::open(writer.dir()).unwrap();

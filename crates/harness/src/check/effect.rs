@@ -88,8 +88,8 @@ impl Checking<'_> {
 
 /// Size of the file system of its own that a part has.
 pub(crate) fn disk_mib(plan: &Plan, part: &Part) -> Option<u64> {
-    let of_disk = |act: Act| matches!(act, Act::FillDisk | Act::FreeDisk);
-    let filled = plan.actions.iter().any(|action| of_disk(action.act) && action.unit == part.name);
+    let of_disk = |act: &Act| matches!(act, Act::FillDisk | Act::FreeDisk);
+    let filled = plan.actions.iter().any(|action| of_disk(&action.act) && action.unit == part.name);
     plan.deploy.disk_mib(part.tier, filled)
 }
 

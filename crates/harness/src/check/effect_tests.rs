@@ -59,6 +59,18 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
     assert!(refused.contains("one of application-1"), "{refused}");
 }
 
+#[test]
+fn machines_of_parts_that_share_files_are_not_moved() {
+    let moves = |act: &str| format!("actions=[{{at_s=1,unit=\"application-1\",{act}}}]");
+    let unit = ["platform=machines", "driver.place=unit"];
+    for act in ["act=\"move\"", "act=\"snapshot\",name=\"a\"", "act=\"restore\",name=\"a\""] {
+        assert!(told(&[&moves(act), unit[0]]).is_ok());
+        let refused = told(&[&moves(act), unit[0], unit[1]]).unwrap_err();
+        assert!(refused.contains("hosts that share no folder of this machine"), "{refused}");
+    }
+    assert!(told(&[&moves("act=\"clone\",name=\"b\""), unit[0], unit[1]]).is_ok());
+}
+
 /// What is refused of a plan for an application without data sets and with two addresses.
 fn refused_bare(sets: &[&str]) -> Vec<String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();

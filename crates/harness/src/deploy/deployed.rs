@@ -69,7 +69,7 @@ impl Started {
         self.meant.store(expected, Ordering::Relaxed);
     }
 
-    /// It was killed, or its disk was filled, and it was not started again.
+    /// It was killed or stopped, or its disk was filled, and it was not started again.
     pub(crate) fn is_meant_to_be_down(&self) -> bool {
         self.meant.load(Ordering::Relaxed)
     }
@@ -99,14 +99,33 @@ impl Started {
 
     /// Kills it on purpose.
     pub(crate) async fn kill(&self) -> Result<(), Fault> {
+        let running = self.running();
+        self.end(async { running.kill().await }).await.map(drop)
+    }
+
+    /// Asks it to end on purpose. It is killed when it takes longer than its service allows.
+    pub(crate) async fn stop(&self) -> Result<Ended, Fault> {
+        let running = self.running();
+        self.end(async { running.stop(self.grace()).await }).await
+    }
+
+    async fn end(&self, end: impl Future<Output = Result<Ended, Fault>>) -> Result<Ended, Fault> {
         let was_down = self.is_meant_to_be_down();
         // Before it ends: whoever watches must know by then.
         self.expect_end(true);
-        let killed = self.running().kill().await.map(drop);
-        if killed.is_err() {
+        let ended = end.await;
+        if ended.is_err() {
             self.expect_end(was_down);
         }
-        killed
+        ended
+    }
+
+    /// The time that its service asks for to end.
+    fn grace(&self) -> Duration {
+        match self.work {
+            Work::Service(service) => service.grace(),
+            Work::Job => Duration::ZERO,
+        }
     }
 
     /// Starts it again on the same place with what it left.
@@ -198,11 +217,7 @@ impl Deployed {
             self.services().partition(|part| part.tier == super::drivers::TIER);
         for part in drivers.into_iter().chain(others) {
             let running = part.running();
-            let asked = match part.work {
-                Work::Service(service) => service.grace(),
-                Work::Job => Duration::ZERO,
-            };
-            let grace = grace.max(asked);
+            let grace = grace.max(part.grace());
             // Held units take no notice of anything.
             let _ = part.hold(Hold::Resume).await;
             let ended = running.stop(grace).await.map(drop);

@@ -6,7 +6,6 @@
 //! the next.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use barograph_model::words::in_one_line;
 use barograph_platform::{Ended, Platform, StopSignal};
@@ -237,10 +236,10 @@ impl Stores {
         let mut orderly = Ok(());
         for part in &followers {
             // How they end is in no copy.
-            stop(part).await?;
+            part.stop().await?;
         }
         for part in &stores {
-            let ended = stop(part).await?;
+            let ended = part.stop().await?;
             if !is_orderly(&ended, part.unit.stop) {
                 orderly = Err(format!("{} did not end in order: {ended}", part.name));
             }
@@ -317,16 +316,6 @@ impl Stores {
             Err(why) => Err(in_one_line(&why)),
         }
     }
-}
-
-/// Asks a store to end, with as long as it asks for.
-async fn stop(part: &Started) -> Result<Ended, HarnessError> {
-    let grace = match part.work {
-        Work::Service(service) => service.grace(),
-        Work::Job => Duration::ZERO,
-    };
-    part.expect_end(true);
-    Ok(part.running().stop(grace).await?)
 }
 
 /// Whether a store ended as it was asked to: by itself and well, or by the signal that asked it.

@@ -8,6 +8,7 @@ use barograph_record::{PhaseOutcome, Run as Kept};
 
 use super::*;
 
+mod actions;
 mod filling;
 mod loads;
 mod together;
@@ -115,7 +116,7 @@ fn watched<T: Send>(
 }
 
 fn here() -> Here {
-    Here { address: Some(([127, 0, 0, 1], 9).into()), stuck: None, ends: None }
+    Here { address: Some(([127, 0, 0, 1], 9).into()), stuck: None, ends: None, slow: None }
 }
 
 /// Name, outcome and error of the last phase in the record.
@@ -166,7 +167,7 @@ fn what_is_left_behind_is_an_error_that_names_it_and_keeps_the_verdict() {
 #[test]
 fn an_earlier_failure_stays_the_error_of_the_run() {
     let root = tempfile::tempdir().unwrap();
-    let platform = Here { address: None, stuck: Some("somebody sits in it"), ends: None };
+    let platform = Here { address: None, stuck: Some("somebody sits in it"), ..here() };
     let finished = run_here(root.path(), &platform, TestWorkload::default()).unwrap();
     assert_eq!(finished.exit, ExitCode::TargetNotReady);
     assert_eq!(

@@ -1,0 +1,81 @@
+//! Actions at their moments, with their durations and pauses.
+
+use barograph_model::Nanos;
+
+use super::*;
+use crate::testing::Slow;
+
+/// Runs 4 s of load on a deployed application whose unit takes 100 ms to stop, 250 ms to start, and 400 ms to move.
+fn acted(workload: TestWorkload, actions: &str) -> (tempfile::TempDir, Kept) {
+    let root = tempfile::tempdir().unwrap();
+    let ground = Simulated::default();
+    let [stop, start, move_] = [100, 250, 400].map(Nanos::from_millis);
+    let platform = Here { slow: Some(Slow { time: ground.time.clone(), stop, start, move_ }), ..here() };
+    let actions = format!("actions=[{actions}]");
+    let keys = ["load.users=10", "load.window_s=4", actions.as_str()];
+    let workload = TestWorkload { ground: Some(ground), ..workload };
+    let finished = run_with(root.path(), &platform, workload, (&keys, &mut Dark::default())).unwrap();
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let kept = Kept::open(&finished.dir).unwrap();
+    (root, kept)
+}
+
+/// Moment, name, details, duration, pause and reason of each action.
+type Told<'k> = (f64, &'k str, &'k str, f64, Option<f64>, Option<&'k str>);
+
+fn told(kept: &Kept) -> Vec<Told<'_>> {
+    let told = kept.actions();
+    told.map(|a| (a.at_s, a.name.as_str(), a.act.as_str(), a.took_s, a.pause_s, a.failed.as_deref()))
+        .collect()
+}
+
+#[test]
+fn a_part_is_stopped_started_and_restarted_with_what_each_took() {
+    let (_root, kept) = acted(
+        TestWorkload::default(),
+        "{at_s=1,unit=\"application-1\",act=\"restart\"},{at_s=2,unit=\"application-1\",act=\"stop\"},\
+         {at_s=2.5,unit=\"application-1\",act=\"stop\"},{at_s=3,unit=\"application-1\",act=\"start\"},\
+         {at_s=3.5,unit=\"application-1\",act=\"start\"},{at_s=90,unit=\"application-1\",act=\"stop\"}",
+    );
+    let runs =
+        "it runs; only a part that was killed or stopped, or that its disk or memory ended, can be started";
+    assert_eq!(
+        told(&kept),
+        [
+            (1.0, "restart", "restart: exit code 0", 0.35, Some(0.25), None),
+            (2.0, "stop", "stop: exit code 0", 0.1, None, None),
+            (2.5, "stop", "stop", 0.0, None, Some("it does not run")),
+            (3.0, "start", "start", 0.25, None, None),
+            (3.5, "start", "start", 0.0, None, Some(runs)),
+            (4.1, "stop", "stop", 0.0, None, Some("the load ended before")),
+        ]
+    );
+}
+
+#[test]
+fn a_machine_is_moved_with_the_pause_that_its_guest_saw() {
+    let (_root, kept) = acted(
+        TestWorkload::default(),
+        "{at_s=1,unit=\"application-1\",act=\"move\"},{at_s=2,unit=\"application-1\",act=\"snapshot\",name=\"before\"},\
+         {at_s=3,unit=\"application-1\",act=\"restore\",name=\"after\"}",
+    );
+    let why = "do it: it has no such snapshot";
+    assert_eq!(
+        told(&kept),
+        [
+            (1.0, "move", "move: 3.0 MiB", 0.4, Some(0.03), None),
+            (2.0, "snapshot", "snapshot before: 0.0 MiB", 0.0, Some(0.0), None),
+            (3.0, "restore", "restore after", 0.0, None, Some(why)),
+        ]
+    );
+}
+
+#[test]
+fn a_limit_that_the_platform_cannot_change_is_recorded_as_not_done() {
+    let resize = "{at_s=1,unit=\"application-1\",act=\"resize\",cpus=2,memory_mib=64}";
+    let (_root, kept) = acted(TestWorkload::default(), resize);
+    // It is tried on another thread, which simulated time does not wait for.
+    let told: Vec<(f64, &str, Option<&str>)> =
+        kept.actions().map(|action| (action.at_s, action.act.as_str(), action.failed.as_deref())).collect();
+    assert_eq!(told, [(1.0, "resize to 2 cores, 64 MiB", Some("platform cannot limit it"))]);
+}

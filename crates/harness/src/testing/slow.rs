@@ -1,0 +1,70 @@
+//! Actions that take simulated time.
+
+use std::time::Duration;
+
+use barograph_engine::sim::Time;
+use barograph_model::Nanos;
+use barograph_platform::{Fault, Later, Machines, Moved};
+
+/// What actions on a unit and on its machine take.
+#[derive(Clone)]
+pub(crate) struct Slow {
+    pub(crate) time: Time,
+    /// From the wish to stop until the end.
+    pub(crate) stop: Nanos,
+    /// From the start until the unit is ready, once the load is on.
+    pub(crate) start: Nanos,
+    /// Duration of a move.
+    pub(crate) move_: Nanos,
+}
+
+/// The window of the tests is over.
+const LOAD_ENDS: Nanos = Nanos::from_secs(4);
+
+/// The guest does nothing for this long while it is moved.
+pub(crate) const STANDSTILL: Duration = Duration::from_millis(30);
+
+impl Slow {
+    pub(crate) async fn stop(&self) {
+        // Time stands still after the load.
+        if self.time.now() < LOAD_ENDS {
+            self.time.until(self.time.now() + self.stop).await;
+        }
+    }
+
+    /// Time stands still before the load.
+    pub(crate) async fn start(&self) {
+        if self.time.now() > Nanos::ZERO {
+            self.time.until(self.time.now() + self.start).await;
+        }
+    }
+}
+
+impl Machines for Slow {
+    fn migrate<'a>(&'a self, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async {
+            self.time.until(self.time.now() + self.move_).await;
+            Ok(Moved { took: self.move_.into(), downtime: STANDSTILL, bytes: 3 << 20 })
+        })
+    }
+
+    fn mirror<'a>(&'a self, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async { Err(unable("its disk is fixed")) })
+    }
+
+    fn snapshot<'a>(&'a self, _: &'a str, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async { Ok(Moved::default()) })
+    }
+
+    fn restore<'a>(&'a self, _: &'a str, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async { Err(unable("it has no such snapshot")) })
+    }
+
+    fn clone_host<'a>(&'a self, _: &'a str, _: &'a str) -> Later<'a, Result<Moved, Fault>> {
+        Box::pin(async { Ok(Moved::default()) })
+    }
+}
+
+fn unable(why: &'static str) -> Fault {
+    Fault::Site { act: "do it".to_owned(), source: why.into() }
+}
