@@ -3,6 +3,7 @@
 use askama::Template;
 use barograph_record::{KeptUnit, Run};
 
+use crate::actions::{Actions, actions};
 use crate::answer::{Answer, answer};
 use crate::chart::Dash;
 use crate::operations::OpLine;
@@ -108,6 +109,7 @@ struct Page<'a> {
     fill: Option<(Vec<(String, String)>, Grid)>,
     tiers: Option<Grid>,
     deployed: Option<topology::Deployed>,
+    actions: Option<Actions>,
     services: Vec<services::Part>,
     guests: Option<Grid>,
     damage: Vec<String>,
@@ -145,6 +147,7 @@ pub fn render_html(run: &Run) -> Result<String, ReportError> {
         fill: facts::fill(run),
         tiers: facts::tiers(run),
         deployed: topology::deployed(run),
+        actions: actions(run),
         services: services::parts(run),
         guests: guests::table(run),
         damage: damage(run, &measured),

@@ -5,6 +5,7 @@
 //! Everything is computed from the record alone, so a report can be made again at any time, also of a run that
 //! was cut off.
 
+mod actions;
 mod answer;
 mod chart;
 pub mod comparison;

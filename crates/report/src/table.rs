@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::answer::answer;
 use crate::operations::{RuleLine, further_rules, has_mix, judged, judged_head, measures, quantile_name};
-use crate::{services, words};
+use crate::{actions, services, words};
 
 /// Lines around the rows and below the names, none between.
 pub(crate) const LINES: TableStyle = TableStyle::new()
@@ -153,6 +153,10 @@ pub fn terminal_summary(run: &Run) -> String {
     }
     if !top.warnings.is_empty() {
         parts.push(listed("Take note", &top.warnings));
+    }
+    let actions = actions::terminal(run);
+    if !actions.is_empty() {
+        parts.push(listed("Actions", &actions));
     }
     let services = services::terminal(run);
     if !services.is_empty() {

@@ -77,7 +77,6 @@ pub(crate) struct Deployed {
     pub(crate) svg: String,
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) table: Grid,
-    pub(crate) actions: Option<Grid>,
 }
 
 pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
@@ -89,13 +88,7 @@ pub(crate) fn deployed(run: &Run) -> Option<Deployed> {
         words::duration(topology.open_s),
         words::duration(topology.ready_s)
     );
-    Some(Deployed {
-        lede,
-        svg: draw(topology),
-        facts: topology.facts.clone(),
-        table: table(topology),
-        actions: actions(run),
-    })
+    Some(Deployed { lede, svg: draw(topology), facts: topology.facts.clone(), table: table(topology) })
 }
 
 /// The parts that are services: neither jobs nor drivers are any.
@@ -130,19 +123,6 @@ fn table(topology: &KeptTopology) -> Grid {
         rows.collect(),
     )
     .with_words(&["Service", "Version", "Host", "Answers at"])
-}
-
-fn actions(run: &Run) -> Option<Grid> {
-    let rows: Vec<Vec<String>> = run
-        .actions()
-        .map(|action| {
-            let unit = if action.unit.is_empty() { "all".to_owned() } else { action.unit.clone() };
-            let outcome = action.failed.clone().unwrap_or_else(|| "done".to_owned());
-            vec![action.act.clone(), unit, words::clock(action.at_s), words::duration(action.took_s), outcome]
-        })
-        .collect();
-    let head = ["Action", "Part", "At (load)", "Took", "Outcome"];
-    (!rows.is_empty()).then(|| Grid::new(&head, rows).with_words(&["Part", "Outcome"]))
 }
 
 /// Size of a box and the room between two.

@@ -2,6 +2,7 @@
 //!
 //! Every test has folders of its own; all share one small set of filled data, which runs only read.
 
+mod actions;
 mod alone;
 mod bad_input;
 mod bad_target;

@@ -81,7 +81,7 @@ fn whole(run: &Run, ended: &Ended) {
 const TRIES: usize = 3;
 
 /// `barograph run` or `check` of a plan in the folders of this place, with these keys set.
-fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -> Command {
+pub(crate) fn command(place: &Place, what: &str, plan: &Path, sets: &[String]) -> Command {
     let mut command = place.program(&[what]);
     command.arg(plan).arg("--set").arg(format!("runs={}", place.runs().display()));
     for set in sets {
@@ -111,7 +111,7 @@ fn ran(place: &Place, plan: &Path, sets: &[String]) -> Run {
 }
 
 /// The record of a run that came to its end.
-fn in_order(run: &Run, ended: &Ended) {
+pub(crate) fn in_order(run: &Run, ended: &Ended) {
     let verdict = run.verdict().unwrap();
     // Seconds are too short for the mix, so any verdict will do, as long as code and record agree.
     let code = ExitCode::of_run(verdict.passed, verdict.valid).code();
@@ -142,7 +142,7 @@ fn disk(run: &Run) -> &serde_json::Value {
 }
 
 /// Says what this machine lacks for a plan, if anything.
-fn lacks(place: &Place, plan: &Path, sets: &[String]) -> bool {
+pub(crate) fn lacks(place: &Place, plan: &Path, sets: &[String]) -> bool {
     let checked = Going::start(command(place, "check", plan, sets)).end();
     let missing = checked.out.lines().find(|line| line.starts_with("missing "));
     if let Some(missing) = missing {
@@ -162,7 +162,7 @@ mod smoke {
 fn runs_in_small(plan: &Path) {
     let smoke = Smoke::of(plan);
     match smoke.more.get("target").map(|target| target.as_str().unwrap()) {
-        None if smoke.has_no_data_set() => fills_through_the_address(plan, &smoke.sets),
+        None if smoke.has_no_data_set() => fills_through_the_address(plan, smoke),
         None => runs_on_data_that_do_not_wear(plan, smoke),
         Some("echo") => runs_on_what_is_there(plan, smoke.sets),
         Some(other) => panic!("no target `{other}`; the one there is: echo"),
@@ -206,14 +206,23 @@ fn runs_on_what_is_there(plan: &Path, mut sets: Vec<String>) {
 }
 
 /// Runs a plan whose application has no data set: it is filled through its address.
-fn fills_through_the_address(plan: &Path, sets: &[String]) {
+fn fills_through_the_address(plan: &Path, smoke: Smoke) {
     let place = Place::without_data();
-    if lacks(&place, plan, sets) {
+    let actions = actions(plan, &smoke);
+    let mut sets = smoke.sets;
+    sets.extend(actions.clone());
+    if lacks(&place, plan, &sets) {
         return;
     }
-    let ended = Going::start(command(&place, "run", plan, sets)).end();
+    let ended = Going::start(command(&place, "run", plan, &sets)).end();
     let run = place.record();
-    whole(&run, &ended);
+    match actions {
+        Some(_) => {
+            in_order(&run, &ended);
+            went_wrong_and_on(&run);
+        }
+        None => whole(&run, &ended),
+    }
     let fill = run.fill().unwrap();
     assert!(!fill.reused && fill.rows.iter().all(|rows| rows.count > 0), "{fill:?}");
     place.assert_nothing_left();

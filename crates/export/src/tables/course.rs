@@ -1,6 +1,6 @@
 //! The course of the run: phases, notes, changes of the load from outside, actions.
 
-use barograph_record::{Control, KeptAction, PhaseOutcome, PhaseSpan, Run};
+use barograph_record::{Control, Impact, KeptAction, PhaseOutcome, PhaseSpan, Run, Stretch, StretchOp};
 
 use super::{Book, Columns, some};
 use crate::ExportError;
@@ -31,7 +31,38 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .float("pause_s", |r| r.pause_s.into())
         .truth("done", |r| r.failed.is_none().into())
         .text("error", |r| r.failed.as_ref().into());
-    book.table("actions", &columns, run.actions())
+    book.table("actions", &columns, run.actions())?;
+    let impacts = run.impacts();
+    let columns = Columns::<Seen<'_>>::new()
+        .float("at_s", |r| r.impact.action.at_s.into())
+        .text("part", |r| some(&r.impact.action.unit).into())
+        .text("action", |r| some(&r.impact.action.name).into())
+        .float("recovered_s", |r| r.impact.recovered_s.into())
+        .text("stretch", |r| r.name.into())
+        .float("from_s", |r| r.stretch.from_s.into())
+        .float("to_s", |r| r.stretch.to_s.into())
+        .text("operation", |r| (&r.op.op).into())
+        .whole("count", |r| r.op.count.into())
+        .whole("failed", |r| r.op.failed.into())
+        .float("response_quantile", |r| r.op.quantile.into())
+        .float("response_quantile_ms", |r| r.op.quantile_ms.into())
+        .float("response_max_ms", |r| r.op.max_ms.into());
+    book.table("action_operations", &columns, impacts.iter().flat_map(seen))
+}
+
+/// One operation in a stretch around an action.
+struct Seen<'i> {
+    impact: &'i Impact<'i>,
+    name: &'static str,
+    stretch: &'i Stretch,
+    op: &'i StretchOp,
+}
+
+fn seen<'i>(impact: &'i Impact<'i>) -> impl Iterator<Item = Seen<'i>> {
+    let stretches = [("before", &impact.before), ("during", &impact.during), ("after", &impact.after)];
+    let there = stretches.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)));
+    there
+        .flat_map(move |(name, stretch)| stretch.ops.iter().map(move |op| Seen { impact, name, stretch, op }))
 }
 
 fn outcome(outcome: PhaseOutcome) -> &'static str {

@@ -196,7 +196,7 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Note(_) => &["notes"],
         Entry::Fill(_) => &["fill"],
         Entry::Topology(_) => &["parts", "platform", "snapshot"],
-        Entry::Action(_) => &["actions"],
+        Entry::Action(_) => &["actions", "action_operations"],
         Entry::Tiers(_) => &["tiers"],
         Entry::Interval(_) => &["intervals", "interval_operations", "interval_counters", "outcomes"],
         Entry::Control(_) => &["controls"],

@@ -1,6 +1,7 @@
 //! Actions at their moments, with their durations and pauses.
 
 use barograph_model::Nanos;
+use barograph_record::{Impact, Stretch};
 
 use super::*;
 use crate::testing::Slow;
@@ -78,4 +79,66 @@ fn a_limit_that_the_platform_cannot_change_is_recorded_as_not_done() {
     let told: Vec<(f64, &str, Option<&str>)> =
         kept.actions().map(|action| (action.at_s, action.act.as_str(), action.failed.as_deref())).collect();
     assert_eq!(told, [(1.0, "resize to 2 cores, 64 MiB", Some("platform cannot limit it"))]);
+}
+
+/// Operations, failures, judged quantile and longest time of a stretch, with its begin and end.
+fn stretch(stretch: Option<&Stretch>) -> Option<(f64, f64, u64, u64, Option<f64>, f64)> {
+    let stretch = stretch?;
+    let op = stretch.op("Ask")?;
+    Some((stretch.from_s, stretch.to_s, op.count, op.failed, op.quantile_ms, op.max_ms))
+}
+
+#[test]
+fn what_users_saw_of_a_restart_stands_beside_the_calm_part_of_its_window() {
+    let silent = Some((Nanos::from_secs(2), Nanos::from_millis(2_350)));
+    let workload = TestWorkload { silent, ..TestWorkload::default() };
+    let restart = "{at_s=2,unit=\"application-1\",act=\"restart\"}";
+    let (_root, kept) = acted(workload, restart);
+    let impacts = kept.impacts();
+    let [impact] = &impacts[..] else { panic!("{impacts:?}") };
+    // 10 users do 50 operations in each of 19 intervals.
+    assert_eq!(stretch(impact.before.as_ref()), Some((0.1, 2.0, 950, 0, Some(1.0), 1.0)));
+    let longest = 349.183;
+    assert_eq!(stretch(impact.during.as_ref()), Some((2.0, 2.4, 40, 0, Some(longest), longest)));
+    // It took until 2.35 s, and the next interval is as before.
+    assert_eq!(impact.after, None);
+    assert!(impact.recovered_s.is_some_and(|s| (s - 0.05).abs() < 1e-9), "{impact:?}");
+}
+
+#[test]
+fn users_who_see_more_after_an_action_have_not_recovered_before() {
+    // The target answers nothing for longer than the action took, and its part is back before that.
+    let silent = Some((Nanos::from_secs(2), Nanos::from_millis(2_750)));
+    let workload = TestWorkload { silent, ..TestWorkload::default() };
+    let actions =
+        "{at_s=2,unit=\"application-1\",act=\"stop\"},{at_s=2.2,unit=\"application-1\",act=\"start\"}";
+    let (_root, kept) = acted(workload, actions);
+    let impacts = kept.impacts();
+    let [stop, start] = &impacts[..] else { panic!("{impacts:?}") };
+    assert_eq!(stop.before, start.before, "the calm part is that before the first action");
+    let spans = |impact: &Impact<'_>| {
+        let span = |stretch: &Option<Stretch>| stretch.as_ref().map(|stretch| (stretch.from_s, stretch.to_s));
+        (span(&impact.during), span(&impact.after))
+    };
+    assert_eq!(spans(stop), (Some((2.0, 2.1)), Some((2.1, 2.8))));
+    assert_eq!(spans(start), (Some((2.2, 2.5)), Some((2.5, 2.8))));
+    for (impact, seconds) in [(stop, 0.7), (start, 0.35)] {
+        assert!(impact.recovered_s.is_some_and(|s| (s - seconds).abs() < 1e-9), "{impact:?}");
+    }
+    let back_s = kept.back_after_s(stop.action);
+    assert!(back_s.is_some_and(|s| (s - 0.45).abs() < 1e-9), "{back_s:?}");
+    assert_eq!(kept.back_after_s(start.action), None);
+}
+
+#[test]
+fn an_action_outside_of_a_window_and_one_without_a_calm_part_have_less_to_tell() {
+    let workload = TestWorkload::default();
+    let actions =
+        "{at_s=0,unit=\"application-1\",act=\"pause\"},{at_s=0.15,unit=\"application-1\",act=\"stop\"}";
+    let (_root, kept) = acted(workload, actions);
+    let impacts = kept.impacts();
+    let [stop] = &impacts[..] else { panic!("{impacts:?}") };
+    assert_eq!((stop.action.name.as_str(), &stop.before, stop.recovered_s), ("stop", &None, None));
+    // 150 ms of 500 operations a second, in whole intervals.
+    assert_eq!(stretch(stop.during.as_ref()).map(|(from_s, to_s, ..)| (from_s, to_s)), Some((0.1, 0.3)));
 }

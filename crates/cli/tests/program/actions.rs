@@ -1,0 +1,66 @@
+//! Operations on a running part: it is resized, restarted, stopped and started while users go on.
+
+use barograph_record::{KeptAction, Run};
+use barograph_test_services::skip;
+
+use crate::deployments::{nothing_left, plan};
+use crate::going::{Going, PATIENCE_WITH_EMULATION};
+use crate::place::Place;
+use crate::plans::{command, in_order, lacks};
+
+/// Loads a key-value store of this program with 200 commands a second while these actions go on; `None` where this machine
+/// lacks something.
+pub(crate) fn acted(place: &Place, platform: &str, window_s: u32, actions: &str) -> Option<Run> {
+    let small = ["load.rate=200", "load.ramp_s=1", "load.warm_up_s=1", "load.drain_s=1", "kv.keys=1000"];
+    let store = ["deploy.store=embedded", "deploy.append_only=none", "driver.interval_ms=250"];
+    let mut sets: Vec<String> = small.into_iter().chain(store).map(str::to_owned).collect();
+    sets.push("driver.timeout_s=5".to_owned());
+    sets.push(format!("load.window_s={window_s}"));
+    sets.push(format!("platform={platform}"));
+    sets.push(format!("actions=[{actions}]"));
+    let plan = plan("kv-restart.toml");
+    if lacks(place, &plan, &sets) {
+        return None;
+    }
+    let ended = Going::start(command(place, "run", &plan, &sets)).end_within(PATIENCE_WITH_EMULATION);
+    let run = place.record();
+    in_order(&run, &ended);
+    for action in run.actions() {
+        assert!(ended.out.contains(&format!("{} of store-1 at ", action.act)), "{}", ended.out);
+    }
+    Some(run)
+}
+
+/// Operations that ended well in intervals after this second of the load.
+pub(crate) fn well_after(run: &Run, at_s: f64) -> u64 {
+    let later = run.intervals().filter(|interval| interval.from_s >= at_s);
+    later.flat_map(|interval| &interval.ops).map(|op| op.count - op.failed).sum()
+}
+
+#[test]
+fn a_part_is_resized_restarted_stopped_and_started_under_load() {
+    let place = Place::without_data();
+    let unit = "unit=\"store-1\"";
+    let actions = format!(
+        "{{at_s=3,{unit},act=\"resize\",cpus=0.5,memory_mib=256}},{{at_s=5,{unit},act=\"restart\"}},\
+         {{at_s=7,{unit},act=\"stop\"}},{{at_s=7.5,{unit},act=\"start\"}}"
+    );
+    let run = acted(&place, "process", 9, &actions).expect("a process needs nothing");
+    let kept: Vec<&KeptAction> = run.actions().collect();
+    let names: Vec<&str> = kept.iter().map(|action| action.name.as_str()).collect();
+    assert_eq!(names, ["resize", "restart", "stop", "start"]);
+    match kept[0].failed.as_deref() {
+        Some("platform cannot limit it") => skip("no control groups: the limits of a part cannot change"),
+        failed => assert_eq!((failed, kept[0].act.as_str()), (None, "resize to 0.5 cores, 256 MiB")),
+    }
+    assert!(kept[1..].iter().all(|action| action.failed.is_none()), "{kept:?}");
+    assert_eq!((kept[1].act.as_str(), kept[2].act.as_str()), ("restart: exit code 0", "stop: exit code 0"));
+    assert!(kept[1].pause_s.is_some_and(|pause| pause > 0.0 && pause <= kept[1].took_s), "{kept:?}");
+    assert!(run.back_after_s(kept[2]).is_some_and(|back| back >= 0.5), "{kept:?}");
+    // Connections of users break when it is stopped.
+    let stop = run.impacts().into_iter().find(|impact| impact.action.name == "stop").unwrap();
+    let seen = stop.during.iter().chain(&stop.after).flat_map(|stretch| &stretch.ops);
+    assert!(seen.map(|op| op.failed).sum::<u64>() > 0, "{stop:?}");
+    assert!(well_after(&run, kept[3].at_s + kept[3].took_s) >= 10, "users go on");
+    nothing_left(&place);
+}

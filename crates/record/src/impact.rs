@@ -1,0 +1,264 @@
+//! What users saw of an action: failures and response times while it went on and until they were as before.
+
+use std::collections::BTreeMap;
+
+use barograph_stats::Histogram;
+
+use crate::{IntervalRow, KeptAction, KeptWindow, OpRow, Run, tag};
+
+/// Intervals in a row that are as before end a disturbance: a single one may be so by chance.
+const AS_BEFORE: usize = 3;
+
+/// Operations that end in an interval as before, as a share of the fewest before: the numbers of intervals vary.
+const ENOUGH: f64 = 0.5;
+
+/// The quantile of an operation that no rule judges.
+const QUANTILE: f64 = 0.99;
+
+/// An action in a measured window, with what users saw of it. Times count from the start of the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Impact<'r> {
+    /// The action.
+    pub action: &'r KeptAction,
+    /// The part of the window before its first action; nothing where that came with the window.
+    pub before: Option<Stretch>,
+    /// The intervals in which the action went on.
+    pub during: Option<Stretch>,
+    /// The intervals from its end until users saw the same as before, or until the window ended.
+    pub after: Option<Stretch>,
+    /// Seconds from the end of the action until users saw the same as before, to an interval; absent where they did not in
+    /// this window, or where nothing was before.
+    pub recovered_s: Option<f64>,
+}
+
+/// Some intervals of a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// Start, seconds.
+    pub from_s: f64,
+    /// End, seconds.
+    pub to_s: f64,
+    /// The operations that ended in it.
+    pub ops: Vec<StretchOp>,
+}
+
+/// One operation in some intervals of a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StretchOp {
+    /// Name of the operation.
+    pub op: String,
+    /// Operations that ended.
+    pub count: u64,
+    /// Failed ones among them.
+    pub failed: u64,
+    /// The quantile that its rule judges, 0 to 1.
+    pub quantile: f64,
+    /// Response time at this quantile, milliseconds; absent where the log of response times is not whole.
+    pub quantile_ms: Option<f64>,
+    /// Response time, largest, milliseconds.
+    pub max_ms: f64,
+}
+
+impl Stretch {
+    /// The operation of this name.
+    #[must_use]
+    pub fn op(&self, name: &str) -> Option<&StretchOp> {
+        self.ops.iter().find(|op| op.op == name)
+    }
+}
+
+/// First and last second of a stretch.
+type Span = (f64, f64);
+
+/// The stretches of an action, and the seconds until users saw the same as before.
+struct Spans {
+    stretches: [Option<Span>; 3],
+    recovered_s: Option<f64>,
+}
+
+/// The worst that an interval before the first action of a window showed.
+struct Worst {
+    failed_s: f64,
+    ended_s: f64,
+    slowest_ms: f64,
+}
+
+impl Worst {
+    fn of(rows: &[&IntervalRow]) -> Self {
+        let most = |of: fn(&IntervalRow) -> f64| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
+        let ended_s = rows.iter().map(|row| ended_s(row)).fold(f64::INFINITY, f64::min);
+        Worst { failed_s: most(failed_s), ended_s, slowest_ms: most(slowest_ms) }
+    }
+
+    fn holds(&self, row: &IntervalRow) -> bool {
+        failed_s(row) <= self.failed_s
+            && ended_s(row) >= ENOUGH * self.ended_s
+            && slowest_ms(row) <= self.slowest_ms
+    }
+}
+
+fn failed_s(row: &IntervalRow) -> f64 {
+    row.ops.iter().map(|op| op.failed).sum::<u64>() as f64 / row.seconds()
+}
+
+fn ended_s(row: &IntervalRow) -> f64 {
+    row.ops.iter().map(|op| op.count).sum::<u64>() as f64 / row.seconds()
+}
+
+fn slowest_ms(row: &IntervalRow) -> f64 {
+    row.ops.iter().map(|op| op.max_ms).fold(0.0, f64::max)
+}
+
+impl Run {
+    /// What users saw of each action that began in a measured window, in the order of time.
+    #[must_use]
+    pub fn impacts(&self) -> Vec<Impact<'_>> {
+        let rows: Vec<&IntervalRow> = self.intervals().collect();
+        let windows = || self.trials().map(|trial| &trial.window);
+        let window = |action: &KeptAction| windows().find(|w| (w.from_s..w.to_s).contains(&action.at_s));
+        let all =
+            self.actions().filter_map(|action| Some((action, self.spans(action, window(action)?, &rows))));
+        let all: Vec<(&KeptAction, Spans)> = all.collect();
+        let mut stretches: Vec<Span> =
+            all.iter().flat_map(|(_, spans)| spans.stretches.iter().flatten().copied()).collect();
+        stretches.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        stretches.dedup();
+        let times = self.times(&stretches);
+        let stretch = |span: Span| {
+            let at = stretches.iter().position(|known| *known == span)?;
+            Some(self.stretch(span, &rows, times.as_ref().map(|times| &times[at])))
+        };
+        let impact = |(action, Spans { stretches: [before, during, after], recovered_s })| Impact {
+            action,
+            before: before.and_then(stretch),
+            during: during.and_then(stretch),
+            after: after.and_then(stretch),
+            recovered_s,
+        };
+        all.into_iter().map(impact).collect()
+    }
+
+    /// Seconds from the begin of an action that took a part away until another brought it back; absent where none did.
+    #[must_use]
+    pub fn back_after_s(&self, action: &KeptAction) -> Option<f64> {
+        let undo = match action.name.as_str() {
+            "kill" | "stop" => "start",
+            "pause" => "resume",
+            "partition" => "heal",
+            _ => return None,
+        };
+        let undoes = |other: &&KeptAction| {
+            let done = other.failed.is_none() && other.at_s >= action.at_s;
+            done && other.name == undo && (other.unit == action.unit || undo == "heal")
+        };
+        let back = self.actions().filter(|_| action.failed.is_none()).find(undoes)?;
+        Some(back.at_s + back.took_s - action.at_s)
+    }
+
+    fn spans(&self, action: &KeptAction, window: &KeptWindow, rows: &[&IntervalRow]) -> Spans {
+        let inside = rows.iter().filter(|row| window.holds(row.from_s, row.to_s)).copied();
+        let ends_s = action.at_s + action.took_s;
+        let of_window = self.actions().map(|other| other.at_s).filter(|at_s| *at_s >= window.from_s);
+        let first_s = of_window.fold(f64::INFINITY, f64::min);
+        let before: Vec<&IntervalRow> = inside.clone().filter(|row| row.to_s <= first_s).collect();
+        let goes_on = |row: &IntervalRow| row.from_s <= action.at_s || row.from_s < ends_s;
+        let (during, later): (Vec<&IntervalRow>, Vec<&IntervalRow>) =
+            inside.filter(|row| row.to_s > action.at_s).partition(|row| goes_on(row));
+        let worst = Some(Worst::of(&before)).filter(|_| !before.is_empty());
+        let recovered = worst.and_then(|worst| {
+            let as_before: Vec<bool> = later.iter().map(|row| worst.holds(row)).collect();
+            as_before.windows(AS_BEFORE).position(|some| some.iter().all(|held| *held))
+        });
+        let after = &later[..recovered.unwrap_or(later.len())];
+        let recovered_s = recovered.map(|at| (later[at].from_s - ends_s).max(0.0));
+        Spans { stretches: [span(&before), span(&during), span(after)], recovered_s }
+    }
+
+    /// How many operations of each kind took how many microseconds in each stretch; nothing where the log is not whole.
+    fn times(&self, stretches: &[Span]) -> Option<Vec<BTreeMap<String, Times>>> {
+        let mut all = vec![BTreeMap::<String, Times>::new(); stretches.len()];
+        if stretches.is_empty() {
+            return Some(all);
+        }
+        for found in self.response_log().ok()?.histograms() {
+            let found = found.ok()?;
+            let middle = found.from_s + found.seconds / 2.0;
+            let holds = |(from_s, to_s): &Span| (*from_s..*to_s).contains(&middle);
+            for (times, _) in all.iter_mut().zip(stretches).filter(|(_, span)| holds(span)) {
+                times.entry(found.op.clone()).or_default().add(&found.histogram);
+            }
+        }
+        Some(all)
+    }
+
+    fn stretch(
+        &self,
+        (from_s, to_s): Span,
+        rows: &[&IntervalRow],
+        times: Option<&BTreeMap<String, Times>>,
+    ) -> Stretch {
+        let mut ops: Vec<StretchOp> = Vec::new();
+        let rules = self.expected().map_or(&[][..], |expected| &expected.rules);
+        for row in rows.iter().filter(|row| row.from_s >= from_s && row.to_s <= to_s).flat_map(|row| &row.ops)
+        {
+            match ops.iter_mut().find(|op| op.op == row.op) {
+                Some(op) => op.add(row),
+                None => {
+                    let quantile =
+                        rules.iter().find(|rule| rule.op == row.op).map_or(QUANTILE, |rule| rule.quantile);
+                    let mut op = StretchOp {
+                        op: row.op.clone(),
+                        count: 0,
+                        failed: 0,
+                        quantile,
+                        quantile_ms: None,
+                        max_ms: 0.0,
+                    };
+                    op.add(row);
+                    ops.push(op);
+                }
+            }
+        }
+        ops.retain(|op| op.count > 0);
+        for op in &mut ops {
+            let times = times.and_then(|times| times.get(&tag(&op.op)));
+            op.quantile_ms = times.and_then(|times| times.quantile_ms(op.quantile));
+        }
+        Stretch { from_s, to_s, ops }
+    }
+}
+
+impl StretchOp {
+    fn add(&mut self, row: &OpRow) {
+        self.count += row.count;
+        self.failed += row.failed;
+        self.max_ms = self.max_ms.max(row.max_ms);
+    }
+}
+
+fn span(rows: &[&IntervalRow]) -> Option<Span> {
+    Some((rows.first()?.from_s, rows.last()?.to_s))
+}
+
+/// Operations by their response times in microseconds. Of a few seconds most buckets of a histogram are empty.
+#[derive(Clone, Debug, Default)]
+struct Times(BTreeMap<u64, u64>);
+
+impl Times {
+    fn add(&mut self, histogram: &Histogram) {
+        for bucket in histogram.iter_recorded() {
+            *self.0.entry(bucket.value_iterated_to()).or_default() += bucket.count_since_last_iteration();
+        }
+    }
+
+    fn quantile_ms(&self, quantile: f64) -> Option<f64> {
+        let all: u64 = self.0.values().sum();
+        let rank = ((quantile * all as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        let (micros, _) = self.0.iter().find(|(_, count)| {
+            below += **count;
+            below >= rank
+        })?;
+        Some(*micros as f64 / 1e3)
+    }
+}
