@@ -2,7 +2,7 @@
 
 use crate::{Better, MeasureSpec};
 
-/// A figure of a run. All are of the window that the run's answer rests on, and positive.
+/// A figure of a run. All are of the window that the run's answer rests on, and none is negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
     /// Operations per second that ended well.

@@ -123,13 +123,14 @@ const AS_TIMES: f64 = 3.0;
 
 /// A ratio and its interval as changes, all in the same form: `+3.2 %` and `−10.0 % to +12.0 %`, or `3.40 times` and
 /// `2.10 times to 5.00 times`. An end that is zero below or infinite above is open: `+10.0 % or more`. What is not a
-/// number is `–`.
+/// number is `–`; to nothing is `−100 %`, and from nothing is `from 0`.
 #[must_use]
 pub fn changes(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
     let as_times = [ratio, low, high].iter().any(|ratio| ratio.is_finite() && *ratio >= AS_TIMES);
     let change = |ratio| change(ratio, as_times);
     let interval = match (low > 0.0, high < f64::INFINITY) {
         _ if low.is_nan() || high.is_nan() => change(f64::NAN),
+        _ if high == 0.0 || low == f64::INFINITY => change(low),
         (true, true) => format!("{} to {}", change(low), change(high)),
         (true, false) => format!("{} or more", change(low)),
         (false, true) => format!("{} or less", change(high)),
@@ -141,7 +142,7 @@ pub fn changes(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
 /// One ratio as a change, in percent or as a factor.
 fn change(ratio: f64, as_times: bool) -> String {
     if !ratio.is_finite() {
-        return "–".to_owned();
+        return if ratio == f64::INFINITY { "from 0" } else { "–" }.to_owned();
     }
     if as_times {
         return format!("{ratio:.2} times");
@@ -202,6 +203,9 @@ mod tests {
             (1.0, (0.0, f64::INFINITY), "±0.0 %", "anything"),
             (4.25, (f64::NAN, 1.0), "4.25 times", "–"),
             (f64::NAN, (f64::NAN, f64::NAN), "–", "–"),
+            (0.0, (0.0, 0.0), "−100 %", "−100 %"),
+            (f64::INFINITY, (f64::INFINITY, f64::INFINITY), "from 0", "from 0"),
+            (f64::INFINITY, (2.0, f64::INFINITY), "from 0", "+100 % or more"),
         ] {
             assert_eq!(changes(ratio, (low, high)), (by.to_owned(), interval.to_owned()));
         }

@@ -8,8 +8,8 @@ use crate::{KeptOp, Resources, Run, Trial};
 const MIB: f64 = (1u64 << 20) as f64;
 
 impl Run {
-    /// What `metric` was in this run, in the window that its answer rests on; `operation` for metrics of one. `None` where
-    /// it was not measured, or is not a positive number.
+    /// What `metric` was in this run, in the window that its answer rests on; `operation` for metrics of one. Zero is a
+    /// figure. `None` where it was not measured, or is no number.
     #[must_use]
     pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
         let trial = self.deciding_trial();
@@ -25,7 +25,7 @@ impl Run {
             _ if metric.is_of_operation() => of_operation(metric, trial?, operation?),
             _ => of_resources(metric, trial?),
         };
-        value.filter(|value| value.is_finite() && *value > 0.0)
+        value.filter(|value| value.is_finite() && *value >= 0.0)
     }
 
     /// The part of the host's CPU time that a hypervisor took away in the window that the answer rests on, 0 to 1. `None`

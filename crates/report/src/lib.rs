@@ -18,6 +18,7 @@ mod guests;
 mod headroom;
 mod heat;
 mod html;
+mod junit;
 mod loads;
 mod nines;
 mod operations;

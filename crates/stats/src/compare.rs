@@ -82,7 +82,8 @@ impl Finding {
     }
 }
 
-/// The two figures of one block, in the same unit. Only pairs of positive, finite figures are used.
+/// The two figures of one block, in the same unit. A figure that is missing is not a number. Pairs with such a figure, or
+/// with one below zero, are not used. Zero is a figure: nothing against something is the largest difference there is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     /// Of the baseline.
@@ -98,7 +99,7 @@ impl Pair {
         Pair { baseline, candidate }
     }
 
-    /// Candidate over baseline, when both figures can be used.
+    /// Candidate over baseline, when both figures can be used: infinite over a baseline of zero, and one where both are zero.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         self.log_ratio().map(f64::exp)
@@ -106,9 +107,13 @@ impl Pair {
 
     /// ln(candidate / baseline), when both figures can be used.
     fn log_ratio(&self) -> Option<f64> {
-        let usable = |figure: f64| figure.is_finite() && figure > 0.0;
+        let usable = |figure: f64| figure.is_finite() && figure >= 0.0;
+        if !(usable(self.baseline) && usable(self.candidate)) {
+            return None;
+        }
         // A difference of logarithms changes exactly its sign when the two are exchanged; that of a ratio does not.
-        (usable(self.baseline) && usable(self.candidate)).then(|| self.candidate.ln() - self.baseline.ln())
+        let both_zero = self.baseline == 0.0 && self.candidate == 0.0;
+        Some(if both_zero { 0.0 } else { self.candidate.ln() - self.baseline.ln() })
     }
 }
 
@@ -117,7 +122,7 @@ impl Pair {
 pub struct Comparison {
     /// Pairs used.
     pub pairs: usize,
-    /// Pairs left out because a figure was missing, zero or negative.
+    /// Pairs left out because a figure was missing or negative.
     pub excluded: usize,
     /// Candidate over baseline: the Hodges-Lehmann estimate of the log ratios, as a ratio. Not a number without pairs.
     pub ratio: f64,
@@ -142,7 +147,7 @@ pub struct Comparison {
     pub floor: f64,
     /// What was found.
     pub finding: Finding,
-    /// Standard deviation of the logarithms of the ratios; not a number below two pairs.
+    /// Standard deviation of the logarithms of the ratios; not a number below two pairs, or where a figure is zero.
     pub scatter: f64,
     /// When undecided, with 5 or more pairs: roughly how many pairs would decide, for one metric alone or, after [`judge`], for
     /// as many as were judged together.
@@ -255,7 +260,7 @@ fn conclude(compared: &mut Comparison, direction: Direction) {
     };
 }
 
-/// Standard deviation; not a number below two values.
+/// Standard deviation; not a number below two values, or where one is infinite.
 fn deviation(logs: &[f64]) -> f64 {
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)).sqrt()

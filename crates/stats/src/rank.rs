@@ -59,7 +59,7 @@ pub struct SignedRank {
     pub p: f64,
 }
 
-/// The test. Values that are not finite make no sense here and must have been left out.
+/// The test. What is not a number makes no sense here and must have been left out; infinite differences are the largest.
 #[must_use]
 pub fn signed_rank(differences: &[f64]) -> SignedRank {
     let mut sizes: Vec<(f64, bool)> =
@@ -90,7 +90,7 @@ fn doubled_ranks(sorted: &[(f64, bool)]) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(sorted.len());
     while ranks.len() < sorted.len() {
         let first = ranks.len();
-        let tied = sorted[first..].iter().take_while(|size| size.0 - sorted[first].0 <= SAME).count();
+        let tied = sorted[first..].iter().take_while(|size| size.0 <= sorted[first].0 + SAME).count();
         // Ranks first + 1 to first + tied have twice this mean.
         ranks.extend(std::iter::repeat_n(2 * first + tied + 1, tied));
     }
@@ -115,7 +115,7 @@ fn ways_to_sum(ranks: &[usize], most: usize) -> Vec<f64> {
 pub fn walsh_averages(differences: &[f64]) -> Vec<f64> {
     let mut averages = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
     for (i, one) in differences.iter().enumerate() {
-        averages.extend(differences[i..].iter().map(|other| (one + other) / 2.0));
+        averages.extend(differences[i..].iter().map(|other| middle(*one, *other)));
     }
     averages.sort_by(f64::total_cmp);
     averages
@@ -125,12 +125,17 @@ pub fn walsh_averages(differences: &[f64]) -> Vec<f64> {
 /// of Hodges and Lehmann.
 #[must_use]
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
+    let half = sorted.len() / 2;
     match sorted.len() {
         0 => f64::NAN,
-        length if length % 2 == 1 => sorted[middle],
-        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+        length if length % 2 == 1 => sorted[half],
+        _ => middle(sorted[half - 1], sorted[half]),
     }
+}
+
+/// The mean of two values. One that is infinite upwards and one downwards cancel out.
+fn middle(one: f64, other: f64) -> f64 {
+    if one == -other { 0.0 } else { f64::midpoint(one, other) }
 }
 
 /// The median of values in any order; not a number when there are none.

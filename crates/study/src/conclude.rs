@@ -1,12 +1,16 @@
 //! From figures to statements: comparisons with the baseline, the noise floor, and what was left out.
 
+use std::collections::BTreeMap;
+
 use barograph_record::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptConfiguration, KeptFinding, KeptMetric, KeptRow, KeptRun,
     RunEnded,
 };
 use barograph_spec::study::{MetricPlan, Study};
-use barograph_stats::compare::{Comparison, Direction, Finding, Pair, compare, judge, noise_floor, weaken};
-use barograph_stats::rank::median;
+use barograph_stats::compare::{
+    Comparison, Direction, Finding, Pair, SIGNIFICANCE, compare, judge, noise_floor, weaken,
+};
+use barograph_stats::rank::{median, signed_rank};
 
 use crate::crossing::crossings;
 use crate::figures::{of, pairs};
@@ -167,7 +171,7 @@ fn of_all(runs: &[RunEnded], name: &str, metric: &MetricPlan) -> Vec<f64> {
 }
 
 fn ratios(pairs: &[Pair]) -> Vec<f64> {
-    pairs.iter().filter_map(Pair::ratio).collect()
+    pairs.iter().filter_map(Pair::ratio).filter(|ratio| ratio.is_finite()).collect()
 }
 
 fn row(name: &str, baseline: &str, figures: &[f64], compared: Option<&Comparison>) -> KeptRow {
@@ -211,6 +215,7 @@ fn configurations(study: &Study, progress: &Progress) -> Vec<KeptConfiguration> 
             control: place == study.configurations.len(),
             valid: count(|run| run.valid),
             missed: count(|run| run.valid && !run.passed),
+            breaks_rules: breaks_rules(runs, baseline_of(study, place), &name),
             dropped: count(|run| !run.valid),
             warm_up: warm_ups.iter().filter(|run| run.started.configuration == name).count() as u32,
             stolen: stolen(&of_it),
@@ -218,6 +223,27 @@ fn configurations(study: &Study, progress: &Progress) -> Vec<KeptConfiguration> 
         }
     };
     places(study).into_iter().enumerate().map(kept).collect()
+}
+
+/// Did the candidate break a rule where its baseline kept all? In some run, if the baseline broke none, or in more blocks than
+/// chance explains.
+fn breaks_rules(runs: &[RunEnded], baseline: &str, candidate: &str) -> bool {
+    let broken = |name: &str| -> BTreeMap<u32, bool> {
+        let valid = runs.iter().filter(|run| run.valid && run.started.configuration == name);
+        valid.map(|run| (run.started.block, !run.passed)).collect()
+    };
+    let (of_baseline, of_candidate) = (broken(baseline), broken(candidate));
+    let kept_all = !of_baseline.is_empty() && of_baseline.values().all(|is_broken| !is_broken);
+    if kept_all {
+        return of_candidate.values().any(|is_broken| *is_broken);
+    }
+    let as_number = |is_broken: bool| f64::from(u8::from(is_broken));
+    let differences: Vec<f64> = of_candidate
+        .iter()
+        .filter_map(|(block, is_broken)| Some(as_number(*is_broken) - as_number(*of_baseline.get(block)?)))
+        .collect();
+    let ranks = signed_rank(&differences);
+    ranks.p < SIGNIFICANCE && ranks.positive > ranks.negative
 }
 
 /// CPU time taken away from the valid ones: the median run, and the one that lost most.
@@ -253,4 +279,77 @@ fn excluded(runs: &[RunEnded]) -> Vec<Excluded> {
             reasons: run.reasons.clone(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_record::Figure;
+
+    use super::*;
+    use crate::figures::made;
+
+    /// Two versions and twelve blocks; what `change` makes of each run, the new version's or the other's.
+    fn versions(change: impl Fn(&mut RunEnded, bool)) -> Conclusions {
+        let text = "question = \"q\"\nplan = \"p.toml\"\nrepeats = 12\ncontrol = false\n[[factor]]\nname = \"version\"\nlevels = \
+                    [{ name = \"old\", set = { seed = 1 } }, { name = \"new\", set = { seed = 2 } }]\n[[metric]]\nof = \
+                    \"throughput\"\n[[metric]]\nof = \"response_p99\"\noperation = \"Get\"\n";
+        let study = barograph_spec::study::read("s.toml", text).unwrap_or_else(|refused| panic!("{refused}"));
+        let mut progress = Progress::new(&study, &[]);
+        for (block, is_new) in (1..=12).flat_map(|block| [(block, false), (block, true)]) {
+            let name = if is_new { "version new" } else { "version old" };
+            let mut run = made(block, name, ("throughput", 100.0));
+            run.figures.push(Figure::new("response_p99 of Get", 20.0));
+            change(&mut run, is_new);
+            progress.add(run);
+        }
+        conclude(&study, &progress, &About { complete: true, ..About::default() })
+    }
+
+    #[test]
+    fn a_version_that_does_nothing_is_worse() {
+        let said = versions(|run, is_new| {
+            if is_new {
+                (run.figures[0].value, run.passed) = (0.0, false);
+            }
+        });
+        let row = &said.metrics[0].rows[1];
+        assert_eq!((row.finding, row.pairs, row.ratio, row.median), (KeptFinding::Worse, 12, 0.0, 0.0));
+        assert_eq!(
+            said.found,
+            [
+                "version new: throughput is worse than with version old: −100 %, 95 % interval −100 %, 12 pairs.",
+                "version new: rules were broken in 12 of 12 valid runs, and with version old in 0 of 12.",
+            ]
+        );
+        assert!(said.configurations[1].breaks_rules && !said.configurations[0].breaks_rules);
+    }
+
+    #[test]
+    fn a_metric_that_one_version_does_not_have_is_without_pairs() {
+        let said = versions(|run, is_new| run.figures.truncate(if is_new { 1 } else { 2 }));
+        let [baseline, row] = &said.metrics[1].rows[..] else { panic!("{said:?}") };
+        assert!(row.is_without_pairs() && row.runs == 0 && !baseline.is_without_pairs(), "{row:?}");
+        let told = "version new: nothing can be said about p99 response time of Get; there is no pair with version old.";
+        assert_eq!(said.metrics[1].sentences, [told]);
+    }
+
+    /// One broken rule is one too many where the baseline broke none; where it did, chance is asked.
+    #[test]
+    fn rules_that_the_baseline_kept_are_told_from_those_that_both_break() {
+        for (of_new, of_old, expected) in [
+            (0, 0, false),
+            (1, 0, true),
+            (12, 0, true),
+            (12, 1, true),
+            (7, 1, true),
+            (6, 1, false),
+            (1, 12, false),
+            (12, 12, false),
+        ] {
+            let broken = |is_new: bool| if is_new { of_new } else { of_old };
+            let said = versions(|run, is_new| run.passed = run.started.block > broken(is_new));
+            let found = said.configurations[1].breaks_rules;
+            assert_eq!(found, expected, "{of_new} of the new, {of_old} of the old");
+        }
+    }
 }

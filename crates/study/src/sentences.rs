@@ -2,8 +2,8 @@
 
 use barograph_model::words::{changes, listed};
 use barograph_record::{
-    Conclusions, KeptAmdahl, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow, KeptScaling,
-    KnownAs,
+    Conclusions, KeptAmdahl, KeptConfiguration, KeptCrossing, KeptFinding, KeptInterval, KeptMetric, KeptRow,
+    KeptScaling, KnownAs,
 };
 use barograph_stats::compare::{SIGNIFICANCE, is_beyond};
 
@@ -16,7 +16,8 @@ const FEWEST_PAIRS: u32 = barograph_stats::compare::FEWEST_PAIRS as u32;
 /// Share of dropped runs from which on the rest may be a selection.
 const MANY_DROPPED: f64 = 0.2;
 
-/// One sentence per comparison, to its metric and with all others; one per crossing and scaling.
+/// One sentence per comparison, to its metric and with all others; one per configuration that broke rules, crossing and
+/// scaling.
 pub(crate) fn answer(conclusions: &mut Conclusions) {
     for metric in &mut conclusions.metrics {
         let compared = |row: &&KeptRow| row.finding != KeptFinding::Baseline;
@@ -30,10 +31,26 @@ pub(crate) fn answer(conclusions: &mut Conclusions) {
         conclusions.found.extend(told.iter().filter(is_found).map(|(_, sentence)| sentence.clone()));
         metric.sentences = told.into_iter().map(|(_, sentence)| sentence).collect();
     }
+    let broken: Vec<String> = conclusions
+        .configurations
+        .iter()
+        .filter(|configuration| configuration.breaks_rules && !configuration.control)
+        .map(|configuration| broken(configuration, &conclusions.configurations))
+        .collect();
+    conclusions.found.extend(broken.iter().cloned());
     let compared = conclusions.metrics.iter().flat_map(|metric| metric.sentences.iter().cloned());
     let crossed = conclusions.crossings.iter().map(crossing);
     let scaled = conclusions.scaling.iter().map(scaling);
-    conclusions.sentences = compared.chain(crossed).chain(scaled).collect();
+    conclusions.sentences = compared.chain(broken).chain(crossed).chain(scaled).collect();
+}
+
+fn broken(candidate: &KeptConfiguration, all: &[KeptConfiguration]) -> String {
+    let KeptConfiguration { name, missed, valid, baseline, .. } = candidate;
+    let of_baseline = all.iter().find(|other| other.name == *baseline);
+    let (base_missed, base_valid) = of_baseline.map_or((0, 0), |other| (other.missed, other.valid));
+    format!(
+        "{name}: rules were broken in {missed} of {valid} valid runs, and with {baseline} in {base_missed} of {base_valid}."
+    )
 }
 
 fn comparison(metric: &KeptMetric, row: &KeptRow) -> String {
@@ -327,7 +344,7 @@ pub(crate) fn warnings(conclusions: &Conclusions, runs: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{KeptConfiguration, KeptFit, KeptKnee, KeptPoint};
+    use barograph_record::{KeptFit, KeptKnee, KeptPoint};
 
     use super::*;
 

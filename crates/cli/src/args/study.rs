@@ -30,7 +30,8 @@ pub(crate) struct StudyArgs {
     /// What is printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// For CI: end with 5 when something is worse than its baseline
+    /// For CI: end with 5 when something is worse than its baseline or broke rules that its baseline kept, and with 9 when a
+    /// metric has no pair
     #[arg(long)]
     pub(crate) gate: bool,
     /// With --gate: end with 10 when a comparison is undecided, and none is worse

@@ -13,8 +13,8 @@ use barograph_harness::HarnessError;
 use barograph_live::Page;
 use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, ExitCode, KeptFinding, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader,
-    StudyRead, append_to_study, read_study, write_whole,
+    Conclusions, ExitCode, KeptFinding, KeptRow, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry,
+    StudyHeader, StudyRead, append_to_study, read_study, write_whole,
 };
 use barograph_spec::study::Study;
 use barograph_study::{About, Progress, carry_out, conclude};
@@ -255,14 +255,17 @@ impl Begun {
     }
 }
 
-/// How a complete study ends: with what cannot be believed first, then, for those who ask, with what is worse or undecided.
-/// What a control is found to be says whether the rest can be believed.
+/// How a complete study ends: with what cannot be believed first, then, for those who ask, with what is worse, what nothing is
+/// known of, and what is undecided. What a control is found to be says whether the rest can be believed.
 fn end(conclusions: &Conclusions, gate: bool, strict: bool) -> ExitCode {
     let compared = || conclusions.metrics.iter().flat_map(|metric| &metric.rows).filter(|row| !row.control);
     let any = |finding| compared().any(|row| row.finding == finding);
+    let mut others = conclusions.configurations.iter().filter(|configuration| !configuration.control);
+    let breaks_rules = others.any(|configuration| configuration.breaks_rules);
     match () {
         () if !conclude::believable(conclusions) => ExitCode::NotValid,
-        () if gate && any(KeptFinding::Worse) => ExitCode::Regression,
+        () if gate && (any(KeptFinding::Worse) || breaks_rules) => ExitCode::Regression,
+        () if gate && compared().any(KeptRow::is_without_pairs) => ExitCode::NotValid,
         () if strict && any(KeptFinding::Undecided) => ExitCode::Undecided,
         () => ExitCode::Fine,
     }
@@ -316,7 +319,7 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failed> {
 
 #[cfg(test)]
 mod tests {
-    use barograph_record::{KeptConfiguration, KeptMetric, KeptRow};
+    use barograph_record::{KeptConfiguration, KeptMetric};
 
     use super::*;
 
@@ -362,6 +365,26 @@ mod tests {
             assert_eq!(ends, [plain, gate, strict], "{found:?}");
         }
         assert_eq!(end(&with(KeptFinding::Undecided, true), true, true), Fine, "a control decides nothing");
+    }
+
+    #[test]
+    fn a_gate_passes_nothing_that_broke_rules_or_was_not_measured() {
+        let mut broken = with(KeptFinding::Equivalent, false);
+        broken.configurations[0].breaks_rules = true;
+        assert_eq!(
+            [end(&broken, false, false), end(&broken, true, false)],
+            [ExitCode::Fine, ExitCode::Regression]
+        );
+        broken.configurations[0].control = true;
+        assert_eq!(end(&broken, true, true), ExitCode::Fine, "a control decides nothing");
+        let mut unknown = with(KeptFinding::Undecided, false);
+        unknown.metrics[0].rows[1].pairs = 0;
+        assert_eq!(
+            [end(&unknown, false, false), end(&unknown, true, false)],
+            [ExitCode::Fine, ExitCode::NotValid]
+        );
+        unknown.metrics.extend(with(KeptFinding::Worse, false).metrics);
+        assert_eq!(end(&unknown, true, false), ExitCode::Regression, "what is known to be worse comes first");
     }
 
     #[test]

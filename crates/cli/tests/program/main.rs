@@ -21,6 +21,7 @@ mod fake;
 mod fill;
 mod full_disk;
 mod full_part;
+mod gated;
 mod gates;
 mod going;
 mod http;

@@ -72,6 +72,10 @@ pub struct KeptConfiguration {
     pub valid: u32,
     /// Those among them that broke a rule.
     pub missed: u32,
+    /// It broke a rule where its baseline kept all: in some run, if the baseline broke none, or in more blocks than chance
+    /// explains. Older files do not say.
+    #[serde(default)]
+    pub breaks_rules: bool,
     /// Runs that were dropped.
     pub dropped: u32,
     /// Runs of warm-up, which are not judged and not among the others.
@@ -216,12 +220,18 @@ pub struct KeptRow {
     pub finding: KeptFinding,
     /// Pairs that would decide, about.
     pub pairs_needed: Option<u32>,
-    /// Over the baseline, of each pair, in the order of blocks; older files do not say.
+    /// Over the baseline, of each pair whose baseline is above zero, in the order of blocks; older files do not say.
     #[serde(default)]
     pub ratios: Vec<f64>,
 }
 
 impl KeptRow {
+    /// Is this held against a baseline with which it has no figure in common?
+    #[must_use]
+    pub fn is_without_pairs(&self) -> bool {
+        self.finding != KeptFinding::Baseline && !self.control && self.pairs == 0
+    }
+
     /// Is this a control that differs from itself? Then something besides the factors changes with the order of runs. A
     /// difference that is shown to lie within the margin is none, however surely it is there.
     #[must_use]

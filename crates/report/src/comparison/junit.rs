@@ -2,54 +2,44 @@
 
 use barograph_stats::compare::Finding;
 
-use super::{Compared, changed, p_value, plural};
-use crate::escape::xml;
+use super::{Compared, ComparedMetric, changed, p_value, plural};
+use crate::junit::{BEGIN, Case, Ending, Suite};
 
 /// The comparison as JUnit XML. A metric that is worse has failed; one that is undecided was skipped, which it says.
 #[must_use]
 pub fn junit(compared: &Compared) -> String {
-    let count = |finding| compared.count(finding);
-    let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <testsuite name=\"barograph compare\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n\
-         <properties>\n<property name=\"baseline\" value=\"{}\"/>\n<property name=\"candidate\" value=\"{}\"/>\n\
-         </properties>\n",
-        compared.metrics.len(),
-        count(Finding::Worse),
-        count(Finding::Undecided),
-        xml(&compared.baseline),
-        xml(&compared.candidate),
+    let suite = Suite {
+        name: "barograph compare",
+        class: "barograph.compare",
+        properties: &[("baseline", &compared.baseline), ("candidate", &compared.candidate)],
+        cases: compared.metrics.iter().map(case).collect(),
+        warnings: &compared.warnings,
+    };
+    format!("{BEGIN}{}", suite.element())
+}
+
+fn case(metric: &ComparedMetric) -> Case {
+    let found = &metric.comparison;
+    let (by, interval) = changed(found);
+    let message = format!(
+        "{}: {} {} against {} {}: {by} (95 % interval {interval}, p {}{})",
+        found.finding.word(),
+        metric.candidate_words(),
+        metric.unit,
+        metric.baseline_words(),
+        metric.unit,
+        p_value(found.p_holm),
+        match metric.believed {
+            Some(_) => " by what two searches believe".to_owned(),
+            None => format!(" after Holm, {} {}", found.pairs, plural(found.pairs, "pair")),
+        },
     );
-    for metric in &compared.metrics {
-        let found = &metric.comparison;
-        let (by, interval) = changed(found);
-        let says = xml(&format!(
-            "{} {} against {} {}: {by} (95 % interval {interval}, p {}{})",
-            metric.candidate_words(),
-            metric.unit,
-            metric.baseline_words(),
-            metric.unit,
-            p_value(found.p_holm),
-            match metric.believed {
-                Some(_) => " by what two searches believe".to_owned(),
-                None => format!(" after Holm, {} {}", found.pairs, plural(found.pairs, "pair")),
-            },
-        ));
-        let within = match found.finding {
-            Finding::Worse => format!("<failure message=\"worse: {says}\"/>"),
-            Finding::Undecided => format!("<skipped message=\"undecided: {says}\"/>"),
-            other => format!("<system-out>{}: {says}</system-out>", other.word()),
-        };
-        text.push_str(&format!(
-            "<testcase classname=\"barograph.compare\" name=\"{}\">{within}</testcase>\n",
-            xml(&metric.name)
-        ));
-    }
-    if !compared.warnings.is_empty() {
-        text.push_str(&format!("<system-err>{}</system-err>\n", xml(&compared.warnings.join("\n"))));
-    }
-    text.push_str("</testsuite>\n");
-    text
+    let ending = match found.finding {
+        Finding::Worse => Ending::Failed,
+        Finding::Undecided => Ending::Skipped,
+        Finding::Better | Finding::Equivalent => Ending::Passed,
+    };
+    Case { name: metric.name.clone(), ending, message }
 }
 
 #[cfg(test)]

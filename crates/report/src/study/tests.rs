@@ -337,16 +337,36 @@ fn markdown_has_the_answers_first_and_whole_tables() {
 #[test]
 fn junit_fails_what_is_worse_and_skips_what_is_not_decided() {
     let xml = junit(&conclusions());
-    assert!(xml.contains("<testsuite name=\"capacity\" tests=\"4\" failures=\"1\" skipped=\"1\">"), "{xml}");
-    assert!(xml.contains("<testcase name=\"nodes 4\"><failure message=\"worse: ratio 0.700"), "{xml}");
-    assert!(xml.contains("<testcase name=\"nodes 2\"><system-out>better"), "{xml}");
+    assert!(
+        xml.contains("<testsuite name=\"capacity\" tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\">"),
+        "{xml}"
+    );
+    assert!(xml.contains("name=\"nodes 4\"><failure message=\"worse: ratio 0.700"), "{xml}");
+    assert!(xml.contains("name=\"nodes 2\"><system-out>better"), "{xml}");
     assert_eq!(xml.matches("<testcase").count(), xml.matches("</testcase>").count());
+    assert!(!xml.contains("name=\"rules\""), "no rule was broken: {xml}");
+}
+
+#[test]
+fn junit_fails_what_broke_rules_and_what_has_no_pair() {
+    let mut study = conclusions();
+    let nodes = &mut study.configurations[2];
+    (nodes.breaks_rules, nodes.missed) = (true, 9);
+    let row = &mut study.metrics[0].rows[3];
+    (row.pairs, row.ratio, row.low, row.high) = (0, f64::NAN, f64::NAN, f64::NAN);
+    let xml = junit(&study);
+    assert!(xml.contains("tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"0\">"), "{xml}");
+    assert!(xml.contains("name=\"nodes 8\"><failure message=\"undecided: ratio – to nodes 1, 95 % interval – to –, 0 pairs\"/>"), "{xml}");
+    let rules = "<testsuite name=\"rules\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n<testcase \
+                 classname=\"barograph.study\" name=\"nodes 4\"><failure message=\"broke rules that nodes 1 kept, in 9 of 10 \
+                 runs\"/></testcase>\n</testsuite>\n";
+    assert!(xml.contains(rules), "{xml}");
 }
 
 #[test]
 fn junit_fails_a_control_that_differs_from_itself_whatever_else_is_found() {
     let mut study = conclusions();
-    let failed = |study: &Conclusions| junit(study).contains("<testcase name=\"control (A/A)\"><failure");
+    let failed = |study: &Conclusions| junit(study).contains("name=\"control (A/A)\"><failure");
     for (p_holm, finding, expected) in [
         (0.004, KeptFinding::Equivalent, false),
         (0.004, KeptFinding::Undecided, true),

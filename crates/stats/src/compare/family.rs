@@ -22,8 +22,10 @@ pub struct GeometricMean {
 /// A mean of percentages would depend on which side is called the baseline; this does not.
 #[must_use]
 pub fn geometric_mean(blocks: &[Vec<Pair>]) -> Option<GeometricMean> {
-    let means: Vec<f64> =
-        blocks.iter().filter_map(|pairs| mean(pairs.iter().filter_map(Pair::log_ratio))).collect();
+    let means: Vec<f64> = blocks
+        .iter()
+        .filter_map(|pairs| mean(pairs.iter().filter_map(Pair::log_ratio).filter(|log| log.is_finite())))
+        .collect();
     let ratio = mean(means.iter().copied())?.exp();
     let drawn = |drawn: &[usize]| mean(drawn.iter().map(|block| means[*block]));
     let interval = resampled_interval(means.len(), drawn);

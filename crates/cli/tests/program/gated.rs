@@ -1,0 +1,82 @@
+//! Studies that a CI job asks with `--gate`: a version that fails must not pass, in whatever way it fails.
+
+use std::fs;
+
+use barograph_record::{Conclusions, KeptFinding};
+use barograph_testkit::{Act, Answer, Closed, Script, Server, always};
+
+use crate::going::{Ended, Going};
+use crate::place::Place;
+
+/// Tries of a study that one busy moment of the machine can spoil.
+const TRIES: usize = 3;
+
+/// A study of one block: a version that answers, and the one at this address. Gives what was concluded.
+fn gated(place: &Place, new: std::net::SocketAddr) -> (Ended, Conclusions) {
+    let old = Server::start(always(Answer::new(200, "ok").into())).unwrap();
+    let root = place.root();
+    let scenario = "about = \"One page.\"\n[operations.Get]\nqos = { limit = \"p99 < 1 s\", failures = \"0.5 %\" }\n\
+                    [[operations.Get.exchanges]]\npath = \"/\"\n";
+    fs::write(root.join("get.toml"), scenario).unwrap();
+    let plan = "workload = \"scenario\"\nscenario = \"get.toml\"\n[load]\nstrategy = \"fixed\"\nunit = \"rate\"\nrate = 50\n\
+                ramp_s = 0\nwarm_up_s = 1\nwindow_s = 3\ndrain_s = 1\n[driver]\ninterval_ms = 250\ntimeout_s = 2\n";
+    fs::write(root.join("plan.toml"), plan).unwrap();
+    let study = format!(
+        "question = \"Is the new version as good?\"\nplan = \"plan.toml\"\nrepeats = 1\nagain = 2\ncontrol = false\n[[factor]]\n\
+         name = \"version\"\nlevels = [\n{{ name = \"old\", set = {{ target.url = \"http://{}\" }} }},\n{{ name = \"new\", set = {{ \
+         target.url = \"http://{new}\" }} }},\n]\n[[metric]]\nof = \"goodput\"\n[[metric]]\nof = \"cpu_per_operation\"\n",
+        old.addr()
+    );
+    fs::write(root.join("study.toml"), study).unwrap();
+    let ended = Going::start(place.program(&["study", "study.toml", "--gate"])).end();
+    let json = fs::read_to_string(crate::studies::folder(place).join("study.json")).unwrap();
+    place.assert_nothing_left();
+    (ended, serde_json::from_str(&json).unwrap())
+}
+
+/// What is concluded of a version that treats requests as `script` says, from runs that are valid.
+fn of_a_version(script: impl Fn() -> Script) -> (Ended, Conclusions) {
+    barograph_testkit::one_of(TRIES, || {
+        let new = Server::start(script()).unwrap();
+        let (ended, said) = gated(&Place::without_data(), new.addr());
+        // A busy machine makes runs invalid, and then nothing is judged.
+        let is_valid = said.configurations.iter().all(|configuration| configuration.valid > 0);
+        if is_valid { Ok((ended, said)) } else { Err(format!("{ended:?}")) }
+    })
+}
+
+#[test]
+fn a_version_that_answers_500_to_everything_does_not_pass() {
+    let (ended, said) = of_a_version(|| always(Answer::new(500, "no").into()));
+    let [goodput, cpu] = [0, 1].map(|metric| &said.metrics[metric].rows[1]);
+    assert_eq!((goodput.pairs, goodput.median, goodput.ratio), (1, 0.0, 0.0), "zero is a figure");
+    assert!(cpu.is_without_pairs(), "what was not measured is none: {cpu:?}");
+    assert!(said.configurations[1].breaks_rules);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    assert!(ended.out.contains("rules were broken in 1 of 1 valid runs"), "{ended:?}");
+}
+
+#[test]
+fn a_version_that_drops_every_second_request_does_not_pass() {
+    let half = |request: &barograph_testkit::Request| match request.n % 2 {
+        0 => Answer::new(200, "ok").into(),
+        _ => Act::Refuse,
+    };
+    let (ended, said) = of_a_version(|| std::sync::Arc::new(half));
+    assert!(said.configurations[1].breaks_rules && ended.code == Some(5), "{ended:?}");
+    assert_eq!(said.metrics[0].rows[1].finding, KeptFinding::Undecided, "one pair has no interval");
+}
+
+#[test]
+fn a_version_that_never_answers_does_not_pass() {
+    let new = Server::start(always(Act::Stall)).unwrap();
+    let (ended, _) = gated(&Place::without_data(), new.addr());
+    assert!(matches!(ended.code, Some(5 | 9)), "{ended:?}");
+}
+
+#[test]
+fn a_version_that_refuses_every_connection_does_not_pass() {
+    let closed = Closed::new().unwrap();
+    let (ended, said) = gated(&Place::without_data(), closed.addr());
+    assert_eq!((ended.code, said.configurations[1].valid), (Some(9), 0), "{ended:?}");
+}
