@@ -51,10 +51,10 @@ pub use resources::Resources;
 pub use rule::{KeptBound, KeptRule, KeptSubject};
 pub use statistic::StatisticRow;
 pub use study::{
-    CONCLUSIONS_VERSION, CONTROL, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration,
+    CONCLUSIONS_VERSION, CONTROL, Compared, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration,
     KeptCrossing, KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles,
     KeptPoint, KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs, MissingFigure, RunEnded, RunStarted,
-    STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, append_to_study,
+    STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, WithinRun, append_to_study,
     list_studies, read_study,
 };
 pub use times::{KeptTimes, longer_at};

@@ -3,6 +3,7 @@
 //! `runs/study-ID/` holds `study.toml` (as resolved), `study.jsonl` (entries, one JSON object per line), `runs/` (the
 //! ordinary records of its runs), `study.json` (the conclusions) and `study.html`.
 
+mod compared;
 mod conclusions;
 
 use std::fs;
@@ -10,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub use compared::{Compared, WithinRun};
 pub use conclusions::{
     CONCLUSIONS_VERSION, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration, KeptCrossing,
     KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles, KeptPoint,

@@ -20,6 +20,7 @@ mod heat;
 mod html;
 mod junit;
 mod loads;
+mod markdown;
 mod nines;
 mod operations;
 mod passing;

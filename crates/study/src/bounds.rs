@@ -10,9 +10,10 @@ use crate::sentences::number;
 /// Runs that are named one by one; what is said of more of them is said once.
 const MOST_NAMED: usize = 5;
 
-/// Is some figure of this configuration only a bound?
-pub(crate) fn bounded(runs: &[RunEnded], configuration: &str, metric: &MetricPlan) -> bool {
-    runs.iter().any(|run| run.started.configuration == configuration && is_bound(run, metric))
+/// Is some capacity of this configuration only a bound?
+pub(crate) fn bounded(runs: &[RunEnded], configuration: &str) -> bool {
+    let mut bounds = runs.iter().filter(|run| run.valid && run.at_least.is_some());
+    bounds.any(|run| run.started.configuration == configuration)
 }
 
 /// Is the figure of this run only a bound?

@@ -7,8 +7,10 @@
 //!
 //! This crate makes no runs: [`carry_out`] is handed somebody who does.
 
+mod analysis;
 mod bounds;
 mod carry;
+mod comparison;
 pub mod conclude;
 mod crossing;
 mod enough;
@@ -22,6 +24,7 @@ mod sentences;
 
 pub use barograph_record::CONTROL;
 pub use carry::{Made, Runner, Wanted, carry_out};
+pub use comparison::{CompareRuns, Difference, NotComparable};
 pub use conclude::{About, conclude};
 pub use enough::too_few_blocks;
 pub use measured::figure;

@@ -391,8 +391,7 @@ mod tests {
             p,
             p_holm: p,
             finding: KeptFinding::Undecided,
-            pairs_needed: None,
-            ratios: Vec::new(),
+            ..KeptRow::default()
         };
         assert_eq!(
             comparison(&metric, &row(1.1, 0.01)),
@@ -426,8 +425,7 @@ mod tests {
             p: 0.012,
             p_holm: 0.048,
             finding,
-            pairs_needed: None,
-            ratios: Vec::new(),
+            ..KeptRow::default()
         };
         let warned = |finding| {
             let metric = KeptMetric {

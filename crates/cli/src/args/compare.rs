@@ -12,7 +12,8 @@ use super::Format;
 ///
 /// One run a side says how far apart they are and no more. Several, separated by commas and in the order in which they were
 /// made, are paired: the first with the first. A pair should be two runs one shortly after the other. Ends with 5 when a
-/// metric is worse; with --strict with 10 when one is undecided and none is worse.
+/// metric is worse or the candidate broke rules that the baseline kept, with 9 when only one side has a metric, and with
+/// --strict with 10 when one is undecided and none is worse.
 #[derive(ClapArgs)]
 pub(crate) struct CompareArgs {
     /// Names of runs or paths of their folders, separated by commas: what is known

@@ -1,8 +1,8 @@
 //! `barograph compare`: records of runs, held against each other.
 
-use barograph_record::{ExitCode, Run};
-use barograph_report::comparison::{self, CompareRuns, Compared, NotComparable};
-use barograph_stats::compare::Finding;
+use barograph_record::{Compared, ExitCode, KeptFinding, Run};
+use barograph_report::comparison;
+use barograph_study::{CompareRuns, NotComparable};
 
 use super::{Done, Failed, show};
 use crate::args::{CompareArgs, Format};
@@ -34,13 +34,15 @@ fn code_of(why: &NotComparable) -> ExitCode {
     }
 }
 
+/// What is worse comes before what nothing is known of, and that before what is undecided.
 fn end(compared: &Compared, strict: bool) -> ExitCode {
     let any = |finding| compared.count(finding) > 0;
+    let unknown = || !compared.missing.is_empty() || compared.found().any(|(_, row)| row.is_without_pairs());
     match () {
+        () if any(KeptFinding::Worse) || compared.breaks_rules => ExitCode::Regression,
         // Nothing was held against anything, which is no success.
-        () if compared.metrics.is_empty() => ExitCode::NotValid,
-        () if any(Finding::Worse) => ExitCode::Regression,
-        () if strict && any(Finding::Undecided) => ExitCode::Undecided,
+        () if compared.metrics.is_empty() || unknown() => ExitCode::NotValid,
+        () if strict && any(KeptFinding::Undecided) => ExitCode::Undecided,
         () => ExitCode::Fine,
     }
 }

@@ -340,8 +340,7 @@ mod tests {
             p: 1.0,
             p_holm: 1.0,
             finding,
-            pairs_needed: None,
-            ratios: Vec::new(),
+            ..KeptRow::default()
         };
         let rows = vec![row(KeptFinding::Baseline, false), row(found, control)];
         Conclusions {

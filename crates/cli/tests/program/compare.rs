@@ -16,10 +16,14 @@ struct Kept<'k> {
     /// p99 of the only operation, milliseconds.
     p99_ms: f64,
     valid: bool,
+    passed: bool,
+    /// Operations of 1,000 that failed.
+    failed: u32,
     cpu: &'k str,
 }
 
-const RUN: Kept<'static> = Kept { id: "", users: 100, p99_ms: 100.0, valid: true, cpu: "one" };
+const RUN: Kept<'static> =
+    Kept { id: "", users: 100, p99_ms: 100.0, valid: true, passed: true, failed: 0, cpu: "one" };
 
 fn write(place: &Place, kept: &Kept<'_>) {
     let dir = place.runs().join(kept.id);
@@ -39,13 +43,14 @@ fn entries(kept: &Kept<'_>) -> [Value; 5] {
     let started_at =
         format!("{}-{}-{}T{}:{}:{}Z", &id[..4], &id[4..6], &id[6..8], &id[9..11], &id[11..13], &id[13..15]);
     let operation = json!({
-        "op": "Look", "count": 1000, "failed": 0, "mix": 1.0, "mix_required": 0.0, "mix_tolerance": 0.0,
+        "op": "Look", "count": 1000, "failed": kept.failed, "mix": 1.0, "mix_required": 0.0, "mix_tolerance": 0.0,
         "p50_ms": 1.0, "p90_ms": 2.0, "p99_ms": p99, "max_ms": 200.0, "service_p99_ms": p99, "judged_ms": p99,
         "limit_ms": 500.0, "over_limit": 0.0, "failures_allowed": 0.01, "judged": true, "time_ok": true,
         "mix_ok": true, "failures_ok": true,
     });
+    let good = f64::from(1_000 - kept.failed) / 10.0;
     let window = json!({
-        "users": kept.users, "from_s": 10.0, "to_s": 20.0, "throughput": 100.0, "goodput": 100.0, "requests_s": 100.0,
+        "users": kept.users, "from_s": 10.0, "to_s": 20.0, "throughput": good, "goodput": good, "requests_s": 100.0,
         "starts_s": 100.0, "late": 0, "dropped": 0, "skipped": 0, "lag_p50_ms": 0.1, "lag_p99_ms": 0.2, "passed": true,
         "valid": kept.valid, "ops": [operation], "checks": [],
     });
@@ -57,25 +62,29 @@ fn entries(kept: &Kept<'_>) -> [Value; 5] {
             "mix_tolerance": 0.0, "failures": 0.01 }] }),
         json!({ "kind": "trial", "n": 1, "purpose": "fixed", "level": kept.users, "result": result, "window": window,
             "resources": { "app_cores": 0.5, "driver_cores": 0.1 } }),
-        json!({ "kind": "verdict", "capacity": null, "trial": 1, "passed": true, "valid": kept.valid, "sentence": "",
+        json!({ "kind": "verdict", "capacity": null, "trial": 1, "passed": kept.passed, "valid": kept.valid, "sentence": "",
             "exit_code": 0, "reasons": ["somebody stole the CPU"], "resources": {}, "search": null }),
         json!({ "kind": "finished" }),
     ]
 }
 
-/// Eight runs of each side in turns, the candidate's p99 `ratio` times the baseline's. Gives their names.
-fn in_turns(place: &Place, ratio: f64) -> [String; 2] {
+/// Eight runs of each side in turns, of the candidate's each as `change` makes it. Gives their names.
+fn turns(place: &Place, change: impl Fn(usize, Kept<'_>) -> Kept<'_>) -> [String; 2] {
     let side = |candidate: usize| -> String {
         let ids: Vec<String> =
             (0..8).map(|i| format!("20301120-18{:02}00-{candidate:04x}", 2 * i + candidate)).collect();
         for (i, id) in ids.iter().enumerate() {
-            let noise = 1.0 + 0.002 * (i * 3 % 8) as f64;
-            let p99_ms = if candidate == 1 { 100.0 * ratio * noise } else { 100.0 + i as f64 };
-            write(place, &Kept { id, p99_ms, ..RUN });
+            let kept = Kept { id, p99_ms: 100.0 + i as f64, ..RUN };
+            write(place, &if candidate == 1 { change(i, kept) } else { kept });
         }
         ids.join(",")
     };
     [side(0), side(1)]
+}
+
+/// Eight runs of each side in turns, the candidate's p99 `ratio` times the baseline's. Gives their names.
+fn in_turns(place: &Place, ratio: f64) -> [String; 2] {
+    turns(place, |i, kept| Kept { p99_ms: 100.0 * ratio * (1.0 + 0.002 * (i * 3 % 8) as f64), ..kept })
 }
 
 fn compare(place: &Place, baseline: &str, candidate: &str, more: &[&str]) -> Ended {
@@ -135,6 +144,47 @@ fn pairs_give_verdicts_and_codes() {
     assert_eq!(compare(&place, &candidate, &baseline, &["--strict"]).code, Some(0));
     let wide = compare(&place, &baseline, &candidate, &["--margin", "40%", "--strict"]);
     assert!(wide.code == Some(0) && wide.out.contains("4 equivalent"), "{wide:?}");
+}
+
+/// Nothing is done where 100 operations/s were: the largest difference there is.
+#[test]
+fn a_candidate_that_fails_everything_is_worse() {
+    let place = Place::without_data();
+    let [baseline, candidate] = turns(&place, |_, kept| Kept { failed: 1_000, passed: false, ..kept });
+    let ended = compare(&place, &baseline, &candidate, &["--format", "json"]);
+    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let told: Value = serde_json::from_str(&ended.out).unwrap();
+    let throughput = &told["metrics"][0];
+    assert_eq!((&throughput["finding"], &throughput["pairs"]), (&json!("worse"), &json!(8)), "{throughput}");
+    assert_eq!((&throughput["candidate"], &throughput["ratio"]), (&json!(0.0), &json!(0.0)));
+    assert_eq!(told["breaks_rules"], json!(true));
+    // CPU for each operation that ended well is not known where none did.
+    let cpu = ["application CPU per operation", "driver CPU per operation"];
+    assert_eq!(told["missing"], json!(cpu));
+}
+
+#[test]
+fn a_candidate_that_broke_rules_or_lacks_a_metric_does_not_pass() {
+    let place = Place::without_data();
+    let [baseline, candidate] =
+        turns(&place, |i, kept| Kept { passed: i != 3, failed: u32::from(i == 3), ..kept });
+    let broken = compare(&place, &baseline, &candidate, &[]);
+    let said = "The candidate broke rules that the baseline kept.";
+    assert!(broken.code == Some(5) && broken.out.contains(said), "{broken:?}");
+    let junit = compare(&place, &baseline, &candidate, &["--format", "junit"]);
+    assert!(junit.out.contains("name=\"rules\"><failure message=\"broken, and the baseline kept all\"/>"));
+    // The other way round it is the baseline that broke one.
+    assert_eq!(compare(&place, &candidate, &baseline, &[]).code, Some(0));
+    write(&place, &Kept { id: ONE, ..RUN });
+    write(&place, &Kept { id: OTHER, passed: false, ..RUN });
+    assert_eq!(compare(&place, ONE, OTHER, &[]).code, Some(5), "one run each");
+    write(&place, &Kept { id: OTHER, ..RUN });
+    let file = place.runs().join(OTHER).join("run.jsonl");
+    let without = fs::read_to_string(&file).unwrap().replace("\"app_cores\":0.5,", "");
+    fs::write(&file, without).unwrap();
+    let lacking = compare(&place, ONE, OTHER, &[]);
+    let said = "Only one side has: application CPU per operation.";
+    assert!(lacking.code == Some(9) && lacking.out.contains(said), "{lacking:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a study says, as data: everything a table, a figure or another program needs.
 
-use barograph_stats::compare::{Finding, SIGNIFICANCE};
+use barograph_stats::compare::{Comparison, Finding, SIGNIFICANCE};
 use serde::{Deserialize, Serialize};
 
 use crate::Figure;
@@ -180,7 +180,7 @@ impl KeptFinding {
 }
 
 /// One metric of one configuration. Numbers that are not known are not numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptRow {
     /// The configuration.
     pub configuration: String,
@@ -201,15 +201,27 @@ pub struct KeptRow {
     pub highest: f64,
     /// Pairs with the baseline.
     pub pairs: u32,
+    /// Pairs left out because a figure was missing; older files do not say.
+    #[serde(default)]
+    pub excluded: u32,
     /// Over the baseline.
     #[serde(deserialize_with = "nan")]
     pub ratio: f64,
+    /// The plain median of the pairs' ratios; older files do not say.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub median_ratio: f64,
     /// Lower end of its 95 % interval.
     #[serde(deserialize_with = "nan")]
     pub low: f64,
     /// Upper end of its 95 % interval.
     #[serde(deserialize_with = "nan")]
     pub high: f64,
+    /// Lower end of its 90 % interval, by which equivalence is judged; older files do not say.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub low_90: f64,
+    /// Upper end of its 90 % interval.
+    #[serde(default = "unknown", deserialize_with = "nan")]
+    pub high_90: f64,
     /// How likely such a difference is by chance alone.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
@@ -226,6 +238,26 @@ pub struct KeptRow {
 }
 
 impl KeptRow {
+    /// The same with what was found of its pairs.
+    #[must_use]
+    pub fn with(self, found: &Comparison) -> Self {
+        KeptRow {
+            pairs: found.pairs as u32,
+            excluded: found.excluded as u32,
+            ratio: found.ratio,
+            median_ratio: found.median_ratio,
+            low: found.low,
+            high: found.high,
+            low_90: found.low_90,
+            high_90: found.high_90,
+            p: found.p,
+            p_holm: found.p_holm,
+            finding: found.finding.into(),
+            pairs_needed: found.pairs_needed,
+            ..self
+        }
+    }
+
     /// Is this held against a baseline with which it has no figure in common?
     #[must_use]
     pub fn is_without_pairs(&self) -> bool {

@@ -1,63 +1,62 @@
 //! A comparison for programs. Keys are only ever added.
 
-use barograph_stats::compare::{Believed, Direction, Finding};
+use barograph_record::{Compared, KeptMetric, KeptRow};
+use barograph_stats::compare::{Believed, Finding};
 use serde_json::{Value, json};
-
-use super::Compared;
 
 /// The comparison as JSON. What is not known is `null`.
 #[must_use]
 pub fn json(compared: &Compared) -> Value {
-    let metrics: Vec<Value> = compared
-        .metrics
-        .iter()
-        .map(|metric| {
-            let found = &metric.comparison;
-            let within = compared
-                .within(&metric.name)
-                .map(|w| json!({ "low": w.low, "high": w.high, "blocks": w.blocks }));
-            json!({
-                "name": metric.name,
-                "unit": metric.unit,
-                "better": match metric.direction { Direction::Higher => "higher", Direction::Lower => "lower" },
-                "baseline": metric.baseline,
-                "candidate": metric.candidate,
-                "pairs": found.pairs,
-                "excluded": found.excluded,
-                "ratio": found.ratio,
-                "median_ratio": found.median_ratio,
-                "low": found.low,
-                "high": found.high,
-                "low_90": found.low_90,
-                "high_90": found.high_90,
-                "p": found.p,
-                "p_holm": found.p_holm,
-                "margin": found.margin,
-                "finding": found.finding.word(),
-                "pairs_needed": found.pairs_needed,
-                "within_run": within,
-                "believed": metric.believed.map(|(one, other)| {
-                    json!({ "baseline": believed(&one), "candidate": believed(&other) })
-                }),
-            })
-        })
-        .collect();
-    let counts: serde_json::Map<String, Value> =
-        Finding::ALL.iter().map(|f| (f.word().to_owned(), json!(compared.count(*f)))).collect();
+    let metrics: Vec<Value> =
+        compared.found().map(|(metric, row)| of_metric(compared, metric, row)).collect();
+    let counts = Finding::ALL.map(|found| (found.word().to_owned(), json!(compared.count(found.into()))));
+    let counts = serde_json::Map::from_iter(counts);
     json!({
         "v": 1,
         "baseline": compared.baseline,
         "candidate": compared.candidate,
-        "sentence": compared.sentence(),
+        "sentence": compared.sentence,
         "counts": counts,
         "metrics": metrics,
+        "missing": compared.missing,
+        "breaks_rules": compared.breaks_rules,
         "warnings": compared.warnings,
         "notes": compared.notes,
     })
 }
 
+fn of_metric(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Value {
+    let within = compared.within(&metric.name);
+    let within = within.map(|w| json!({ "low": w.low, "high": w.high, "blocks": w.blocks }));
+    let believed = compared.believed;
+    let believed = believed
+        .map(|(one, other)| json!({ "baseline": of_believed(&one), "candidate": of_believed(&other) }));
+    json!({
+        "name": metric.name,
+        "unit": metric.unit,
+        "better": if metric.more_is_better { "higher" } else { "lower" },
+        "baseline": metric.rows[0].median,
+        "candidate": row.median,
+        "pairs": row.pairs,
+        "excluded": row.excluded,
+        "ratio": row.ratio,
+        "median_ratio": row.median_ratio,
+        "low": row.low,
+        "high": row.high,
+        "low_90": row.low_90,
+        "high_90": row.high_90,
+        "p": row.p,
+        "p_holm": row.p_holm,
+        "margin": metric.margin,
+        "finding": row.finding.name(),
+        "pairs_needed": row.pairs_needed,
+        "within_run": within,
+        "believed": believed,
+    })
+}
+
 /// A figure with its interval, of which an open end is `null`.
-fn believed(figure: &Believed) -> Value {
+fn of_believed(figure: &Believed) -> Value {
     json!({ "value": figure.value, "low": figure.low, "high": figure.high })
 }
 
@@ -72,7 +71,7 @@ mod tests {
         assert_eq!(all["counts"], json!({ "worse": 1, "undecided": 1, "equivalent": 1, "better": 0 }));
         let login = &all["metrics"][1];
         assert_eq!((&login["finding"], &login["better"]), (&json!("worse"), &json!("lower")));
-        assert_eq!(login["ratio"], compared().metrics[1].comparison.ratio);
+        assert_eq!(login["ratio"], compared().metrics[1].rows[1].ratio);
         assert!(login["pairs_needed"].is_null() && all["metrics"][2]["pairs_needed"].is_u64());
         assert!(login["believed"].is_null());
         let open = json(&searched((12_900.0, 12_500.0, f64::INFINITY)));

@@ -1,43 +1,51 @@
 //! A comparison for a server that collects test results: one case per metric.
 
-use barograph_stats::compare::Finding;
+use barograph_model::words::changes;
+use barograph_record::{Compared, KeptFinding, KeptMetric, KeptRow};
 
-use super::{Compared, ComparedMetric, changed, p_value, plural};
+use super::{figures, p_value};
 use crate::junit::{BEGIN, Case, Ending, Suite};
 
-/// The comparison as JUnit XML. A metric that is worse has failed; one that is undecided was skipped, which it says.
+/// The comparison as JUnit XML. A metric that is worse, or has no pair, has failed; one that is undecided was skipped, which it
+/// says. Rules that the baseline kept and the candidate broke are a case that failed.
 #[must_use]
 pub fn junit(compared: &Compared) -> String {
+    let cases = compared.found().map(|(metric, row)| case(compared, metric, row));
+    let failed = |name: &str, message: &str| Case {
+        name: name.to_owned(),
+        ending: Ending::Failed,
+        message: message.to_owned(),
+    };
+    let missing = compared.missing.iter().map(|name| failed(name, "only one side has it"));
+    let broken = compared.breaks_rules.then(|| failed("rules", "broken, and the baseline kept all"));
     let suite = Suite {
         name: "barograph compare",
         class: "barograph.compare",
         properties: &[("baseline", &compared.baseline), ("candidate", &compared.candidate)],
-        cases: compared.metrics.iter().map(case).collect(),
+        cases: cases.chain(missing).chain(broken).collect(),
         warnings: &compared.warnings,
     };
     format!("{BEGIN}{}", suite.element())
 }
 
-fn case(metric: &ComparedMetric) -> Case {
-    let found = &metric.comparison;
-    let (by, interval) = changed(found);
+fn case(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Case {
+    let (by, interval) = changes(row.ratio, (row.low, row.high));
+    let [baseline, candidate] = figures(compared, metric, row);
+    let unit = &metric.unit;
     let message = format!(
-        "{}: {} {} against {} {}: {by} (95 % interval {interval}, p {}{})",
-        found.finding.word(),
-        metric.candidate_words(),
-        metric.unit,
-        metric.baseline_words(),
-        metric.unit,
-        p_value(found.p_holm),
-        match metric.believed {
+        "{}: {candidate} {unit} against {baseline} {unit}: {by} (95 % interval {interval}, p {}{})",
+        row.finding.name(),
+        p_value(row.p_holm),
+        match compared.believed {
             Some(_) => " by what two searches believe".to_owned(),
-            None => format!(" after Holm, {} {}", found.pairs, plural(found.pairs, "pair")),
+            None => format!(" after Holm, {} {}", row.pairs, if row.pairs == 1 { "pair" } else { "pairs" }),
         },
     );
-    let ending = match found.finding {
-        Finding::Worse => Ending::Failed,
-        Finding::Undecided => Ending::Skipped,
-        Finding::Better | Finding::Equivalent => Ending::Passed,
+    let ending = match row.finding {
+        KeptFinding::Worse => Ending::Failed,
+        KeptFinding::Undecided if row.is_without_pairs() => Ending::Failed,
+        KeptFinding::Undecided => Ending::Skipped,
+        KeptFinding::Better | KeptFinding::Equivalent | KeptFinding::Baseline => Ending::Passed,
     };
     Case { name: metric.name.clone(), ending, message }
 }

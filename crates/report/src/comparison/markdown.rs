@@ -1,46 +1,26 @@
 //! A comparison for a pull request.
 
-use super::{Compared, MEANING_OF_P, finding, p_value};
-use crate::{escape, words};
+use barograph_record::Compared;
+
+use super::{MEANING_OF_P, table};
+use crate::escape::markdown as safe;
+use crate::markdown::{list, table as rows};
 
 /// The comparison as Markdown: a sentence, a table, what to take note of.
 #[must_use]
 pub fn markdown(compared: &Compared) -> String {
     let mut text = format!(
-        "**{}**\n\nBaseline: {}\nCandidate: {}\n\n",
-        compared.sentence(),
-        escape::markdown(&compared.baseline),
-        escape::markdown(&compared.candidate)
+        "**{}**\n\nBaseline: {}\nCandidate: {}\n\n{}",
+        compared.sentence,
+        safe(&compared.baseline),
+        safe(&compared.candidate),
+        rows(&table(compared, &[]))
     );
-    let single = compared.is_single();
-    let interval_of = if single { "noise within the runs" } else { "95 % interval" };
-    text.push_str(&format!(
-        "| metric | unit | baseline | candidate | change | {interval_of} | p (Holm) | pairs | candidate is |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|---|\n"
-    ));
-    for metric in &compared.metrics {
-        let found = &metric.comparison;
-        let (by, between) = compared.changed(metric);
-        let p = if single { words::NONE.to_owned() } else { p_value(found.p_holm) };
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {by} | {between} | {p} | {} | {} |\n",
-            escape::markdown(&metric.name),
-            escape::markdown(&metric.unit),
-            metric.baseline_words(),
-            metric.candidate_words(),
-            found.pairs,
-            finding(found),
-        ));
-    }
-    if !single {
+    if !compared.is_single() {
         text.push_str(&format!("\n{MEANING_OF_P}\n"));
     }
-    for (title, lines) in [("Take note", &compared.warnings), ("Besides", &compared.notes)] {
-        if !lines.is_empty() {
-            text.push_str(&format!("\n{title}:\n\n"));
-            text.extend(lines.iter().map(|line| format!("- {}\n", escape::markdown(line))));
-        }
-    }
+    text.push_str(&list("Take note:", &compared.warnings));
+    text.push_str(&list("Besides:", &compared.notes));
     text
 }
 

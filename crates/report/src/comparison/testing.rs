@@ -1,33 +1,21 @@
 //! Comparisons with known contents, for the tests of their forms.
 
-use barograph_stats::compare::{Believed, Direction, Pair, compare, judge};
+use barograph_record::{Compared, KeptFinding, KeptMetric, KeptRow, WithinRun};
+use barograph_stats::compare::{Believed, Comparison, Direction, Pair, compare, compare_believed, judge};
 
-use super::{Compared, ComparedMetric, WithinRun, searches};
-
-fn metric(
-    name: &str,
-    unit: &str,
-    direction: Direction,
-    (base, ratio): (f64, f64),
-    spread: f64,
-) -> ComparedMetric {
-    let pairs: Vec<Pair> = (0..10)
-        .map(|i| Pair::new(base, base * ratio * ((f64::from(i) - 4.5) / 4.5 * spread).exp()))
-        .collect();
-    metric_of(name, unit, direction, &pairs)
+fn spread((base, ratio): (f64, f64), spread: f64) -> Vec<Pair> {
+    (0..10).map(|i| Pair::new(base, base * ratio * ((f64::from(i) - 4.5) / 4.5 * spread).exp())).collect()
 }
 
-fn metric_of(name: &str, unit: &str, direction: Direction, pairs: &[Pair]) -> ComparedMetric {
-    let comparison = compare(pairs, direction, 0.02);
-    let baseline = pairs[0].baseline;
-    ComparedMetric {
+fn metric((name, unit): (&str, &str), direction: Direction, baseline: f64, found: &Comparison) -> KeptMetric {
+    let row = |median: f64| KeptRow { median, ..KeptRow::default() };
+    KeptMetric {
         name: name.to_owned(),
         unit: unit.to_owned(),
-        direction,
-        baseline,
-        candidate: baseline * comparison.ratio,
-        comparison,
-        believed: None,
+        more_is_better: direction == Direction::Higher,
+        margin: 0.02,
+        rows: vec![row(baseline), row(baseline * found.ratio).with(found)],
+        ..KeptMetric::default()
     }
 }
 
@@ -35,46 +23,56 @@ fn metric_of(name: &str, unit: &str, direction: Direction, pairs: &[Pair]) -> Co
 pub(super) fn searched((value, low, high): (f64, f64, f64)) -> Compared {
     let baseline = Believed::new(11_100.0, 10_800.0, 11_400.0).unwrap();
     let candidate = Believed::new(value, low, high).unwrap();
-    let metric = ComparedMetric {
-        name: "capacity".to_owned(),
-        unit: "users".to_owned(),
-        direction: Direction::Higher,
-        baseline: baseline.value,
-        candidate: candidate.value,
-        comparison: searches::of_one_each(baseline, candidate, Direction::Higher, 0.02),
+    let found = compare_believed(baseline, candidate, Direction::Higher, 0.02);
+    let mut metric = metric(("capacity", "users"), Direction::Higher, baseline.value, &found);
+    metric.rows[1].finding = KeptFinding::Undecided;
+    Compared {
+        metrics: vec![metric],
         believed: Some((baseline, candidate)),
-    };
-    Compared { metrics: vec![metric], within_run: Vec::new(), ..single() }
+        within_run: Vec::new(),
+        sentence: "Undecided: the two searches differ by more than their trials leave open (capacity +16.2 %, 95 % interval \
+                   +11.5 % to +21.1 %). One search a side cannot tell a change from how the next start of the same target \
+                   differs: `barograph study` repeats whole searches."
+            .to_owned(),
+        ..single()
+    }
 }
 
 /// One worse, one equivalent, one undecided.
 pub(super) fn compared() -> Compared {
-    let mut metrics = vec![
-        metric("throughput", "op/s", Direction::Higher, (432.0, 1.001), 0.01),
-        metric("Login p99", "ms", Direction::Lower, (120.0, 1.25), 0.05),
-        metric("a \"<b>\" | p99", "ms", Direction::Lower, (8.0, 1.05), 0.4),
+    let all = [
+        (("throughput", "op/s"), Direction::Higher, (432.0, 1.001), 0.01),
+        (("Login p99", "ms"), Direction::Lower, (120.0, 1.25), 0.05),
+        (("a \"<b>\" | p99", "ms"), Direction::Lower, (8.0, 1.05), 0.4),
     ];
-    let mut family: Vec<_> = metrics.iter().map(|m| (m.direction, m.comparison)).collect();
+    let mut family =
+        all.map(|(_, direction, at, part)| (direction, compare(&spread(at, part), direction, 0.02)));
     judge(&mut family);
-    for (metric, (_, judged)) in metrics.iter_mut().zip(family) {
-        metric.comparison = judged;
-    }
+    let metrics = all.iter().zip(&family);
     Compared {
         baseline: "main".to_owned(),
         candidate: "branch & more".to_owned(),
-        metrics,
-        within_run: Vec::new(),
+        sentence: "The candidate: 1 worse, 1 undecided, 1 equivalent (of 3 metrics, 10 pairs; differences up to 2.00 % do not \
+                   count)."
+            .to_owned(),
+        metrics: metrics.map(|((name, direction, at, _), (_, found))| metric(*name, *direction, at.0, found)).collect(),
         warnings: vec!["the tool is another version".to_owned()],
         notes: vec!["no operation failed".to_owned()],
+        ..Compared::default()
     }
 }
 
 /// One run a side.
 pub(super) fn single() -> Compared {
+    let found = compare(&[Pair::new(100.0, 130.0)], Direction::Lower, 0.02);
     Compared {
         baseline: "20301120-184500-0001".to_owned(),
         candidate: "20301120-194500-0002".to_owned(),
-        metrics: vec![metric_of("Login p99", "ms", Direction::Lower, &[Pair::new(100.0, 130.0)])],
+        sentence: "Undecided: one run each. Runs differ from each other by more than what one of them shows; `barograph \
+                   study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` compares runs that are \
+                   there already, pair by pair."
+            .to_owned(),
+        metrics: vec![metric(("Login p99", "ms"), Direction::Lower, 100.0, &found)],
         within_run: vec![WithinRun { metric: "Login p99".to_owned(), low: 1.2, high: 1.4, blocks: 30 }],
         ..Compared::default()
     }

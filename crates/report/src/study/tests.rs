@@ -26,6 +26,10 @@ fn row(configuration: &str, ratio: f64, finding: KeptFinding) -> KeptRow {
         p_holm: if baseline { f64::NAN } else { 0.004 },
         finding,
         pairs_needed: (finding == KeptFinding::Undecided).then_some(31),
+        excluded: 0,
+        median_ratio: ratio,
+        low_90: ratio * 0.98,
+        high_90: ratio * 1.02,
         ratios: if baseline { Vec::new() } else { [0.98, 1.0, 1.02].map(|scatter| ratio * scatter).to_vec() },
     }
 }
@@ -329,7 +333,7 @@ fn markdown_has_the_answers_first_and_whole_tables() {
         "{text}"
     );
     for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
-        let cells: Vec<usize> = table.lines().map(|line| line.matches(" |").count()).collect();
+        let cells: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
         assert!(cells.len() > 2 && cells.iter().all(|n| *n == cells[0]), "{table}");
     }
 }

@@ -5,6 +5,10 @@
 //! rests on the candidate's lower and the baseline's upper arm. That keeps intervals that are longer on one side so, where
 //! one standard error for both would not (Zou and Donner's "method of variance estimates recovery").
 
+use std::fmt;
+
+use barograph_model::words::figure;
+
 use super::{Comparison, Direction, Finding, conclude};
 use crate::normal;
 use crate::rank::Confidence;
@@ -32,6 +36,18 @@ impl Believed {
     /// How far down and up it may be, as logarithms.
     fn arms(&self) -> (f64, f64) {
         ((self.value / self.low).ln(), (self.high / self.value).ln())
+    }
+}
+
+/// The figure and its interval, which may be open above: `11,800 (11,500 to 12,100)`, `11,800 (11,500 or more)`.
+impl fmt::Display for Believed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, low) = (figure(self.value), figure(self.low));
+        if self.high.is_finite() {
+            write!(out, "{value} ({low} to {})", figure(self.high))
+        } else {
+            write!(out, "{value} ({low} or more)")
+        }
     }
 }
 

@@ -1,15 +1,24 @@
-//! Records of runs, compared: like with like, pair by pair.
+//! Records of runs, compared: a study of two configurations whose runs somebody else made. Like is held against like, pair
+//! by pair.
 
-use barograph_record::Run;
-use barograph_stats::compare::{Believed, Pair, compare, judge, weaken};
-use barograph_stats::rank::median;
+mod figures;
+mod likeness;
+mod searches;
+mod within;
 
-use super::figures::{CAPACITY, FAILURES, failures};
-use super::likeness::surroundings;
-use super::searches;
-use super::within::{Inside, within};
-use super::{Compared, ComparedMetric, Difference, RunFigure, differences, figures};
-use crate::words;
+use barograph_model::words;
+use barograph_record::{Compared, Figure, Run, RunEnded, RunStarted};
+use barograph_stats::compare::{Believed, Direction, Finding};
+
+pub use likeness::Difference;
+
+use crate::analysis::{self, Compare, Sides, breaks_rules};
+use figures::{CAPACITY, FAILURES, RunFigure, failures, figures};
+use likeness::{differences, surroundings};
+use within::{Inside, within};
+
+/// The two configurations.
+const SIDES: [&str; 2] = ["baseline", "candidate"];
 
 /// How runs are to be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,10 +107,14 @@ impl CompareRuns {
             ..Compared::default()
         };
         compared.warnings.extend(why.into_iter().map(|why| format!("a pair is left out: {why}")));
-        self.metrics(&pairs, &mut compared);
+        self.judge(&pairs, &mut compared);
         match pairs[..] {
             [(one, other)] => inside(one, other, &mut compared),
             _ => compared.notes.extend(searches::notes_on_pairs(&pairs, self.margin)),
+        }
+        compared.sentence = sentence(&compared, self.margin);
+        if compared.breaks_rules {
+            compared.sentence.push_str(" The candidate broke rules that the baseline kept.");
         }
         Ok(compared)
     }
@@ -125,62 +138,111 @@ impl CompareRuns {
         Ok(())
     }
 
-    fn metrics(&self, runs: &[(&Run, &Run)], compared: &mut Compared) {
-        let sides: Vec<(Vec<RunFigure>, Vec<RunFigure>)> =
-            runs.iter().map(|(one, other)| (figures(one), figures(other))).collect();
-        let failed: Vec<(u64, u64)> =
-            runs.iter().flat_map(|(one, other)| [failures(one), failures(other)]).collect();
-        let none_failed = failed.iter().all(|(failed, _)| *failed == 0);
+    fn judge(&self, pairs: &[(&Run, &Run)], compared: &mut Compared) {
+        let all: Vec<(u64, u64)> =
+            pairs.iter().flat_map(|(one, other)| [failures(one), failures(other)]).collect();
+        let none_failed = all.iter().all(|(failed, _)| *failed == 0);
         if none_failed {
-            let all = failed.iter().map(|(_, all)| all).sum();
+            let all = all.iter().map(|(_, all)| all).sum();
             compared.notes.push(format!("Of {} operations none failed, on either side.", words::count(all)));
         }
-        let mut missing = Vec::new();
-        for name in metric_names(&sides) {
-            if none_failed && name == FAILURES {
-                continue;
+        let sides: Vec<[Vec<RunFigure>; 2]> =
+            pairs.iter().map(|(one, other)| [figures(one), figures(other)]).collect();
+        let (mut metrics, mut runs) = (Vec::new(), Vec::new());
+        for name in metric_names(&sides).into_iter().filter(|name| !(none_failed && name == FAILURES)) {
+            let of = |side: usize| sides.iter().flat_map(move |pair| &pair[side]).find(|f| f.name == name);
+            match (of(0), of(1)) {
+                (Some(like), Some(_)) => metrics.push(self.metric(like)),
+                _ => compared.missing.push(name),
             }
-            let of = |side: &[RunFigure]| side.iter().find(|f| f.name == name).cloned();
-            let found: Vec<_> = sides.iter().map(|(one, other)| (of(one), of(other))).collect();
-            let figures = |(one, other): &(Option<RunFigure>, Option<RunFigure>)| {
-                let value = |f: &Option<RunFigure>| f.as_ref().map_or(f64::NAN, |f| f.value);
-                Pair::new(value(one), value(other))
-            };
-            let one = found.iter().find_map(|(one, _)| one.as_ref());
-            let other = found.iter().find_map(|(_, other)| other.as_ref());
-            let (Some(like), Some(_)) = (one, other) else {
-                missing.push(name);
-                continue;
-            };
-            let believed = believed(runs).filter(|_| name == CAPACITY);
-            let pairs: Vec<Pair> = found.iter().map(figures).collect();
-            compared.metrics.push(ComparedMetric {
-                name,
-                unit: like.unit.clone(),
-                direction: like.direction,
-                baseline: median(&finite(pairs.iter().map(|p| p.baseline))),
-                candidate: median(&finite(pairs.iter().map(|p| p.candidate))),
-                comparison: match believed {
-                    Some((one, other)) => searches::of_one_each(one, other, like.direction, self.margin),
-                    None => compare(&pairs, like.direction, self.margin),
-                },
-                believed,
-            });
         }
-        if !missing.is_empty() {
-            compared.notes.push(format!("Only one side has: {}.", missing.join(", ")));
+        if !compared.missing.is_empty() {
+            compared.notes.push(format!("Only one side has: {}.", compared.missing.join(", ")));
         }
-        // One search a side finds nothing, whatever its p is.
-        let mut judged: Vec<_> = compared.metrics.iter_mut().filter(|m| m.believed.is_none()).collect();
-        let mut family: Vec<_> = judged.iter().map(|m| (m.direction, m.comparison)).collect();
-        judge(&mut family);
-        for (metric, (_, found)) in judged.iter_mut().zip(family) {
-            metric.comparison = found;
-            if metric.name == CAPACITY {
-                weaken(&mut metric.comparison, searches::bounded(runs));
+        for (block, ((one, other), figures)) in (1..).zip(pairs.iter().zip(&sides)) {
+            runs.extend(
+                [one, other]
+                    .into_iter()
+                    .zip(SIDES)
+                    .zip(figures)
+                    .map(|((run, side), figures)| ended(run, (block, side), figures)),
+            );
+        }
+        let [baseline, candidate] = SIDES;
+        compared.breaks_rules = breaks_rules(&runs, baseline, candidate);
+        compared.metrics = analysis::metrics(&Sides::two(baseline, candidate), &metrics, &runs);
+        compared.believed = believed(pairs).filter(|_| !compared.metrics.is_empty());
+        if let Some(believed) = compared.believed {
+            for row in compared.metrics.iter_mut().filter_map(|metric| metric.rows.get_mut(1)) {
+                *row = searches::of_one_each(row.clone(), believed, self.margin);
             }
         }
     }
+
+    fn metric(&self, like: &RunFigure) -> Compare {
+        Compare {
+            label: like.name.clone(),
+            name: like.name.clone(),
+            unit: like.unit.clone(),
+            more_is_better: like.direction == Direction::Higher,
+            margin: self.margin,
+            is_capacity: like.name == CAPACITY,
+        }
+    }
+}
+
+/// A run as one of a study.
+fn ended(run: &Run, (block, side): (u32, &str), figures: &[RunFigure]) -> RunEnded {
+    let verdict = run.verdict();
+    let bound = verdict.and_then(|verdict| verdict.search.as_ref()).filter(|search| search.at_least);
+    let measured = figures.iter().filter(|figure| figure.value.is_finite());
+    RunEnded {
+        started: RunStarted {
+            block,
+            configuration: side.to_owned(),
+            attempt: 1,
+            run: run.header.id.clone(),
+            warm_up: false,
+        },
+        seconds: f64::NAN,
+        valid: true,
+        passed: verdict.is_some_and(|verdict| verdict.passed),
+        interrupted: false,
+        reasons: Vec::new(),
+        figures: measured.map(|figure| Figure::new(&figure.name, figure.value)).collect(),
+        at_least: bound.map(|search| search.bounded_by.clone()),
+        stolen: None,
+        missing: Vec::new(),
+        times: Vec::new(),
+    }
+}
+
+/// The result in one sentence.
+fn sentence(compared: &Compared, margin: f64) -> String {
+    if compared.is_single() {
+        return "Undecided: one run each. Runs differ from each other by more than what one of them shows; \
+                `barograph study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` compares \
+                runs that are there already, pair by pair."
+            .to_owned();
+    }
+    if let (Some(_), Some((metric, row))) = (compared.believed, compared.found().next()) {
+        return searches::sentence(metric, row);
+    }
+    let counts = Finding::ALL.map(|finding| (compared.count(finding.into()), finding.word()));
+    let counted = counts.iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted.map(|(count, word)| format!("{count} {word}")).collect();
+    let metrics = compared.metrics.len();
+    let pairs = compared.found().map(|(_, row)| row.pairs).max().unwrap_or(0);
+    let (counted, margin) = match metrics {
+        0 => ("nothing to compare".to_owned(), String::new()),
+        _ => (counted.join(", "), format!("; differences up to {} do not count", words::percent(margin))),
+    };
+    let (metric, pair) = (plural(metrics, "metric"), plural(pairs as usize, "pair"));
+    format!("The candidate: {counted} (of {metrics} {metric}, {pairs} {pair}{margin}).")
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 /// Of one search a side: what each believes about its capacity. Of several, the pairs say more than any search knows: how
@@ -190,14 +252,10 @@ fn believed(pairs: &[(&Run, &Run)]) -> Option<(Believed, Believed)> {
     Some((one.believed_capacity()?, other.believed_capacity()?))
 }
 
-fn finite(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    values.filter(|value| value.is_finite()).collect()
-}
-
 /// Names of all metrics, in the order in which runs offer them.
-fn metric_names(sides: &[(Vec<RunFigure>, Vec<RunFigure>)]) -> Vec<String> {
+fn metric_names(sides: &[[Vec<RunFigure>; 2]]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for figure in sides.iter().flat_map(|(one, other)| one.iter().chain(other)) {
+    for figure in sides.iter().flatten().flatten() {
         if !names.contains(&figure.name) {
             names.push(figure.name.clone());
         }
@@ -279,4 +337,28 @@ fn inside(one: &Run, other: &Run, compared: &mut Compared) {
         );
     }
     compared.notes.extend(said);
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_record::{KeptFinding, KeptMetric, KeptRow};
+
+    use super::*;
+
+    #[test]
+    fn the_sentence_counts_worst_first() {
+        let metric = |finding, pairs| {
+            let row = KeptRow { finding, pairs, ..KeptRow::default() };
+            KeptMetric { rows: vec![KeptRow::default(), row], ..KeptMetric::default() }
+        };
+        let [worse, undecided, equivalent] =
+            [KeptFinding::Worse, KeptFinding::Undecided, KeptFinding::Equivalent];
+        let said = |metrics| sentence(&Compared { metrics, ..Compared::default() }, 0.02);
+        assert_eq!(
+            said(vec![metric(equivalent, 10), metric(worse, 9), metric(undecided, 10)]),
+            "The candidate: 1 worse, 1 undecided, 1 equivalent (of 3 metrics, 10 pairs; differences up to 2.00 % do not count)."
+        );
+        assert!(said(vec![metric(undecided, 1)]).starts_with("Undecided: one run each."));
+        assert_eq!(said(Vec::new()), "The candidate: nothing to compare (of 0 metrics, 0 pairs).");
+    }
 }

@@ -22,8 +22,7 @@ pub struct Difference {
 
 impl Difference {
     /// May it be, when these keys may? A key stands for all that begin with it and a dot.
-    #[must_use]
-    pub fn is_allowed(&self, allow: &[String]) -> bool {
+    pub(super) fn is_allowed(&self, allow: &[String]) -> bool {
         let covers =
             |key: &String| self.key == *key || self.key.strip_prefix(key).is_some_and(|r| r.starts_with('.'));
         allow.iter().any(covers)
@@ -32,8 +31,7 @@ impl Difference {
 
 /// Everything that makes two runs different experiments: keys of the resolved plans, the workload with its version, the
 /// scenario and the data.
-#[must_use]
-pub fn differences(baseline: &Run, candidate: &Run) -> Vec<Difference> {
+pub(super) fn differences(baseline: &Run, candidate: &Run) -> Vec<Difference> {
     of_maps(&subject(baseline), &subject(candidate))
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
+use barograph_model::words;
 use barograph_record::{
     IntervalRow, KeptBetter, KeptMeasure, KeptOp, KeptWindow, Purpose, Run, Trial, cpu_per_operation, tag,
 };
 use barograph_stats::compare::Direction;
-
-use crate::words;
 
 /// Name of the metric that counts failures.
 pub(super) const FAILURES: &str = "failed operations";
@@ -16,15 +15,15 @@ pub(super) const CAPACITY: &str = "capacity";
 
 /// One figure of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RunFigure {
+pub(super) struct RunFigure {
     /// The metric.
-    pub name: String,
+    pub(super) name: String,
     /// Its unit.
-    pub unit: String,
+    pub(super) unit: String,
     /// Which way is better.
-    pub direction: Direction,
+    pub(super) direction: Direction,
     /// How much.
-    pub value: f64,
+    pub(super) value: f64,
     /// Where in the run it comes from.
     pub(super) source: Source,
 }
@@ -60,8 +59,7 @@ pub(super) fn intervals<'r>(run: &'r Run, windows: &[&Trial]) -> Vec<&'r Interva
 }
 
 /// Everything a run can be compared by. After a search that is the capacity alone.
-#[must_use]
-pub fn figures(run: &Run) -> Vec<RunFigure> {
+pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
     if let Some(verdict) = run.verdict().filter(|verdict| verdict.search.is_some()) {
         let capacity = verdict.capacity.map_or(f64::NAN, f64::from);
         return vec![figure(CAPACITY, verdict.unit.name(), Direction::Higher, capacity, Source::Once)];

@@ -1,27 +1,20 @@
 //! Searches, compared: their capacities by what each of them believes, and what makes that weaker than it looks.
 
-use barograph_record::{KeptEstimate, Run};
-use barograph_stats::compare::{Believed, Comparison, Direction, Finding, compare_believed, is_beyond};
-
-use super::{ComparedMetric, changed};
-use crate::words;
+use barograph_model::words::{self, changes};
+use barograph_record::{KeptEstimate, KeptFinding, KeptMetric, KeptRow, Run};
+use barograph_stats::compare::{Believed, Direction, compare_believed, is_beyond};
 
 /// One search a side: the ratio with what the trials of both leave open, and never a finding. How one start of a target
 /// differs from the next is in no search, and on a shared machine it is most of the noise.
-pub(super) fn of_one_each(
-    baseline: Believed,
-    candidate: Believed,
-    direction: Direction,
-    margin: f64,
-) -> Comparison {
-    Comparison { finding: Finding::Undecided, ..compare_believed(baseline, candidate, direction, margin) }
+pub(super) fn of_one_each(row: KeptRow, (baseline, candidate): (Believed, Believed), margin: f64) -> KeptRow {
+    let row = row.with(&compare_believed(baseline, candidate, Direction::Higher, margin));
+    KeptRow { finding: KeptFinding::Undecided, ..row }
 }
 
 /// The result of one search a side in one sentence.
-pub(super) fn sentence(metric: &ComparedMetric) -> String {
-    let found = &metric.comparison;
-    let apart = is_beyond((found.low, found.high), found.margin);
-    let (by, interval) = changed(found);
+pub(super) fn sentence(metric: &KeptMetric, found: &KeptRow) -> String {
+    let apart = is_beyond((found.low, found.high), metric.margin);
+    let (by, interval) = changes(found.ratio, (found.low, found.high));
     let says = format!("{} {by}, 95 % interval {interval}", metric.name);
     let says = match apart {
         true => format!("the two searches differ by more than their trials leave open ({says})"),
@@ -31,12 +24,6 @@ pub(super) fn sentence(metric: &ComparedMetric) -> String {
         "Undecided: {says}. One search a side cannot tell a change from how the next start of the same target differs: \
          `barograph study` repeats whole searches."
     )
-}
-
-/// Is some capacity of the baselines, and of the candidates, only a lower bound?
-pub(super) fn bounded(pairs: &[(&Run, &Run)]) -> (bool, bool) {
-    let is_bound = |run: &Run| run.verdict().and_then(|v| v.search.as_ref()).is_some_and(|s| s.at_least);
-    (pairs.iter().any(|(one, _)| is_bound(one)), pairs.iter().any(|(_, other)| is_bound(other)))
 }
 
 /// What makes the answer of a search weaker than its interval says.
@@ -103,12 +90,10 @@ pub(super) fn notes_on_pairs(pairs: &[(&Run, &Run)], margin: f64) -> Vec<String>
     let of = |(n, (one, other)): (usize, &(&Run, &Run))| {
         let (baseline, candidate) = (one.believed_capacity()?, other.believed_capacity()?);
         let found = compare_believed(baseline, candidate, Direction::Higher, margin);
-        let (by, interval) = changed(&found);
+        let (by, interval) = changes(found.ratio, (found.low, found.high));
         Some(format!(
-            "Pair {} by itself: {} against {}, capacity {by}, 95 % interval {interval}.",
-            n + 1,
-            super::with_interval(&candidate),
-            super::with_interval(&baseline),
+            "Pair {} by itself: {candidate} against {baseline}, capacity {by}, 95 % interval {interval}.",
+            n + 1
         ))
     };
     pairs.iter().enumerate().filter_map(of).collect()
@@ -116,12 +101,18 @@ pub(super) fn notes_on_pairs(pairs: &[(&Run, &Run)], margin: f64) -> Vec<String>
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::searched;
     use super::*;
 
     #[test]
     fn the_sentence_says_whether_the_searches_differ_and_finds_nothing() {
-        let said = |value, low, high| sentence(&searched((value, low, high)).metrics[0]);
+        let said = |value, low, high| {
+            let baseline = Believed::new(11_100.0, 10_800.0, 11_400.0).unwrap();
+            let candidate = Believed::new(value, low, high).unwrap();
+            let metric = KeptMetric { name: "capacity".to_owned(), margin: 0.02, ..KeptMetric::default() };
+            let row = of_one_each(KeptRow::default(), (baseline, candidate), 0.02);
+            assert_eq!(row.finding, KeptFinding::Undecided);
+            sentence(&metric, &row)
+        };
         let apart = said(12_900.0, 12_500.0, 13_300.0);
         let differ = "Undecided: the two searches differ by more than their trials leave open (capacity +16.2 %, 95 % interval \
                       +11.5 % to +21.1 %). ";

@@ -3,11 +3,10 @@
 //! What is found is a lower bound of what to fear. It knows what changed from block to block, and nothing of what was the
 //! same throughout this run and is otherwise in the next: which neighbours a machine had, where memory came to lie.
 
-use barograph_record::{IntervalRow, LogHistogram, Run, tag};
+use barograph_record::{IntervalRow, LogHistogram, Run, WithinRun, tag};
 use barograph_stats::compare::resample;
 use barograph_stats::warm_up;
 
-use super::WithinRun;
 use super::figures::{RunFigure, Source, intervals, windows};
 
 /// Length of a block: neighbouring seconds resemble each other, and this is longer than that lasts.

@@ -1,0 +1,208 @@
+//! The statistics of runs: figures of one block make a pair, pairs make a finding, and all findings are judged together.
+//!
+//! A study and `barograph compare` both come here; what they differ in is who made the runs.
+
+use std::collections::BTreeMap;
+
+use barograph_model::Metric;
+use barograph_record::{KeptFinding, KeptMetric, KeptRow, RunEnded};
+use barograph_spec::study::{MetricPlan, Study};
+use barograph_stats::compare::{
+    Comparison, Direction, Pair, SIGNIFICANCE, compare, judge, noise_floor, weaken,
+};
+use barograph_stats::rank::{median, signed_rank};
+
+use crate::figures::{of, pairs};
+use crate::{CONTROL, bounds, places};
+
+/// Configurations, and what each is held against.
+pub(crate) struct Sides {
+    /// Names; the control is the last, where there is one.
+    names: Vec<String>,
+    /// By place: the place of the baseline, which is its own for a baseline.
+    baselines: Vec<usize>,
+}
+
+impl Sides {
+    pub(crate) fn of(study: &Study) -> Self {
+        let baseline_of = |place: usize| match study.configurations.get(place) {
+            Some(configuration) => study.baseline_of(configuration).unwrap_or(place),
+            None => study.controlled(),
+        };
+        let names = places(study);
+        Sides { baselines: (0..names.len()).map(baseline_of).collect(), names }
+    }
+
+    /// A baseline and a candidate.
+    pub(crate) fn two(baseline: &str, candidate: &str) -> Self {
+        Sides { names: vec![baseline.to_owned(), candidate.to_owned()], baselines: vec![0, 0] }
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Name of the configuration that this place is held against.
+    pub(crate) fn baseline_of(&self, place: usize) -> &str {
+        &self.names[self.baselines[place]]
+    }
+
+    pub(crate) fn is_control(&self, place: usize) -> bool {
+        self.names[place] == CONTROL
+    }
+
+    /// Every place that is held against another, the control too.
+    fn candidates(&self) -> impl Iterator<Item = usize> {
+        (0..self.names.len()).filter(|place| self.baselines[*place] != *place)
+    }
+
+    /// Every place that is held against another, compared.
+    pub(crate) fn compared(&self, runs: &[RunEnded], metric: &Compare) -> Vec<(usize, Comparison)> {
+        let compared = |place: usize| {
+            let pairs = pairs(runs, self.baseline_of(place), &self.names[place], &metric.label);
+            (place, compare(&pairs, metric.direction(), metric.margin))
+        };
+        self.candidates().map(compared).collect()
+    }
+
+    fn floor(&self, runs: &[RunEnded], metric: &Compare) -> Option<f64> {
+        let control = (0..self.names.len()).find(|place| self.is_control(*place))?;
+        let floor = noise_floor(&pairs(runs, self.baseline_of(control), CONTROL, &metric.label));
+        floor.is_finite().then_some(floor)
+    }
+}
+
+/// A metric, as far as its statistics go.
+pub(crate) struct Compare {
+    /// Key of its figures.
+    pub(crate) label: String,
+    /// What people read.
+    pub(crate) name: String,
+    pub(crate) unit: String,
+    pub(crate) more_is_better: bool,
+    /// Difference without practical interest, relative.
+    pub(crate) margin: f64,
+    /// Its figures may be lower bounds.
+    pub(crate) is_capacity: bool,
+}
+
+impl Compare {
+    pub(crate) fn of(plan: &MetricPlan) -> Self {
+        Compare {
+            label: plan.label.clone(),
+            name: plan.called(),
+            unit: plan.unit(),
+            more_is_better: plan.more_is_better,
+            margin: plan.margin,
+            is_capacity: plan.metric == Metric::Capacity,
+        }
+    }
+
+    fn direction(&self) -> Direction {
+        if self.more_is_better { Direction::Higher } else { Direction::Lower }
+    }
+}
+
+/// All metrics, judged as one family; the control is a family of its own, since what it claims is that nothing differs.
+pub(crate) fn metrics(sides: &Sides, metrics: &[Compare], runs: &[RunEnded]) -> Vec<KeptMetric> {
+    let floors: Vec<Option<f64>> = metrics.iter().map(|metric| sides.floor(runs, metric)).collect();
+    let judged = judged(sides, (metrics, &floors), runs);
+    let row = |(at, metric): (usize, &Compare), (place, name): (usize, &String)| {
+        let comparison = judged.iter().find(|(key, _)| *key == (at, place)).map(|(_, c)| c);
+        let figures: Vec<f64> = of(runs, name, &metric.label).into_values().collect();
+        let row =
+            KeptRow { control: sides.is_control(place), ..row(name, sides.baseline_of(place), &figures) };
+        let Some(comparison) = comparison else { return row };
+        let ratios = ratios(&pairs(runs, sides.baseline_of(place), name, &metric.label));
+        KeptRow { ratios, ..row.with(comparison) }
+    };
+    let all = metrics.iter().enumerate();
+    all.map(|(at, metric)| KeptMetric {
+        label: metric.label.clone(),
+        name: metric.name.clone(),
+        unit: metric.unit.clone(),
+        more_is_better: metric.more_is_better,
+        noise_floor: floors[at],
+        margin: metric.margin,
+        sentences: Vec::new(),
+        rows: sides.names.iter().enumerate().map(|side| row((at, metric), side)).collect(),
+    })
+    .collect()
+}
+
+/// What was found, by the places of metric and configuration.
+fn judged(
+    sides: &Sides,
+    (metrics, floors): (&[Compare], &[Option<f64>]),
+    runs: &[RunEnded],
+) -> Vec<((usize, usize), Comparison)> {
+    let (mut family, mut control) = (Vec::new(), Vec::new());
+    for (at, metric) in metrics.iter().enumerate() {
+        for (place, mut comparison) in sides.compared(runs, metric) {
+            let is_control = sides.is_control(place);
+            // The control is what the floor is from.
+            comparison.floor = if is_control { 0.0 } else { floors[at].unwrap_or(0.0) };
+            let of = if is_control { &mut control } else { &mut family };
+            of.push(((at, place), (metric.direction(), comparison)));
+        }
+    }
+    let mut judged = Vec::new();
+    for family in [family, control] {
+        let (keys, mut compared): (Vec<_>, Vec<_>) = family.into_iter().unzip();
+        judge(&mut compared);
+        judged.extend(keys.into_iter().zip(compared.into_iter().map(|(_, comparison)| comparison)));
+    }
+    for ((at, place), comparison) in &mut judged {
+        let is_bounded = |name: &str| metrics[*at].is_capacity && bounds::bounded(runs, name);
+        weaken(comparison, (is_bounded(sides.baseline_of(*place)), is_bounded(&sides.names[*place])));
+    }
+    judged
+}
+
+fn ratios(pairs: &[Pair]) -> Vec<f64> {
+    pairs.iter().filter_map(Pair::ratio).filter(|ratio| ratio.is_finite()).collect()
+}
+
+/// A row that is held against nothing.
+fn row(name: &str, baseline: &str, figures: &[f64]) -> KeptRow {
+    KeptRow {
+        configuration: name.to_owned(),
+        baseline: baseline.to_owned(),
+        runs: figures.len() as u32,
+        median: median(figures),
+        lowest: figures.iter().copied().fold(f64::NAN, f64::min),
+        highest: figures.iter().copied().fold(f64::NAN, f64::max),
+        pairs: figures.len() as u32,
+        ratio: 1.0,
+        median_ratio: 1.0,
+        low: 1.0,
+        high: 1.0,
+        low_90: 1.0,
+        high_90: 1.0,
+        p: f64::NAN,
+        p_holm: f64::NAN,
+        finding: KeptFinding::Baseline,
+        ..KeptRow::default()
+    }
+}
+
+/// Did the candidate break a rule where its baseline kept all? In some run, if the baseline broke none, or in more blocks than
+/// chance explains.
+pub(crate) fn breaks_rules(runs: &[RunEnded], baseline: &str, candidate: &str) -> bool {
+    let broken = |name: &str| -> BTreeMap<u32, bool> {
+        let valid = runs.iter().filter(|run| run.valid && run.started.configuration == name);
+        valid.map(|run| (run.started.block, !run.passed)).collect()
+    };
+    let (of_baseline, of_candidate) = (broken(baseline), broken(candidate));
+    let kept_all = !of_baseline.is_empty() && of_baseline.values().all(|is_broken| !is_broken);
+    if kept_all {
+        return of_candidate.values().any(|is_broken| *is_broken);
+    }
+    let as_number = |is_broken: bool| f64::from(u8::from(is_broken));
+    let differences: Vec<f64> = of_candidate
+        .iter()
+        .filter_map(|(block, is_broken)| Some(as_number(*is_broken) - as_number(*of_baseline.get(block)?)))
+        .collect();
+    let ranks = signed_rank(&differences);
+    ranks.p < SIGNIFICANCE && ranks.positive > ranks.negative
+}
