@@ -299,6 +299,12 @@ impl<'g> Section<'g> {
         self.left.iter().any(|(name, node)| name == key && matches!(node.plain, Plain::Table(_)))
     }
 
+    /// Is the key there, not taken yet, and a table with this entry? Case does not matter.
+    pub(crate) fn has_entry(&self, key: &str, entry: &str) -> bool {
+        let table = self.left.iter().find(|(name, _)| name == key).map(|(_, node)| node.plain.entries());
+        table.unwrap_or_default().iter().any(|(name, _)| name.eq_ignore_ascii_case(entry))
+    }
+
     /// Every key that is left with its value, kept as it is written.
     pub(crate) fn rest(&mut self) -> Vec<(String, Got<Plain>)> {
         let mut found = Vec::new();

@@ -158,6 +158,16 @@ impl Builder {
         self.done.push(Segment::Value(source, escape));
     }
 
+    /// Appends a compiled text.
+    pub(crate) fn join(&mut self, template: &Template) {
+        for segment in &template.0 {
+            match segment {
+                Segment::Literal(bytes) => self.push(bytes),
+                Segment::Value(source, escape) => self.value(*source, *escape),
+            }
+        }
+    }
+
     /// Appends a text with placeholders.
     pub(crate) fn text(
         &mut self,

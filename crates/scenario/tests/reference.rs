@@ -28,7 +28,7 @@ fn the_blocks_of_the_page_are_one_scenario() {
         })
     };
     let scenario = read("docs/scenario.md", &text, &file).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(scenario.operations.len(), 8);
+    assert_eq!(scenario.operations.len(), 9);
     assert_eq!(scenario.behaviours.all().len(), 3);
     assert_eq!(scenario.scripts.len(), 1);
     assert_eq!(read("docs/scenario.md", &scenario.resolved, &file).unwrap(), scenario);

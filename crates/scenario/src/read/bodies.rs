@@ -1,4 +1,4 @@
-//! Reads bodies: text, JSON, forms, files.
+//! Reads bodies: text, JSON, forms, multipart forms, files.
 
 use std::sync::Arc;
 
@@ -9,40 +9,41 @@ use crate::read::names::Scope;
 use crate::section::Section;
 use crate::template::{Builder, Escape, How, Part, Template, parts};
 
-/// Largest file that is sent as a body.
-const MOST_BODY: usize = 64 << 20;
+/// What a body is written as.
+pub(crate) const BODIES: [&str; 5] = ["body", "json", "form", "multipart", "file"];
+
+/// Largest file that is sent in a body.
+pub(crate) const MOST_BODY: usize = 64 << 20;
 
 impl Reading<'_> {
     /// The body and its usual content type.
-    pub(crate) fn body(
-        &mut self,
-        section: &mut Section<'_>,
-        scope: &mut Scope,
-    ) -> Option<(&'static str, Body)> {
-        let given: Vec<&'static str> =
-            ["body", "json", "form", "file"].into_iter().filter(|key| section.has(key)).collect();
+    pub(crate) fn body(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Option<(String, Body)> {
+        let given: Vec<&'static str> = BODIES.into_iter().filter(|key| section.has(key)).collect();
         if given.len() > 1 {
             let at = section.at_key(given[1]);
             let found = format!("{} are given", given.join(" and "));
-            self.given.refuse(&at, found, "one of body, json, form, file", "keep one");
+            self.given.refuse(&at, found, &format!("one of {}", BODIES.join(", ")), "keep one");
             given.iter().for_each(|key| drop(section.any(key)));
             return None;
         }
         if let Some(text) = section.text("body") {
             let template = self.template(&text, Escape::Raw, scope);
-            return Some(("text/plain; charset=utf-8", Body::Template(template)));
+            return Some(("text/plain; charset=utf-8".to_owned(), Body::Template(template)));
         }
         if let Some(json) = section.any("json") {
-            return Some(("application/json", Body::Template(self.json(&json, scope))));
+            return Some(("application/json".to_owned(), Body::Template(self.json(&json, scope))));
         }
         if let Some(mut form) = section.section("form") {
             let mut builder = Builder::default();
             self.pairs(&mut builder, &mut form, ("", scope));
-            return Some(("application/x-www-form-urlencoded", Body::Template(builder.finish())));
+            return Some(("application/x-www-form-urlencoded".to_owned(), Body::Template(builder.finish())));
+        }
+        if let Some(form) = section.section("multipart") {
+            return Some(self.multipart(form, scope));
         }
         let file = section.text("file")?;
         let bytes: Arc<[u8]> = self.file(&file, MOST_BODY)?.into();
-        Some(("application/octet-stream", Body::File(bytes)))
+        Some(("application/octet-stream".to_owned(), Body::File(bytes)))
     }
 
     /// JSON with placeholders inside its texts.

@@ -5,6 +5,7 @@ mod behaviours;
 mod bodies;
 mod data;
 mod exchange;
+mod multipart;
 mod names;
 mod next;
 mod operations;

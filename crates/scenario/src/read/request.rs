@@ -4,6 +4,7 @@ use crate::given::{At, Got, Plain};
 use crate::name;
 use crate::operation::{Header, Request};
 use crate::read::Reading;
+use crate::read::bodies::BODIES;
 use crate::read::names::Scope;
 use crate::section::Section;
 use crate::template::{Builder, Escape, How, Template};
@@ -24,7 +25,12 @@ const OURS: [&str; 9] = [
 impl Reading<'_> {
     /// A whole request. Without `method` it is a GET, or a POST when it has a body.
     pub(crate) fn request(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Request {
-        let has_body = ["body", "json", "form", "file"].iter().any(|key| section.has(key));
+        let has_body = BODIES.iter().any(|key| section.has(key));
+        let is_multipart = section.has("multipart");
+        if is_multipart && section.has_entry("headers", "content-type") {
+            let allowed = "no content type beside `multipart`, which brings one with its boundary";
+            self.given.refuse(&section.at_key("headers"), "content-type", allowed, "remove it");
+        }
         let method = section.text_or("method", if has_body { "POST" } else { "GET" });
         if !is_token(&method) {
             let at = section.at_key("method");
@@ -32,6 +38,9 @@ impl Reading<'_> {
         }
         let mut request = self.head(section, scope, name::leak(&method));
         let body = self.body(section, scope);
+        if is_multipart {
+            request.headers.retain(|h| &*h.name != "content-type");
+        }
         if let Some((content_type, body)) = body {
             if !request.headers.iter().any(|h| &*h.name == "content-type") {
                 let value = Template::literal(content_type.as_bytes());

@@ -132,6 +132,33 @@ fn bodies_are_written_and_escaped() {
 }
 
 #[test]
+fn a_multipart_form_has_fields_and_files_between_boundaries() {
+    let target = answering(|_| Answer::new(200, ""));
+    let run = target.run(
+        r#"
+        [target]
+        headers = { content-type = "text/plain" }
+        [operations.Send]
+        [[operations.Send.exchanges]]
+        path = "/upload"
+        multipart = { "my \"title\"" = "user {user}", n = [1, true], note = { text = "barograph-boundary-1", filename = "n.csv", type = "text/csv" }, words = { file = "shop/words.txt" } }
+        "#,
+    );
+    run.until_done("Send", 1).all_good();
+    let asked = target.asked.lock().unwrap();
+    assert_eq!(asked[0].method, "POST");
+    assert_eq!(asked[0].header("content-type"), Some("multipart/form-data; boundary=barograph-boundary-2"));
+    let expected = "--B\r\ncontent-disposition: form-data; name=\"my %22title%22\"\r\n\r\nuser 0\r\n\
+        --B\r\ncontent-disposition: form-data; name=\"n\"\r\n\r\n1\r\n\
+        --B\r\ncontent-disposition: form-data; name=\"n\"\r\n\r\ntrue\r\n\
+        --B\r\ncontent-disposition: form-data; name=\"note\"; filename=\"n.csv\"\r\ncontent-type: text/csv\r\n\r\n\
+        barograph-boundary-1\r\n\
+        --B\r\ncontent-disposition: form-data; name=\"words\"; filename=\"words.txt\"\r\n\
+        content-type: application/octet-stream\r\n\r\nlamp\nchair\ngarden table\nblue teapot\n\r\n--B--\r\n";
+    assert_eq!(String::from_utf8_lossy(&asked[0].body), expected.replace("--B", "--barograph-boundary-2"));
+}
+
+#[test]
 fn cookies_last_as_long_as_the_session() {
     let target = answering(|request| {
         let answer = Answer::new(200, "");
