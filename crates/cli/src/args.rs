@@ -159,7 +159,7 @@ pub(crate) enum New {
 #[derive(ClapArgs)]
 #[group(required = true, multiple = false)]
 pub(crate) struct NewFrom {
-    /// An OpenAPI 3 document in JSON
+    /// An OpenAPI 3 or Swagger 2.0 document in JSON or YAML
     #[arg(long, value_name = "FILE")]
     pub(crate) from_openapi: Option<PathBuf>,
     /// A HAR recording: in a browser's developer tools, network, "save all as HAR"

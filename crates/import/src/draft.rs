@@ -22,20 +22,41 @@ impl Text {
         Text(vec![Piece::Value(name.into())])
     }
 
-    /// The names in it.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|piece| match piece {
-            Piece::Value(name) => Some(name.as_str()),
-            Piece::Fixed(_) => None,
-        })
+    /// Appends a fixed text; neighbours are one.
+    pub(crate) fn push(&mut self, text: &str) {
+        match self.0.last_mut() {
+            _ if text.is_empty() => {}
+            Some(Piece::Fixed(before)) => before.push_str(text),
+            _ => self.0.push(Piece::Fixed(text.to_owned())),
+        }
+    }
+
+    /// Appends another text.
+    pub(crate) fn append(&mut self, text: Text) {
+        for piece in text.0 {
+            match piece {
+                Piece::Fixed(fixed) => self.push(&fixed),
+                Piece::Value(name) => self.0.push(Piece::Value(name)),
+            }
+        }
+    }
+
+    /// The same with another name for a value.
+    pub(crate) fn renamed(mut self, old: &str, new: &str) -> Text {
+        for piece in &mut self.0 {
+            if *piece == Piece::Value(old.to_owned()) {
+                *piece = Piece::Value(new.to_owned());
+            }
+        }
+        self
     }
 }
 
 /// A JSON document with named values in it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json {
-    /// Null, a truth or a number.
-    Plain(serde_json::Value),
+    /// Null, a truth or a number, as it is written in JSON.
+    Plain(String),
     /// A text.
     Text(Text),
     /// A value that is written without quotes: a number.
@@ -51,7 +72,16 @@ pub(crate) enum Json {
 pub(crate) enum Body {
     Json(Json),
     Form(Vec<(String, Text)>),
+    Multipart(Vec<(String, Part)>),
     Text(Text),
+}
+
+/// A field or a file of a multipart form.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) text: Text,
+    pub(crate) filename: Option<String>,
+    pub(crate) media_type: Option<String>,
 }
 
 /// Where a kept value is found in an answer.
@@ -61,6 +91,8 @@ pub(crate) enum From {
     Json(String),
     /// An expression whose first group is the value.
     Regex(String),
+    /// A header of the answer.
+    Header(String),
 }
 
 /// A value to keep for later operations.
@@ -70,16 +102,25 @@ pub(crate) struct Keep {
     pub(crate) from: From,
 }
 
-/// One request and what is expected of its answer.
+/// A WebSocket under the name of its stream.
 #[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Socket {
+    pub(crate) stream: String,
+    pub(crate) protocols: Vec<String>,
+}
+
+/// One request and what is expected of its answer.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Exchange {
     pub(crate) method: String,
+    /// It opens a WebSocket, and has no method.
+    pub(crate) socket: Option<Socket>,
     pub(crate) path: Text,
     pub(crate) query: Vec<(String, Text)>,
     pub(crate) headers: Vec<(String, Text)>,
     pub(crate) body: Option<Body>,
     pub(crate) keep: Vec<Keep>,
-    /// Statuses that are right.
+    /// Statuses that are right; every 2xx where there is none.
     pub(crate) statuses: Vec<u16>,
     /// Runs side by side with the exchange before it.
     pub(crate) beside: bool,
@@ -100,10 +141,14 @@ pub(crate) struct Operation {
 pub(crate) enum Made {
     /// A whole number in this range.
     Integer { min: i64, max: i64 },
+    /// A number in this range.
+    Number { min: f64, max: f64 },
     /// One of these.
     Choice(Vec<String>),
     /// A random name that is never used twice.
     Uuid,
+    /// What a person must put in; the text says what it is.
+    Secret(String),
 }
 
 /// How long users think between two operations.

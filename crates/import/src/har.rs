@@ -3,16 +3,20 @@
 
 mod links;
 mod record;
+mod request;
 
-use serde_json::Value;
+use std::collections::BTreeMap;
 
-use crate::draft::{Body, Draft, Exchange, Json, Operation, Piece, Text, Think};
+use crate::draft::{Draft, Operation, Think};
 use crate::{Assets, ImportError, name};
 use links::Links;
-use record::{Entry, PostData, Recording};
+use record::{Entry, Recording};
 
 /// A request that begins so long after everything of its page has ended was caused by the person, not by the page.
 const PAUSE_MS: f64 = 1_000.0;
+
+/// A longer pause is no thinking; recordings that were put together have some of years.
+const LONGEST_PAUSE_MS: f64 = 3_600_000.0;
 
 /// What a scenario holds at the most.
 const MOST_OPERATIONS: usize = 256;
@@ -23,60 +27,25 @@ const MOST_EXCHANGES: usize = 64;
 /// Users think so long where the recording shows no pause.
 const THINK_S: f64 = 1.0;
 
-/// Headers that the connection, the session or the browser makes by itself.
-const MADE_BY_ITSELF: [&str; 19] = [
-    "host",
-    "connection",
-    "keep-alive",
-    "content-length",
-    "transfer-encoding",
-    "cookie",
-    "accept-encoding",
-    "accept-language",
-    "user-agent",
-    "referer",
-    "origin",
-    "upgrade-insecure-requests",
-    "pragma",
-    "cache-control",
-    "if-none-match",
-    "if-modified-since",
-    "dnt",
-    "priority",
-    "te",
-];
-
-/// An entry with its times in milliseconds.
-struct Timed<'a> {
-    entry: &'a Entry,
-    from: f64,
-    to: f64,
-    origin: &'a str,
-    /// Path and query.
-    target: &'a str,
-}
-
 /// Reads a recording.
 pub(crate) fn draft(text: &str, assets: Assets) -> Result<Draft, ImportError> {
-    let recording: Recording = serde_json::from_str(text).map_err(ImportError::NotHar)?;
-    let mut entries = timed(&recording)?;
-    entries.sort_by(|a, b| a.from.total_cmp(&b.from));
-    let origin = main_origin(&entries).ok_or(ImportError::NoRequests)?.to_owned();
+    let mut recording = record::read(text)?;
+    let mut entries = std::mem::take(&mut recording.entries);
+    let origin = main_origin(&entries).ok_or(ImportError::NoRequests)?;
     let all = entries.len();
-    entries.retain(|e| e.origin == origin);
+    entries.retain(|entry| entry.address.origin == origin);
     let elsewhere = all - entries.len();
     let all = entries.len();
-    entries.retain(|e| assets == Assets::Keep || !is_asset(e));
+    entries.retain(|entry| assets == Assets::Keep || !is_asset(entry));
     let left_out = all - entries.len();
     if entries.is_empty() {
         return Err(ImportError::NoRequests);
     }
     let groups = grouped(&entries);
-    let groups: Vec<Vec<&Timed<'_>>> =
-        groups.iter().flat_map(|group| group.chunks(MOST_EXCHANGES)).map(<[_]>::to_vec).collect();
+    let groups: Vec<&[&Entry]> = groups.iter().flat_map(|group| group.chunks(MOST_EXCHANGES)).collect();
     let mut draft = Draft {
         about: "What a person did in a browser, recorded.".to_owned(),
-        remarks: Vec::new(),
+        remarks: recording.left_out.remarks().collect(),
         url: origin,
         values: Vec::new(),
         operations: Vec::new(),
@@ -87,55 +56,23 @@ pub(crate) fn draft(text: &str, assets: Assets) -> Result<Draft, ImportError> {
     Ok(draft)
 }
 
-fn timed(recording: &Recording) -> Result<Vec<Timed<'_>>, ImportError> {
-    let one = |entry: &'_ Entry| -> Result<f64, ImportError> {
-        let at: Result<jiff::Timestamp, _> = entry.started_date_time.parse();
-        at.map(|at| at.as_microsecond() as f64 / 1e3)
-            .map_err(|_| ImportError::NotATime(entry.started_date_time.clone()))
-    };
-    let entries = recording.log.entries.iter();
-    let http =
-        entries.filter(|e| e.request.url.starts_with("http://") || e.request.url.starts_with("https://"));
-    http.map(|entry| {
-        let from = one(entry)?;
-        let (origin, target) = split(&entry.request.url);
-        Ok(Timed { entry, from, to: from + entry.time.max(0.0), origin, target })
-    })
-    .collect()
-}
-
-/// Origin, and path with query; without the fragment.
-pub(crate) fn split(url: &str) -> (&str, &str) {
-    let url = url.split('#').next().unwrap_or(url);
-    let host = url.find("://").map_or(0, |at| at + 3);
-    match url[host..].find(['/', '?']) {
-        Some(at) => url.split_at(host + at),
-        None => (url, "/"),
-    }
-}
-
 /// The origin of most requests; of equals the first.
-fn main_origin<'a>(entries: &[Timed<'a>]) -> Option<&'a str> {
-    let count = |origin: &str| entries.iter().filter(|e| e.origin == origin).count();
-    let mut best: Option<(&str, usize)> = None;
-    for entry in entries {
-        let n = count(entry.origin);
-        if best.is_none_or(|(_, most)| n > most) {
-            best = Some((entry.origin, n));
-        }
-    }
-    best.map(|(origin, _)| origin)
+fn main_origin(entries: &[Entry]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    entries.iter().for_each(|entry| *counts.entry(&entry.address.origin).or_default() += 1);
+    let most = counts.values().max()?;
+    let first = entries.iter().find(|entry| counts.get(entry.address.origin.as_str()) == Some(most));
+    first.map(|entry| entry.address.origin.clone())
 }
 
 /// Pictures, styles, fonts and scripts: what a cache in front of a service gives.
-fn is_asset(entry: &Timed<'_>) -> bool {
+fn is_asset(entry: &Entry) -> bool {
     const ENDINGS: [&str; 14] = [
         "css", "js", "mjs", "map", "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "woff", "woff2", "ttf",
     ];
-    let media = entry.entry.response.media_type();
-    let path = entry.target.split('?').next().unwrap_or("");
-    let ending =
-        path.rsplit('/').next().and_then(|file| file.rsplit_once('.')).map(|(_, e)| e.to_ascii_lowercase());
+    let media = entry.media_type.as_str();
+    let file = entry.address.path.rsplit('/').next().and_then(|file| file.rsplit_once('.'));
+    let ending = file.map(|(_, ending)| ending.to_ascii_lowercase());
     media.starts_with("image/")
         || media.starts_with("font/")
         || matches!(
@@ -146,65 +83,61 @@ fn is_asset(entry: &Timed<'_>) -> bool {
 }
 
 /// What belongs together: requests of one page without a pause between them.
-fn grouped<'e, 'a>(entries: &'e [Timed<'a>]) -> Vec<Vec<&'e Timed<'a>>> {
-    let mut groups: Vec<Vec<&Timed<'_>>> = Vec::new();
+fn grouped(entries: &[Entry]) -> Vec<Vec<&Entry>> {
+    let mut groups: Vec<Vec<&Entry>> = Vec::new();
+    let mut end = f64::MIN;
     for entry in entries {
-        let joins = groups.last().is_some_and(|group| {
-            let end = group.iter().map(|e| e.to).fold(f64::MIN, f64::max);
-            group[0].entry.pageref == entry.entry.pageref && entry.from - end < PAUSE_MS
-        });
         match groups.last_mut() {
-            Some(group) if joins => group.push(entry),
-            _ => groups.push(vec![entry]),
+            Some(group) if group[0].page == entry.page && entry.from - end < PAUSE_MS => group.push(entry),
+            _ => {
+                groups.push(vec![entry]);
+                end = f64::MIN;
+            }
         }
+        end = end.max(entry.to);
     }
     groups
 }
 
 /// The pauses between operations.
-fn think(groups: &[Vec<&Timed<'_>>]) -> Think {
-    let end = |group: &[&Timed<'_>]| group.iter().map(|e| e.to).fold(f64::MIN, f64::max);
-    let pause = |pair: &[Vec<&Timed<'_>>]| (pair[1][0].from - end(&pair[0])).max(0.0);
+fn think(groups: &[&[&Entry]]) -> Think {
+    let end = |group: &[&Entry]| group.iter().map(|entry| entry.to).fold(f64::MIN, f64::max);
+    let pause = |pair: &[&[&Entry]]| (pair[1][0].from - end(pair[0])).max(0.0);
+    let pauses = groups.windows(2).map(pause).filter(|pause| *pause <= LONGEST_PAUSE_MS);
     // To a hundredth of a second: nobody thinks more precisely.
-    let mut pauses: Vec<f64> = groups.windows(2).map(|pair| (pause(pair) / 10.0).round() / 100.0).collect();
+    let mut pauses: Vec<f64> = pauses.map(|pause| (pause / 10.0).round() / 100.0).collect();
     pauses.sort_by(f64::total_cmp);
     if pauses.is_empty() { Think::Guess(THINK_S) } else { Think::Recorded(pauses) }
 }
 
-fn operations(recording: &Recording, groups: &[Vec<&Timed<'_>>], draft: &mut Draft) {
+fn operations(recording: &Recording, groups: &[&[&Entry]], draft: &mut Draft) {
     let mut links = Links::default();
-    let mut at = 0;
     let mut places: Vec<(usize, usize)> = Vec::new();
+    let mut sockets = 0;
     for group in groups.iter().take(MOST_OPERATIONS) {
-        let title = recording
-            .log
-            .pages
-            .iter()
-            .find(|p| p.id == group[0].entry.pageref)
-            .map_or("", |p| p.title.trim());
+        let start = places.len();
         let mut exchanges = Vec::new();
-        for (i, timed) in group.iter().enumerate() {
-            let mut exchange = exchange(timed, &mut links);
-            let uses_this_group = places.iter().enumerate().any(|(n, place)| {
-                let kept = links.used.get(&n).into_iter().flatten();
-                place.0 == draft.operations.len()
-                    && kept.into_iter().any(|k| names(&exchange).any(|name| name == k.name))
-            });
+        for (i, entry) in group.iter().enumerate() {
+            let mut exchange = if entry.is_socket {
+                sockets += 1;
+                request::socket(entry, &mut links, format!("socket{sockets}"))
+            } else {
+                request::exchange(entry, &mut links)
+            };
+            let uses_this_group = links.take_latest().is_some_and(|latest| latest >= start);
             // The first one is the page; what it causes runs side by side where the browser did so.
-            exchange.beside = i > 1 && timed.from < group[i - 1].to && !uses_this_group;
-            let path = timed.target.split('?').next().unwrap_or("");
-            links.learn(at, timed.entry, &resource(path));
+            exchange.beside = i > 1 && entry.from < group[i - 1].to && !uses_this_group;
+            links.learn(places.len(), entry, &resource(&entry.address.path));
             places.push((draft.operations.len(), i));
-            at += 1;
             exchanges.push(exchange);
         }
-        let first = &group[0];
-        let called =
-            format!("{} {}", first.entry.request.method.to_ascii_lowercase(), named_by(first.target));
-        let operation_name =
-            name::unique(&name::operation(&called), |name| draft.operations.iter().any(|o| o.name == name));
+        let first = group[0];
+        let called = format!("{} {}", first.method.to_ascii_lowercase(), named_by(&first.address.path));
+        let taken = |name: &str| draft.operations.iter().any(|operation| operation.name == name);
+        let operation_name = name::unique(&name::operation(&called), taken);
+        let title = recording.pages.get(&first.page).map_or("", |title| title.trim());
         let about = if title.is_empty() || title.starts_with("http") {
-            format!("{} {}", first.entry.request.method, first.target)
+            format!("{} {}", first.method, first.address.target())
         } else {
             title.to_owned()
         };
@@ -216,173 +149,29 @@ fn operations(recording: &Recording, groups: &[Vec<&Timed<'_>>], draft: &mut Dra
         }
     }
     if groups.len() > MOST_OPERATIONS {
-        draft.remarks.push(format!("Operations after the first {MOST_OPERATIONS} are left out."));
+        let first = groups[MOST_OPERATIONS][0];
+        draft.remarks.push(format!(
+            "Operations after the first {MOST_OPERATIONS} are left out, from {} {} on.",
+            first.method,
+            first.address.target()
+        ));
     }
 }
 
-/// Every name a request uses.
-fn names(exchange: &Exchange) -> impl Iterator<Item = &str> {
-    let pairs = exchange.query.iter().chain(&exchange.headers).flat_map(|(_, text)| text.names());
-    exchange.path.names().chain(pairs)
+/// Parts of a path that are no ids.
+fn names(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/').filter(|part| !part.is_empty() && !part.chars().any(|c| c.is_ascii_digit()))
 }
 
 /// What the last part of a path that is not an id names.
 fn resource(path: &str) -> String {
-    let mut parts =
-        path.split('/').filter(|part| !part.is_empty() && !part.chars().any(|c| c.is_ascii_digit()));
-    parts.next_back().map_or_else(String::new, |part| name::singular(&name::value(part)))
+    names(path).next_back().map_or_else(String::new, |part| name::singular(&name::value(part)))
 }
 
 /// The parts of a path that name something.
-fn named_by(target: &str) -> String {
-    let path = target.split('?').next().unwrap_or("");
-    let parts: Vec<&str> = path
-        .split('/')
-        .filter(|part| !part.is_empty() && !part.chars().any(|c| c.is_ascii_digit()))
-        .collect();
+fn named_by(path: &str) -> String {
+    let parts: Vec<&str> = names(path).collect();
     if parts.is_empty() { "home".to_owned() } else { parts.join(" ") }
-}
-
-fn exchange(timed: &Timed<'_>, links: &mut Links) -> Exchange {
-    let request = &timed.entry.request;
-    let (path, query) = timed.target.split_once('?').unwrap_or((timed.target, ""));
-    let mut pieces = Vec::new();
-    let mut before = String::new();
-    for (i, part) in path.split('/').enumerate() {
-        if i > 0 {
-            pieces.push(Piece::Fixed("/".to_owned()));
-        }
-        let called = std::mem::replace(&mut before, format!("{}_id", name::singular(&name::value(part))));
-        match links.name(&decoded(part), &called) {
-            Some(name) => pieces.push(Piece::Value(name)),
-            None => pieces.push(Piece::Fixed(part.to_owned())),
-        }
-    }
-    let mut remarks = Vec::new();
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    let query = pairs.map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name), links.text(&decoded(value), &name::value(name)))
-    });
-    let query = query.collect();
-    let headers =
-        request.headers.iter().filter_map(|h| header(&h.name, &h.value, links, &mut remarks)).collect();
-    let body = request.post_data.as_ref().and_then(|data| body(data, links));
-    if request.post_data.as_ref().is_some_and(|data| data.text.to_ascii_lowercase().contains("password")) {
-        remarks.push(
-            "the password is the recorded one: put accounts into a file and name it under [data]".to_owned(),
-        );
-    }
-    let status = u16::try_from(timed.entry.response.status).ok().filter(|s| (100..600).contains(s));
-    Exchange {
-        method: request.method.to_ascii_uppercase(),
-        path: Text(pieces),
-        query,
-        headers,
-        body,
-        keep: Vec::new(),
-        // A browser that had it already is told so; a user that begins anew is given it.
-        statuses: vec![status.filter(|s| *s != 304).unwrap_or(200)],
-        beside: false,
-        remarks,
-    }
-}
-
-/// A header worth sending. What looks like a secret is not copied out of the recording.
-fn header(name: &str, value: &str, links: &mut Links, remarks: &mut Vec<String>) -> Option<(String, Text)> {
-    let name = name.to_ascii_lowercase();
-    let skipped = name.starts_with(':') || name.starts_with("sec-") || name.starts_with("proxy-");
-    if skipped || name == "content-type" || MADE_BY_ITSELF.contains(&name.as_str()) {
-        return None;
-    }
-    let called = name::value(&name);
-    if let Some(kept) = links.name(value, &called) {
-        return Some((name, Text::value(kept)));
-    }
-    if let Some((scheme, token)) = value.split_once(' ')
-        && let Some(kept) = links.name(token, &called)
-    {
-        return Some((name, Text(vec![Piece::Fixed(format!("{scheme} ")), Piece::Value(kept)])));
-    }
-    if name == "authorization" || name.contains("token") || name.contains("api-key") || name.contains("csrf")
-    {
-        remarks.push(format!("the recorded `{name}` was a secret and is not copied: put one in"));
-        return Some((name, Text::fixed("put-it-here")));
-    }
-    Some((name, Text::fixed(value)))
-}
-
-fn body(data: &PostData, links: &mut Links) -> Option<Body> {
-    if data.mime_type.contains("x-www-form-urlencoded") {
-        let from_text = || {
-            data.text.split('&').filter(|p| !p.is_empty()).map(|pair| {
-                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                (decoded(name), decoded(value))
-            })
-        };
-        let pairs: Vec<(String, String)> = if data.params.is_empty() {
-            from_text().collect()
-        } else {
-            // Browsers disagree on whether these are decoded; the text, where there is one, is not in doubt.
-            let listed = data.params.iter().map(|p| (p.name.clone(), p.value.clone()));
-            if data.text.is_empty() { listed.collect() } else { from_text().collect() }
-        };
-        return Some(Body::Form(
-            pairs
-                .into_iter()
-                .map(|(name, value)| {
-                    let text = links.text(&value, &name::value(&name));
-                    (name, text)
-                })
-                .collect(),
-        ));
-    }
-    if let Ok(document) = serde_json::from_str::<Value>(&data.text) {
-        return Some(Body::Json(json(&document, ("", ""), links)));
-    }
-    (!data.text.is_empty()).then(|| Body::Text(Text::fixed(data.text.clone())))
-}
-
-/// A document with earlier answers' values in their places. `within` is the object around, `key` the member.
-fn json(value: &Value, (within, key): (&str, &str), links: &mut Links) -> Json {
-    let called = if key == "id" { format!("{within}_id") } else { name::value(key) };
-    match value {
-        Value::String(text) => Json::Text(links.text(text, &called)),
-        Value::Number(number) => {
-            links.name(&number.to_string(), &called).map_or_else(|| Json::Plain(value.clone()), Json::Bare)
-        }
-        Value::Array(items) => {
-            Json::List(items.iter().map(|item| json(item, (within, key), links)).collect())
-        }
-        Value::Object(members) => {
-            let inside = name::singular(&name::value(key));
-            Json::Object(members.iter().map(|(k, v)| (k.clone(), json(v, (&inside, k), links))).collect())
-        }
-        plain => Json::Plain(plain.clone()),
-    }
-}
-
-/// Without percent signs and plus signs, as a form writes them.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let pair = (byte == b'%').then(|| Some((hex(ahead.next()?)?, hex(ahead.next()?)?))).flatten();
-        match (byte, pair) {
-            (_, Some((high, low))) => {
-                bytes.push(high << 4 | low);
-                rest = ahead;
-            }
-            (b'+', _) => bytes.push(b' '),
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok())
 }
 
 fn say_what_to_do((elsewhere, left_out): (usize, usize), draft: &mut Draft) {

@@ -1,12 +1,17 @@
 //! Makes a first scenario from an OpenAPI document, from a HAR recording or for one URL.
 //!
-//! Text goes in, text comes out: a scenario that a person reads, edits and runs. What an importer cannot know it says in
-//! comments. Nothing here does I/O.
+//! Text goes in, text comes out: a scenario that a person reads, edits and runs. What an importer cannot know, and what
+//! it leaves out, it says in comments. Nothing here does I/O; files beside a document are read by the caller.
 
+mod address;
 mod draft;
 mod har;
+mod header;
+mod json;
+mod media;
 mod name;
 mod openapi;
+mod percent;
 mod print;
 
 use draft::{Draft, Exchange, Operation, Text, Think};
@@ -24,21 +29,24 @@ pub enum Assets {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The text is not JSON.
-    #[error("read the document as JSON; one in YAML is converted with `yq -o json FILE`, for example")]
-    NotJson(#[source] serde_json::Error),
-    /// The document is JSON, but not OpenAPI 3.
-    #[error("find `openapi: 3...` in the document; it says {0}")]
+    /// The text is neither JSON nor YAML.
+    #[error("read the document as JSON or YAML: {0}")]
+    NotADocument(String),
+    /// The document is neither OpenAPI 3 nor Swagger 2.0.
+    #[error("find `openapi: 3...` or `swagger: 2.0` in the document; it says {0}")]
     NotOpenApi(String),
     /// The document describes no call.
     #[error("find a call in the document: `paths` names none")]
     NoCalls,
+    /// What `paths` names is not there.
+    #[error("find a call in the document: `paths` names what was not found: {0}")]
+    LostCalls(String),
     /// The text is not a HAR recording.
     #[error("read the recording as HAR 1.2; browsers write it as \"save all as HAR\"")]
     NotHar(#[source] serde_json::Error),
-    /// A recording says when something happened, and nobody understands it.
-    #[error("read the time `{0}` in the recording as RFC 3339")]
-    NotATime(String),
+    /// The text is JSON, but no HAR recording.
+    #[error("find `log.entries` in the recording; browsers write it as \"save all as HAR\"")]
+    NoEntries,
     /// The recording holds no request that can be repeated.
     #[error("find a request over HTTP in the recording that is no asset")]
     NoRequests,
@@ -47,18 +55,37 @@ pub enum ImportError {
     NotAUrl(String),
 }
 
-/// A scenario from an OpenAPI 3 document in JSON. `url` replaces the server that it names.
+/// Reads the text of a file beside a document, by its path from the document's folder.
+pub type Files<'f> = &'f dyn Fn(&str) -> std::io::Result<String>;
+
+/// The text of a file: UTF-8, or UTF-16 where a byte order mark says so. The mark is left out, and what is no text is
+/// replaced.
+#[must_use]
+pub fn text(bytes: &[u8]) -> String {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        bytes => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// A scenario from a document of OpenAPI 3 or Swagger 2.0, in JSON or YAML. `url` replaces the host that it names.
 ///
 /// # Errors
 /// What is wrong with the document.
-pub fn from_openapi(text: &str, url: Option<&str>) -> Result<String, ImportError> {
-    let document: serde_json::Value = serde_json::from_str(text).map_err(ImportError::NotJson)?;
-    match document.get("openapi").and_then(serde_json::Value::as_str) {
-        Some(version) if version.starts_with("3.") => {}
-        Some(version) => return Err(ImportError::NotOpenApi(format!("version {version}"))),
-        None => return Err(ImportError::NotOpenApi("nothing of it".to_owned())),
-    }
-    openapi::draft(&document, url).map(|draft| print::print(&draft))
+pub fn from_openapi(text: &str, url: Option<&str>, files: Files<'_>) -> Result<String, ImportError> {
+    let (document, lost) = openapi::read(text, files)?;
+    let mut draft = openapi::draft(&document, url).map_err(|why| match &lost {
+        Some(lost) => ImportError::LostCalls(lost.clone()),
+        None => why,
+    })?;
+    draft.remarks.extend(lost.map(|lost| format!("Not found, and so left out: {lost}.")));
+    Ok(print::print(&draft))
 }
 
 /// A scenario from a HAR 1.2 recording. `url` replaces the origin of its requests.
@@ -79,22 +106,14 @@ pub fn from_har(text: &str, assets: Assets, url: Option<&str>) -> Result<String,
 /// The URL is not one.
 pub fn from_url(url: &str) -> Result<String, ImportError> {
     let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    if host.is_none_or(|host| host.is_empty() || host.starts_with(['/', '?', '#'])) {
-        return Err(ImportError::NotAUrl(url.to_owned()));
-    }
-    let (origin, target) = har::split(url);
-    // Whoever types a URL may type a query without a path.
-    let slash = if target.starts_with('/') { "" } else { "/" };
+    let has_host = host.is_some_and(|host| !host.starts_with(['/', '?', '#']));
+    let address = address::address(url).filter(|_| has_host);
+    let address = address.ok_or_else(|| ImportError::NotAUrl(url.to_owned()))?;
     let exchange = Exchange {
         method: "GET".to_owned(),
-        path: Text::fixed(format!("{slash}{target}")),
-        query: Vec::new(),
-        headers: Vec::new(),
-        body: None,
-        keep: Vec::new(),
+        path: Text::fixed(address.target()),
         statuses: vec![200],
-        beside: false,
-        remarks: Vec::new(),
+        ..Exchange::default()
     };
     let about = format!("GET {url}");
     let operation = Operation { name: "Get".to_owned(), about: about.clone(), exchanges: vec![exchange] };
@@ -103,10 +122,18 @@ pub fn from_url(url: &str) -> Result<String, ImportError> {
         remarks: vec![
             "Edit: add operations, values and checks; docs/scenario.md has all of the language.".to_owned(),
         ],
-        url: origin.to_owned(),
+        url: address.origin,
         values: Vec::new(),
         operations: vec![operation],
         think: Think::Guess(1.0),
     };
     Ok(print::print(&draft))
+}
+
+/// The first few of a list, and how many there are beside them.
+fn named(all: &[String]) -> String {
+    const NAMED: usize = 5;
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", all[..all.len().min(NAMED)].join(", "))
 }

@@ -32,6 +32,27 @@ pub(crate) fn value(text: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("v_{name}") }
 }
 
+/// Words that stand for something else where a scenario names values.
+const TAKEN: [&str; 12] = [
+    "and",
+    "or",
+    "not",
+    "true",
+    "false",
+    "has",
+    "len",
+    "user",
+    "argument",
+    "status",
+    "outcome",
+    "activities",
+];
+
+/// The name as one that a value may have.
+pub(crate) fn free(name: &str) -> String {
+    if TAKEN.contains(&name) { format!("{name}_value") } else { name.to_owned() }
+}
+
 /// `auction` of `auctions`, `category` of `categories`.
 pub(crate) fn singular(word: &str) -> String {
     match word {

@@ -1,16 +1,32 @@
 //! A first scenario from an OpenAPI document: one operation per call, in an order in which each finds the ids it needs
 //! in earlier answers.
 
+mod body;
+mod bounds;
 mod calls;
+mod document;
+mod example;
 mod order;
+mod parameter;
 mod schema;
+mod security;
+mod server;
+mod swagger;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::draft::{Body, Draft, Exchange, Json, Keep, Made, Operation, Piece, Text, Think};
-use crate::{ImportError, name};
+use crate::draft::{Draft, Exchange, From, Json, Keep, Made, Operation, Piece, Text, Think};
+use crate::{ImportError, name, percent};
 use calls::{Call, Parameter, Place};
-use schema::{Given, Schemas};
+pub(crate) use document::read;
+use example::Maker;
+use order::{Order, Step};
+use parameter::{InQuery, Worth};
+use schema::Schemas;
+use security::Credential;
 
 /// What a scenario holds at the most.
 const MOST_OPERATIONS: usize = 256;
@@ -18,36 +34,51 @@ const MOST_OPERATIONS: usize = 256;
 /// Users think so long between two operations, as long as nobody says otherwise.
 const THINK_S: f64 = 1.0;
 
-/// Reads a document. `url` replaces the server it names.
+/// Reads a document. `url` replaces the host that it names.
 pub(crate) fn draft(document: &Value, url: Option<&str>) -> Result<Draft, ImportError> {
     let schemas = Schemas { document };
-    let mut calls = calls::calls(schemas);
+    let (mut calls, left_out) = calls::calls(schemas);
     if calls.is_empty() {
         return Err(ImportError::NoCalls);
     }
-    let mut remarks = Vec::new();
-    if calls.len() > MOST_OPERATIONS {
+    let mut remarks: Vec<String> = left_out.into_iter().collect();
+    if let Some(first) = calls.get(MOST_OPERATIONS) {
         remarks.push(format!(
-            "The document has {} calls; a scenario holds {MOST_OPERATIONS}, the rest is left out.",
-            calls.len()
+            "The document has {} calls; a scenario holds {MOST_OPERATIONS}, the rest is left out from {} {} on.",
+            calls.len(),
+            first.method.to_ascii_uppercase(),
+            first.path
         ));
         calls.truncate(MOST_OPERATIONS);
     }
-    let ordered = order::order(schemas, &calls);
-    let shared = shared(&calls);
-    let mut draft = Draft {
-        about: about(document),
-        remarks,
-        url: url.map_or_else(|| server(document), str::to_owned),
-        values: Vec::new(),
-        operations: Vec::new(),
-        think: Think::Guess(THINK_S),
+    let servers = server::servers(document, &calls, url);
+    remarks.extend(servers.remarks);
+    let Order { steps, givers } = order::order(schemas, &calls);
+    let mut writing = Writing {
+        schemas,
+        shared: shared(&calls),
+        givers: &givers,
+        used: BTreeSet::new(),
+        draft: Draft {
+            about: about(document),
+            remarks,
+            url: servers.url,
+            values: Vec::new(),
+            operations: Vec::new(),
+            think: Think::Guess(THINK_S),
+        },
     };
-    for step in &ordered {
-        let operation = operation(schemas, step, shared, &mut draft);
-        draft.operations.push(operation);
+    for step in &steps {
+        let operation = writing.operation(step, &servers.calls[step.at]);
+        writing.draft.operations.push(operation);
     }
-    say_what_to_do(&ordered, &mut draft);
+    let mut draft = writing.draft;
+    for name in writing.used {
+        if let Some((at, from)) = givers.get(&name) {
+            draft.operations[*at].exchanges[0].keep.push(Keep { name, from: from.clone() });
+        }
+    }
+    say_what_to_do(&steps, &mut draft);
     Ok(draft)
 }
 
@@ -68,76 +99,212 @@ fn about(document: &Value) -> String {
     format!("Every call of {title} once, in an order that gives each the ids it needs.")
 }
 
-/// The first server that is a whole URL.
-fn server(document: &Value) -> String {
-    let servers = document.get("servers").and_then(Value::as_array).into_iter().flatten();
-    let mut urls = servers.filter_map(|s| s.get("url")?.as_str());
-    urls.find(|url| url.starts_with("http"))
-        .unwrap_or("http://127.0.0.1:8080")
-        .trim_end_matches('/')
-        .to_owned()
-}
-
-fn say_what_to_do(ordered: &[order::Step<'_>], draft: &mut Draft) {
+fn say_what_to_do(steps: &[Step<'_>], draft: &mut Draft) {
     draft.remarks.push(
         "Edit: the URL of the target, bodies and values that were made from schemas (marked below), what follows \
          what, and how long users think."
             .to_owned(),
     );
-    if ordered.iter().any(|step| !matches!(step.call.method, "get" | "head")) {
+    if steps.iter().any(|step| !matches!(step.call.method, "get" | "head")) {
         draft.remarks.push("Some operations change data. Take out those that must not happen.".to_owned());
     }
-    if ordered.iter().any(|step| step.call.scheme.is_some() && step.token.is_none()) {
-        draft.remarks.push(
-            "Some calls need a credential that no answer gives: put it into the headers of [target]."
-                .to_owned(),
-        );
+    if draft.values.iter().any(|(_, made)| matches!(made, Made::Secret(_))) {
+        draft.remarks.push("Some calls need a credential that no answer gives: put it in below.".to_owned());
     }
 }
 
-/// The operation of one call; values that no answer gives are added to the draft.
-fn operation(schemas: Schemas<'_>, step: &order::Step<'_>, shared: usize, draft: &mut Draft) -> Operation {
-    let call = step.call;
-    let path_name = || format!("{} {}", call.method, short(call.path, shared));
-    let called = call.id.map_or_else(path_name, str::to_owned);
-    let taken = |name: &str| draft.operations.iter().any(|o| o.name == name);
-    let operation_name = name::unique(&name::operation(&called), taken);
-    let given = |known_as: &str| step.known.get(known_as).cloned();
-    let mut remarks = Vec::new();
-    let (mut query, mut headers) = (Vec::new(), Vec::new());
-    for parameter in &call.parameters {
-        let value = match parameter.place {
-            Place::Path => continue,
-            _ => parameter_text(schemas, parameter, &given, &mut draft.values),
+/// A scenario that is being written.
+struct Writing<'a> {
+    schemas: Schemas<'a>,
+    /// How many parts all paths begin with alike.
+    shared: usize,
+    /// Values that answers give.
+    givers: &'a BTreeMap<String, (usize, From)>,
+    /// Those of them that are used.
+    used: BTreeSet<String>,
+    draft: Draft,
+}
+
+impl<'a> Writing<'a> {
+    /// The operation of one call. `base` goes before its path; `elsewhere` is its origin, where it is another.
+    fn operation(&mut self, step: &Step<'a>, (base, elsewhere): &(String, Option<String>)) -> Operation {
+        let call = step.call;
+        let used = RefCell::default();
+        let given = |known_as: &str| used_name(step, known_as, &used);
+        let thing = schema::resource(call.path);
+        let mut maker = Maker::new(self.schemas, &given, (&thing, call.method == "post"));
+        let mut exchange = Exchange {
+            method: call.method.to_ascii_uppercase(),
+            statuses: call.statuses.clone(),
+            ..Exchange::default()
         };
-        match parameter.place {
-            Place::Query => query.push((parameter.name.to_owned(), value)),
-            _ => headers.push((parameter.name.to_ascii_lowercase(), value)),
+        if let Some(origin) = elsewhere {
+            exchange
+                .remarks
+                .push(format!("the document has this call at {origin}; a scenario has one target"));
+        }
+        exchange.path = self.path((base, step), &mut maker, &mut exchange.remarks);
+        self.parameters(step, &mut maker, &mut exchange);
+        self.credentials(step, &mut exchange);
+        if let Some(content) = &call.content {
+            let made = body::body(self.schemas, content, &mut maker);
+            exchange.remarks.extend(made.remarks);
+            let content_type = made.content_type.map(|it| ("content-type".to_owned(), Text::fixed(it)));
+            exchange.headers.extend(content_type);
+            exchange.body = Some(made.body);
+        }
+        self.used.append(&mut used.take());
+        let about = match call.about.trim() {
+            "" => format!("{} {}", exchange.method, call.path),
+            about => about.to_owned(),
+        };
+        Operation { name: self.name(call), about, exchanges: vec![exchange] }
+    }
+
+    fn name(&self, call: &Call<'_>) -> String {
+        let by_path = || format!("{} {}", call.method, short(call.path, self.shared));
+        let id = call.id.filter(|id| !name::words(id).is_empty());
+        let taken = |name: &str| self.draft.operations.iter().any(|operation| operation.name == name);
+        name::unique(&name::operation(&id.map_or_else(by_path, str::to_owned)), taken)
+    }
+
+    /// The path with values in place of its parameters.
+    fn path(
+        &mut self,
+        (base, step): (&str, &Step<'a>),
+        maker: &mut Maker<'a, '_>,
+        remarks: &mut Vec<String>,
+    ) -> Text {
+        let call = step.call;
+        let mut text = Text::default();
+        text.push(base);
+        let (path, fragment) = call.path.split_once('#').unwrap_or((call.path, ""));
+        if !fragment.is_empty() {
+            remarks.push(format!("`#{fragment}` of the path `{}` is never sent", call.path));
+        }
+        text.push(if path.starts_with('/') { "" } else { "/" });
+        let mut rest = path;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (name, after) = after.split_once('}').unwrap_or((after, ""));
+            text.push(&percent::in_line(before));
+            match call.parameters.iter().find(|p| p.name == name && p.place == Place::Path) {
+                Some(parameter) => {
+                    let value = self.value(parameter, maker);
+                    text.append(parameter::in_path(parameter, &value));
+                }
+                None => {
+                    remarks.push(format!(
+                        "`{{{name}}}` of the path `{}` is no parameter of the document",
+                        call.path
+                    ));
+                    text.push("1");
+                }
+            }
+            rest = after;
+        }
+        text.push(&percent::in_line(rest));
+        text
+    }
+
+    /// Query, headers and cookies.
+    fn parameters(&mut self, step: &Step<'a>, maker: &mut Maker<'a, '_>, exchange: &mut Exchange) {
+        let mut cookies = Vec::new();
+        for parameter in step.call.parameters.iter().filter(|p| p.place != Place::Path) {
+            let value = self.value(parameter, maker);
+            match parameter.place {
+                Place::Query => match parameter::in_query(parameter, &value) {
+                    InQuery::Pairs(pairs) => exchange.query.extend(pairs),
+                    InQuery::Written(text) => {
+                        let has_query = exchange
+                            .path
+                            .0
+                            .iter()
+                            .any(|piece| matches!(piece, Piece::Fixed(fixed) if fixed.contains('?')));
+                        exchange.path.push(if has_query { "&" } else { "?" });
+                        exchange.path.append(text);
+                    }
+                },
+                Place::Cookie => cookies.push(parameter::in_header(parameter, &value)),
+                _ => {
+                    let value = parameter::in_header(parameter, &value);
+                    exchange.headers.push((parameter.name.to_ascii_lowercase(), value));
+                }
+            }
+        }
+        cookies.into_iter().for_each(|cookie| add_cookie(exchange, cookie));
+        if !step.call.unwritten.is_empty() {
+            let names = step.call.unwritten.join(", ");
+            exchange.remarks.push(format!("no header parameters in OpenAPI, or the driver's own: {names}"));
         }
     }
-    headers.extend(step.token.clone().and_then(|name| credential(schemas, call, &name)));
-    let path = path(schemas, call, &given, &mut draft.values);
-    let body = body(schemas, call, &given);
-    if body.is_some() {
-        remarks.push("made from the schema: put real values in".to_owned());
+
+    fn credentials(&mut self, step: &Step<'a>, exchange: &mut Exchange) {
+        for scheme in &step.call.schemes {
+            let (credential, value) = security::credential(self.schemas, scheme, step.token.as_deref());
+            if value.is_none() {
+                self.used.extend(step.token.clone());
+            }
+            let name = value.map(|(name, made)| (name.clone(), self.declare(&name, made)));
+            let renamed = |text: Text| match &name {
+                Some((old, new)) => text.renamed(old, new),
+                None => text,
+            };
+            match credential {
+                Credential::Header(name, text) => {
+                    exchange.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+                    exchange.headers.push((name, renamed(text)));
+                }
+                Credential::Query(name, text) => {
+                    exchange.query.retain(|(known, _)| *known != name);
+                    exchange.query.push((name, renamed(text)));
+                }
+                Credential::Cookie(text) => add_cookie(exchange, renamed(text)),
+                Credential::Not(why) => exchange.remarks.push(why),
+            }
+        }
     }
-    let exchange = Exchange {
-        method: call.method.to_ascii_uppercase(),
-        path,
-        query,
-        headers,
-        body,
-        keep: step.keeps.iter().map(|(name, from)| Keep { name: name.clone(), from: from.clone() }).collect(),
-        statuses: call.statuses.clone(),
-        beside: false,
-        remarks,
-    };
-    let about = if call.about.is_empty() {
-        format!("{} {}", exchange.method, call.path)
-    } else {
-        call.about.to_owned()
-    };
-    Operation { name: operation_name, about, exchanges: vec![exchange] }
+
+    /// What a parameter is, before its style.
+    fn value(&mut self, parameter: &Parameter<'a>, maker: &mut Maker<'a, '_>) -> Json {
+        match parameter::worth(self.schemas, parameter, maker) {
+            Worth::Known(name) => Json::Bare(name),
+            Worth::Made(made) => Json::Bare(self.declare(&parameter.known_as, made)),
+            Worth::Fixed(json) => json,
+        }
+    }
+
+    /// The name of a value that is made: the same for the same making.
+    fn declare(&mut self, name: &str, made: Made) -> String {
+        let name = name::free(name);
+        let values = &mut self.draft.values;
+        let givers = self.givers;
+        let is_other = |name: &str| {
+            givers.contains_key(name) || values.iter().any(|(known, other)| known == name && *other != made)
+        };
+        let name = name::unique(&name, is_other);
+        if !values.iter().any(|(known, _)| *known == name) {
+            values.push((name.clone(), made));
+        }
+        name
+    }
+}
+
+/// The name of a value that an earlier answer gave, which is used now.
+fn used_name(step: &Step<'_>, known_as: &str, used: &RefCell<BTreeSet<String>>) -> Option<String> {
+    let name = step.known.get(known_as)?;
+    used.borrow_mut().insert(name.clone());
+    Some(name.clone())
+}
+
+/// All cookies of a request stand in one header.
+fn add_cookie(exchange: &mut Exchange, cookie: Text) {
+    match exchange.headers.iter_mut().find(|(name, _)| name == "cookie") {
+        Some((_, cookies)) => {
+            cookies.push("; ");
+            cookies.append(cookie);
+        }
+        None => exchange.headers.push(("cookie".to_owned(), cookie)),
+    }
 }
 
 /// A path as a name, without the first `shared` parts that all paths have.
@@ -147,103 +314,4 @@ fn short(path: &str, shared: usize) -> String {
         .map(|part| part.strip_prefix('{').map_or_else(|| part.to_owned(), |p| format!("by {p}")))
         .collect();
     if said.is_empty() { "start".to_owned() } else { said.join(" ") }
-}
-
-/// The path with values in place of its parameters.
-fn path(schemas: Schemas<'_>, call: &Call<'_>, given: Given<'_>, values: &mut Vec<(String, Made)>) -> Text {
-    let mut pieces = Vec::new();
-    let mut rest = call.path;
-    while let Some((before, after)) = rest.split_once('{') {
-        let (name, after) = after.split_once('}').unwrap_or((after, ""));
-        pieces.push(Piece::Fixed(before.to_owned()));
-        match call.parameters.iter().find(|p| p.name == name && p.place == Place::Path) {
-            Some(parameter) => pieces.extend(parameter_text(schemas, parameter, given, values).0),
-            None => pieces.push(Piece::Fixed("1".to_owned())),
-        }
-        rest = after;
-    }
-    pieces.push(Piece::Fixed(rest.to_owned()));
-    pieces.retain(|piece| *piece != Piece::Fixed(String::new()));
-    Text(pieces)
-}
-
-/// What stands for a parameter: a value of an earlier answer, what the schema proposes, or a value that is made.
-fn parameter_text(
-    schemas: Schemas<'_>,
-    parameter: &Parameter<'_>,
-    given: Given<'_>,
-    values: &mut Vec<(String, Made)>,
-) -> Text {
-    if let Some(name) = given(&parameter.known_as) {
-        return Text::value(name);
-    }
-    let (schema, _) = schemas.resolve(parameter.schema);
-    let choices: Vec<String> = strings(schema.get("enum"));
-    let whole = |key: &str| schema.get(key).and_then(Value::as_i64);
-    let made = match (schema::kind(schema), schema::said(schema)) {
-        _ if choices.len() > 1 => Made::Choice(choices),
-        (_, Some(said)) => return Text::fixed(plain(said)),
-        (Some("integer" | "number"), None) => {
-            let min = whole("minimum").unwrap_or(1);
-            Made::Integer { min, max: whole("maximum").unwrap_or_else(|| min.saturating_add(99)) }
-        }
-        (_, None) if schema.get("format").and_then(Value::as_str) == Some("uuid") => Made::Uuid,
-        _ => return Text::fixed(parameter.name),
-    };
-    let name = parameter.known_as.clone();
-    if !values.iter().any(|(taken, _)| *taken == name) {
-        values.push((name.clone(), made));
-    }
-    Text::value(name)
-}
-
-fn strings(list: Option<&Value>) -> Vec<String> {
-    list.and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn body(schemas: Schemas<'_>, call: &Call<'_>, given: Given<'_>) -> Option<Body> {
-    let content = call.content.as_ref()?;
-    let example = schemas.example(content.schema, given);
-    match (content.media_type, example) {
-        (media, Json::Object(members)) if media.contains("form") => {
-            let field = |(name, value): (String, Json)| match value {
-                Json::Text(text) => Some((name, text)),
-                Json::Bare(value) => Some((name, Text::value(value))),
-                Json::Plain(plain) => Some((name, Text::fixed(plain.to_string()))),
-                Json::List(_) | Json::Object(_) => None,
-            };
-            Some(Body::Form(members.into_iter().filter_map(field).collect()))
-        }
-        (media, example) if media.contains("json") => Some(Body::Json(example)),
-        (_, Json::Text(text)) => Some(Body::Text(text)),
-        _ => Some(Body::Text(Text::fixed("text"))),
-    }
-}
-
-/// The header that carries the token, as the scheme says.
-fn credential(schemas: Schemas<'_>, call: &Call<'_>, token: &str) -> Option<(String, Text)> {
-    let scheme = schemas.document.get("components")?.get("securitySchemes")?.get(call.scheme?)?;
-    let text = |key: &str| scheme.get(key).and_then(Value::as_str);
-    match (text("type")?, text("in")) {
-        ("apiKey", Some("header")) => Some((text("name")?.to_owned(), Text::value(token))),
-        ("http", _) if text("scheme").is_some_and(|s| s.eq_ignore_ascii_case("bearer")) => {
-            Some(bearer(token))
-        }
-        ("oauth2" | "openIdConnect", _) => Some(bearer(token)),
-        _ => None,
-    }
-}
-
-fn bearer(token: &str) -> (String, Text) {
-    let pieces = vec![Piece::Fixed("Bearer ".to_owned()), Piece::Value(token.to_owned())];
-    ("authorization".to_owned(), Text(pieces))
 }

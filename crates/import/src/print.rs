@@ -1,7 +1,10 @@
 //! Writes a draft as a scenario that a person reads: remarks first, then target, values, operations in their order, and
 //! what follows what.
 
-use crate::draft::{Body, Draft, Exchange, From, Json, Keep, Made, Operation, Piece, Text, Think};
+use crate::draft::{
+    Body, Draft, Exchange, From, Json, Keep, Made, Operation, Part, Piece, Socket, Text, Think,
+};
+use crate::json;
 
 /// Longest line of a remark.
 const LINE: usize = 100;
@@ -22,13 +25,8 @@ pub(crate) fn print(draft: &Draft) -> String {
     line(&mut out, "[target]");
     line(&mut out, &format!("url = {}", quoted(&draft.url)));
     for (name, made) in &draft.values {
-        line(
-            &mut out,
-            &format!(
-                "\n# No answer gives this value, so it is made. Edit: what does the service know?\n[values.{name}]"
-            ),
-        );
-        value(&mut out, made);
+        line(&mut out, "");
+        value(&mut out, name, made);
     }
     line(
         &mut out,
@@ -48,6 +46,7 @@ fn line(out: &mut String, text: &str) {
 
 /// A comment, in lines of readable length.
 fn remark(out: &mut String, text: &str) {
+    let text = text.replace(char::is_control, " ");
     let mut length = 0;
     for word in text.split_whitespace() {
         if length == 0 || length + word.len() >= LINE {
@@ -61,16 +60,26 @@ fn remark(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-fn value(out: &mut String, made: &Made) {
-    let text = match made {
+fn value(out: &mut String, name: &str, made: &Made) {
+    remark(
+        out,
+        match made {
+            Made::Secret(what) => what,
+            _ => "No answer gives this value, so it is made. Edit: what does the service know?",
+        },
+    );
+    line(out, &format!("[values.{name}]\n{}", generator(made)));
+}
+
+fn generator(made: &Made) -> String {
+    let choice = |of: &[String]| format!("kind = \"random_choice\"\nof = {}", list(of));
+    match made {
         Made::Integer { min, max } => format!("kind = \"random_int\"\nmin = {min}\nmax = {max}"),
-        Made::Choice(of) => {
-            let of: Vec<String> = of.iter().map(|text| quoted(text)).collect();
-            format!("kind = \"random_choice\"\nof = [{}]", of.join(", "))
-        }
+        Made::Number { min, max } => format!("kind = \"random_float\"\nmin = {min:?}\nmax = {max:?}"),
+        Made::Choice(of) => choice(of),
         Made::Uuid => "kind = \"uuid\"".to_owned(),
-    };
-    line(out, &text);
+        Made::Secret(_) => choice(&["put-it-here".to_owned()]),
+    }
 }
 
 fn operation(out: &mut String, operation: &Operation) {
@@ -100,11 +109,19 @@ fn groups(exchanges: &[Exchange]) -> Vec<Option<String>> {
 }
 
 fn exchange(out: &mut String, exchange: &Exchange, group: Option<String>) {
-    exchange.remarks.iter().for_each(|text| line(out, &format!("# Edit: {text}.")));
+    exchange.remarks.iter().for_each(|text| remark(out, &format!("Edit: {text}.")));
     if let Some(group) = group {
         line(out, &format!("parallel = {group}"));
     }
-    line(out, &format!("method = {}", quoted(&exchange.method)));
+    match &exchange.socket {
+        Some(Socket { stream, protocols }) => {
+            line(out, &format!("websocket = \"open\"\nstream = {}", quoted(stream)));
+            if !protocols.is_empty() {
+                line(out, &format!("protocols = {}", list(protocols)));
+            }
+        }
+        None => line(out, &format!("method = {}", quoted(&exchange.method))),
+    }
     line(out, &format!("path = {}", quoted(&template(&exchange.path))));
     if !exchange.query.is_empty() {
         line(out, &format!("query = {}", pairs(&exchange.query)));
@@ -127,17 +144,20 @@ fn exchange(out: &mut String, exchange: &Exchange, group: Option<String>) {
 
 /// A table on one line. A name that is there several times has a list of values.
 fn pairs(pairs: &[(String, Text)]) -> String {
-    let mut entries: Vec<(String, Vec<String>)> = Vec::new();
-    for (name, text) in pairs {
-        let value = quoted(&template(text));
-        match entries.iter_mut().find(|(known, _)| known == name) {
+    table(pairs.iter().map(|(name, text)| (name.as_str(), quoted(&template(text)))))
+}
+
+fn table<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
+    let mut entries: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, value) in pairs {
+        match entries.iter_mut().find(|(known, _)| *known == name) {
             Some((_, values)) => values.push(value),
-            None => entries.push((name.clone(), vec![value])),
+            None => entries.push((name, vec![value])),
         }
     }
-    let entry = |(name, values): (String, Vec<String>)| match values.as_slice() {
-        [one] => format!("{} = {one}", key(&name)),
-        several => format!("{} = [{}]", key(&name), several.join(", ")),
+    let entry = |(name, values): (&str, Vec<String>)| match values.as_slice() {
+        [one] => format!("{} = {one}", key(name)),
+        several => format!("{} = [{}]", key(name), several.join(", ")),
     };
     format!("{{ {} }}", entries.into_iter().map(entry).collect::<Vec<_>>().join(", "))
 }
@@ -145,80 +165,44 @@ fn pairs(pairs: &[(String, Text)]) -> String {
 /// A body that TOML can hold is written as what it is, any other as text with its type among the headers.
 fn body_line(body: &Body, headers: &mut Vec<(String, Text)>) -> String {
     match body {
-        Body::Json(document)
-            if !has_null(document) && matches!(document, Json::Object(_) | Json::List(_)) =>
-        {
-            format!("json = {}", json(document))
-        }
+        Body::Json(document) if json::fits_toml(document) => format!("json = {}", in_toml(document)),
         Body::Json(document) => {
             if !headers.iter().any(|(name, _)| name == "content-type") {
                 headers.push(("content-type".to_owned(), Text::fixed("application/json")));
             }
-            format!("body = {}", quoted(&json_text(document)))
+            format!("body = {}", quoted(&template(&json::text(document))))
         }
         Body::Form(fields) if fields.is_empty() => "body = \"\"".to_owned(),
         Body::Form(fields) => format!("form = {}", pairs(fields)),
+        Body::Multipart(parts) => {
+            format!(
+                "multipart = {}",
+                table(parts.iter().map(|(name, part)| (name.as_str(), self::part(part))))
+            )
+        }
         Body::Text(text) => format!("body = {}", quoted(&template(text))),
     }
 }
 
-fn has_null(document: &Json) -> bool {
-    match document {
-        Json::Plain(plain) => plain.is_null(),
-        Json::Text(_) | Json::Bare(_) => false,
-        Json::List(items) => items.iter().any(has_null),
-        Json::Object(members) => members.iter().any(|(_, value)| has_null(value)),
-    }
+fn part(part: &Part) -> String {
+    let text = quoted(&template(&part.text));
+    let more = [("filename", &part.filename), ("type", &part.media_type)];
+    let more: Vec<String> =
+        more.iter().filter_map(|(key, value)| Some(format!("{key} = {}", quoted(value.as_ref()?)))).collect();
+    if more.is_empty() { text } else { format!("{{ text = {text}, {} }}", more.join(", ")) }
 }
 
 /// As an inline value of TOML.
-fn json(document: &Json) -> String {
+fn in_toml(document: &Json) -> String {
     match document {
-        Json::Plain(plain) => toml_number(plain),
+        Json::Plain(plain) => plain.clone(),
         Json::Text(text) => quoted(&template(text)),
         Json::Bare(name) => format!("\"{{{name}:raw}}\""),
-        Json::List(items) => format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(", ")),
+        Json::List(items) => format!("[{}]", items.iter().map(in_toml).collect::<Vec<_>>().join(", ")),
         Json::Object(members) if members.is_empty() => "{}".to_owned(),
         Json::Object(members) => {
-            let member = |(name, value): &(String, Json)| format!("{} = {}", key(name), json(value));
+            let member = |(name, value): &(String, Json)| format!("{} = {}", key(name), in_toml(value));
             format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
-/// TOML has whole numbers of 64 bits with a sign and numbers with a point; larger ones are written with one.
-fn toml_number(plain: &serde_json::Value) -> String {
-    match (plain.as_i64(), plain.as_f64()) {
-        (None, Some(number)) => format!("{number:?}"),
-        _ => plain.to_string(),
-    }
-}
-
-/// As the text of a JSON document in which braces are doubled.
-fn json_text(document: &Json) -> String {
-    match document {
-        Json::Plain(plain) => plain.to_string(),
-        Json::Text(text) => {
-            let piece = |piece: &Piece| match piece {
-                Piece::Fixed(text) => {
-                    let quoted = serde_json::Value::from(text.as_str()).to_string();
-                    braces(&quoted[1..quoted.len() - 1])
-                }
-                Piece::Value(name) => format!("{{{name}}}"),
-            };
-            format!("\"{}\"", text.0.iter().map(piece).collect::<String>())
-        }
-        Json::Bare(name) => format!("{{{name}}}"),
-        Json::List(items) => format!("[{}]", items.iter().map(json_text).collect::<Vec<_>>().join(",")),
-        Json::Object(members) => {
-            let member = |(name, value): &(String, Json)| {
-                format!(
-                    "{}:{}",
-                    braces(&serde_json::Value::from(name.as_str()).to_string()),
-                    json_text(value)
-                )
-            };
-            format!("{{{{{}}}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
         }
     }
 }
@@ -227,6 +211,7 @@ fn keep(keep: &Keep) -> String {
     match &keep.from {
         From::Json(pointer) => format!("{} = {{ json = {} }}", keep.name, quoted(pointer)),
         From::Regex(pattern) => format!("{} = {{ regex = {} }}", keep.name, quoted(pattern)),
+        From::Header(header) => format!("{} = {{ header = {} }}", keep.name, quoted(header)),
     }
 }
 
@@ -241,6 +226,10 @@ fn template(text: &Text) -> String {
 
 fn braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
+}
+
+fn list(texts: &[String]) -> String {
+    format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
 }
 
 /// A text in quotes. JSON escapes are TOML escapes, but for the one character that JSON leaves as it is.
@@ -303,14 +292,14 @@ mod tests {
             ])
         };
         let mut headers = Vec::new();
-        let plain = Body::Json(document(Json::List(vec![Json::Plain(1.5.into()), Json::Object(vec![])])));
+        let plain = Body::Json(document(Json::List(vec![Json::Plain("1.5".into()), Json::Object(vec![])])));
         assert_eq!(
             body_line(&plain, &mut headers),
             r#"json = { "the name" = "a{{b}}\"{who}", n = "{n:raw}", x = [1.5, {}] }"#
         );
         assert_eq!(headers, []);
         // TOML has no null.
-        let with_null = Body::Json(document(Json::Plain(serde_json::Value::Null)));
+        let with_null = Body::Json(document(Json::Plain("null".to_owned())));
         assert_eq!(
             body_line(&with_null, &mut headers),
             r#"body = "{{\"the name\":\"a{{b}}\\\"{who}\",\"n\":{n},\"x\":null}}""#
@@ -327,17 +316,7 @@ mod tests {
 
     #[test]
     fn exchanges_side_by_side_are_one_group_each() {
-        let exchange = |beside| Exchange {
-            method: "GET".to_owned(),
-            path: Text::fixed("/"),
-            query: vec![],
-            headers: vec![],
-            body: None,
-            keep: vec![],
-            statuses: vec![],
-            beside,
-            remarks: vec![],
-        };
+        let exchange = |beside| Exchange { beside, ..Exchange::default() };
         let of = |besides: &[bool]| groups(&besides.iter().map(|b| exchange(*b)).collect::<Vec<_>>());
         let some = |name: &str| Some(name.to_owned());
         assert_eq!(of(&[false, false, true, true]), [None, some("true"), some("true"), some("true")]);

@@ -66,9 +66,26 @@ fn sources_that_are_none_are_refused() {
     assert_eq!((absent.code, absent.err.as_str()), (Some(2), expected));
     fs::write(place.root().join("x.json"), "{}").unwrap();
     let other = new(&place, &["--from-openapi", "x.json"]);
-    let expected = "barograph: make a scenario from `x.json`\n  because: find `openapi: 3...` in the document; it says \
-        nothing of it\n";
+    let expected = "barograph: make a scenario from `x.json`\n  because: find `openapi: 3...` or `swagger: 2.0` in the \
+        document; it says nothing of it\n";
     assert_eq!((other.code, other.err.as_str()), (Some(2), expected));
+}
+
+#[test]
+fn files_are_read_with_their_marks_and_those_beside_them() {
+    let place = Place::without_data();
+    let document = "\u{feff}openapi: 3.0.0\npaths: {/a: {$ref: 'more/a.yaml'}}\n";
+    fs::write(place.root().join("api.yaml"), document).unwrap();
+    fs::create_dir(place.root().join("more")).unwrap();
+    fs::write(place.root().join("more/a.yaml"), "get: {responses: {}}\n").unwrap();
+    let made = new(&place, &["--from-openapi", "api.yaml", "-o", "made.toml"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    // What cannot be run is there all the same, to be corrected.
+    let refused = new(&place, &["--from-openapi", "api.yaml", "--target", "nowhere", "-o", "wrong.toml"]);
+    let why = "barograph: pass the check of scenarios; correct what was written\n  because: wrong.toml:";
+    assert!(refused.code == Some(2) && refused.err.starts_with(why), "{refused:?}");
+    let written = fs::read_to_string(place.root().join("wrong.toml")).unwrap();
+    assert!(written.contains("[operations.GetA]") && written.contains("url = \"nowhere\""), "{written}");
 }
 
 /// The document without what no made-up user should do: stop the node, remove its own account, follow a stream as if it

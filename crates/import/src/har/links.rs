@@ -1,6 +1,6 @@
 //! Values of requests that came out of earlier answers: ids, tokens, hidden fields.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -10,6 +10,9 @@ use crate::name;
 
 /// Answers larger than this are not searched.
 const MOST_BYTES: usize = 1 << 20;
+
+/// Deepest place that is looked at; pointers of scenarios are not much longer.
+const DEEPEST: usize = 24;
 
 /// Texts of this length are not the same by chance, whatever they are called.
 const TELLING: usize = 8;
@@ -29,18 +32,20 @@ struct Found {
 pub(super) struct Links {
     found: BTreeMap<String, Found>,
     /// Names that are in use.
-    names: Vec<String>,
+    names: BTreeSet<String>,
     /// What later requests use, by the entry whose answer gives it.
     pub(super) used: BTreeMap<usize, Vec<Keep>>,
+    /// The last entry whose value the present request uses.
+    latest: Option<usize>,
 }
 
 impl Links {
     /// Remembers what an answer gives. An earlier answer that gave the same is the one that counts.
     pub(super) fn learn(&mut self, at: usize, entry: &Entry, resource: &str) {
-        let Some(text) = entry.response.text().filter(|text| text.len() <= MOST_BYTES) else { return };
+        let Some(text) = entry.text.as_ref().filter(|text| text.len() <= MOST_BYTES) else { return };
         if let Ok(document) = serde_json::from_str::<Value>(text) {
             self.learn_json(at, &document, (String::new(), resource.to_owned()));
-        } else if entry.response.media_type().contains("html") {
+        } else if entry.media_type.contains("html") {
             for (field, value, pattern) in fields(text) {
                 self.add(at, value, &name::value(&field), From::Regex(pattern));
             }
@@ -49,8 +54,10 @@ impl Links {
 
     fn learn_json(&mut self, at: usize, value: &Value, (pointer, within): (String, String)) {
         match value {
+            _ if pointer.matches('/').count() >= DEEPEST => {}
             Value::Object(members) => {
-                for (key, value) in members {
+                // A `*` in a pointer stands for every element.
+                for (key, value) in members.iter().filter(|(key, _)| *key != "*") {
                     let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
                     if value.is_object() || value.is_array() {
                         let inside = name::singular(&name::value(key));
@@ -89,6 +96,11 @@ impl Links {
         self.found.insert(value, Found { entry, keep });
     }
 
+    /// The last entry whose value was used since the last call.
+    pub(super) fn take_latest(&mut self) -> Option<usize> {
+        self.latest.take()
+    }
+
     /// The text with an earlier answer's value in its place, if it is one. `called` is what it is where it stands.
     pub(super) fn text(&mut self, value: &str, called: &str) -> Text {
         self.name(value, called).map_or_else(|| Text::fixed(value), Text::value)
@@ -100,12 +112,13 @@ impl Links {
         if value.len() < SHORT && found.keep.name != called {
             return None;
         }
+        self.latest = self.latest.max(Some(found.entry));
         let used = self.used.entry(found.entry).or_default();
         if let Some(kept) = used.iter().find(|kept| kept.from == found.keep.from) {
             return Some(kept.name.clone());
         }
-        let name = name::unique(&found.keep.name, |name| self.names.iter().any(|taken| taken == name));
-        self.names.push(name.clone());
+        let name = name::unique(&name::free(&found.keep.name), |name| self.names.contains(name));
+        self.names.insert(name.clone());
         used.push(Keep { name: name.clone(), from: found.keep.from });
         Some(name)
     }

@@ -2,9 +2,14 @@
 
 use serde_json::Value;
 
-use super::schema::{Schemas, known_as, resource};
+use super::schema::{ANY, Schemas, known_as, resource};
+use crate::draft::From;
+use crate::media;
 
-const METHODS: [&str; 6] = ["get", "head", "post", "put", "patch", "delete"];
+const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
+
+/// Header parameters that say nothing in OpenAPI: the body, the answer and the security schemes say it.
+const IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +17,7 @@ pub(super) enum Place {
     Path,
     Query,
     Header,
+    Cookie,
 }
 
 /// Something a call needs to know.
@@ -19,6 +25,11 @@ pub(super) struct Parameter<'a> {
     pub(super) name: &'a str,
     pub(super) place: Place,
     pub(super) schema: &'a Value,
+    pub(super) example: Option<&'a Value>,
+    /// It is written as JSON.
+    pub(super) is_json: bool,
+    pub(super) style: &'a str,
+    pub(super) explode: bool,
     pub(super) known_as: String,
 }
 
@@ -26,6 +37,17 @@ pub(super) struct Parameter<'a> {
 pub(super) struct Content<'a> {
     pub(super) media_type: &'a str,
     pub(super) schema: &'a Value,
+    pub(super) example: Option<&'a Value>,
+    /// Media types of parts.
+    pub(super) encoding: &'a Value,
+}
+
+/// A parameter of another call that an answer gives.
+pub(super) struct Link<'a> {
+    /// The other call's `operationId`.
+    pub(super) to: &'a str,
+    pub(super) parameter: &'a str,
+    pub(super) from: From,
 }
 
 /// One call.
@@ -37,24 +59,49 @@ pub(super) struct Call<'a> {
     pub(super) about: &'a str,
     /// Required ones only.
     pub(super) parameters: Vec<Parameter<'a>>,
+    /// Required header parameters that are not written.
+    pub(super) unwritten: Vec<&'a str>,
     pub(super) content: Option<Content<'a>>,
     /// Those of success.
     pub(super) statuses: Vec<u16>,
     /// What a good answer holds, where it is JSON.
     pub(super) answer: Option<&'a Value>,
-    /// Name of the security scheme it needs.
-    pub(super) scheme: Option<&'a str>,
+    pub(super) links: Vec<Link<'a>>,
+    /// Names of the security schemes it needs.
+    pub(super) schemes: Vec<&'a str>,
+    /// Its own servers, where it has some.
+    pub(super) servers: Option<&'a Value>,
 }
 
-/// All calls, in the document's order.
-pub(super) fn calls(schemas: Schemas<'_>) -> Vec<Call<'_>> {
-    let document = schemas.document;
-    let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
+/// All calls, in the document's order, and what is said of those that are left out.
+pub(super) fn calls(schemas: Schemas<'_>) -> (Vec<Call<'_>>, Option<String>) {
+    let mut calls = calls_of(schemas, "paths");
+    if calls.is_empty() {
+        let calls: Vec<Call<'_>> =
+            ["webhooks", "x-webhooks"].iter().flat_map(|key| calls_of(schemas, key)).collect();
+        let said =
+            "The document has no paths: calls that the service makes (webhooks) are those of the users.";
+        return (calls, Some(said.to_owned()));
+    }
+    let is_users = |call: &Call<'_>| !matches!(call.method, "options" | "trace");
+    let mut said = None;
+    if calls.iter().any(is_users) && !calls.iter().all(is_users) {
+        let named = calls.iter().filter(|call| !is_users(call));
+        let named = named.map(|call| format!("{} {}", call.method.to_ascii_uppercase(), call.path));
+        said = Some(format!("Left out, no calls of users: {}.", crate::named(&named.collect::<Vec<_>>())));
+        calls.retain(is_users);
+    }
+    (calls, said)
+}
+
+fn calls_of<'a>(schemas: Schemas<'a>, key: &str) -> Vec<Call<'a>> {
+    let paths = schemas.document.get(key).and_then(Value::as_object).into_iter().flatten();
     let mut calls = Vec::new();
     for (path, item) in paths {
+        let item = schemas.resolve(item);
         for method in METHODS {
-            if let Some(operation) = item.get(method) {
-                calls.push(call(schemas, (method, path), item, operation));
+            if let Some(operation) = item.get(method).filter(|operation| operation.is_object()) {
+                calls.push(call(schemas, (method, path), (item, operation)));
             }
         }
     }
@@ -64,72 +111,156 @@ pub(super) fn calls(schemas: Schemas<'_>) -> Vec<Call<'_>> {
 fn call<'a>(
     schemas: Schemas<'a>,
     (method, path): (&'static str, &'a str),
-    item: &'a Value,
-    operation: &'a Value,
+    (item, operation): (&'a Value, &'a Value),
 ) -> Call<'a> {
     let text = |key: &str| operation.get(key).and_then(Value::as_str);
     let about = text("summary").or_else(|| text("description")).unwrap_or("");
-    let answers = operation.get("responses").and_then(Value::as_object);
-    let good = || answers.into_iter().flatten().filter(|(status, _)| status.starts_with('2'));
-    let answer = good().find_map(|(_, answer)| content(schemas, answer, |media| media.contains("json")));
+    let good = good_answers(operation);
+    let contents = good.iter().filter_map(|(_, answer)| content(schemas, answer));
+    let answer = contents.into_iter().find(|content| media::kind(content.media_type) == media::Kind::Json);
+    // A class, as 2XX, is what is expected where no status is named.
+    let statuses = good.iter().map(|(status, _)| status.parse().ok().filter(|s| (100..600).contains(s)));
+    let parameters = parameters(schemas, path, (item, operation));
+    let is_unwritten = |p: &Parameter<'_>| p.place == Place::Header && is_unwritten(p.name);
     Call {
         method,
         path,
         id: text("operationId"),
         about: about.lines().next().unwrap_or(""),
-        parameters: parameters(schemas, path, item, operation),
-        content: operation.get("requestBody").and_then(|body| content(schemas, body, |_| true)),
-        statuses: good().filter_map(|(status, _)| status.parse().ok()).collect(),
+        unwritten: parameters.iter().filter(|p| is_unwritten(p)).map(|p| p.name).collect(),
+        parameters: parameters.into_iter().filter(|p| !is_unwritten(p)).collect(),
+        content: operation.get("requestBody").and_then(|body| content(schemas, body)),
+        statuses: statuses.collect::<Option<_>>().unwrap_or_default(),
         answer: answer.map(|content| content.schema),
-        scheme: scheme(schemas, operation),
+        links: good.iter().flat_map(|(_, answer)| links(schemas, answer)).collect(),
+        schemes: schemes(schemas, operation),
+        servers: [operation, item].into_iter().find_map(|at| at.get("servers")).filter(|s| !is_empty(s)),
     }
+}
+
+fn is_empty(list: &Value) -> bool {
+    list.as_array().is_none_or(Vec::is_empty)
+}
+
+/// Answers of success; of redirection where there is no other.
+fn good_answers(operation: &Value) -> Vec<(&str, &Value)> {
+    let answers = operation.get("responses").and_then(Value::as_object);
+    let of = |class: char| {
+        let answers = answers.into_iter().flatten().filter(move |(status, _)| status.starts_with(class));
+        answers.map(|(status, answer)| (status.as_str(), answer)).collect::<Vec<_>>()
+    };
+    let good = of('2');
+    if good.is_empty() { of('3') } else { good }
+}
+
+fn is_unwritten(header: &str) -> bool {
+    IGNORED.iter().any(|ignored| header.eq_ignore_ascii_case(ignored)) || !crate::header::is_written(header)
 }
 
 /// Those that must be given; a path's own go with every call on it.
 fn parameters<'a>(
     schemas: Schemas<'a>,
     path: &'a str,
-    item: &'a Value,
-    operation: &'a Value,
+    (item, operation): (&'a Value, &'a Value),
 ) -> Vec<Parameter<'a>> {
     let listed = [operation, item].into_iter().filter_map(|at| at.get("parameters")?.as_array()).flatten();
-    let mut found: Vec<Parameter<'a>> = Vec::new();
+    let mut found: Vec<(&str, Place)> = Vec::new();
+    let mut needed = Vec::new();
     for parameter in listed {
-        let (parameter, _) = schemas.resolve(parameter);
+        let parameter = schemas.resolve(parameter);
         let text = |key: &str| parameter.get(key).and_then(Value::as_str);
         let place = match text("in") {
             Some("path") => Place::Path,
             Some("query") => Place::Query,
             Some("header") => Place::Header,
+            Some("cookie") => Place::Cookie,
             _ => continue,
         };
-        let required = parameter.get("required") == Some(&Value::Bool(true));
-        let Some(name) = text("name").filter(|name| !found.iter().any(|p| p.name == *name)) else { continue };
-        if !required && place != Place::Path {
-            continue;
+        let Some(name) = text("name").filter(|name| !found.contains(&(*name, place))) else { continue };
+        found.push((name, place));
+        if parameter.get("required") == Some(&Value::Bool(true)) || place == Place::Path {
+            needed.push(self::parameter(schemas, path, (parameter, name, place)));
         }
-        // Older documents write the schema into the parameter itself.
-        let schema = parameter.get("schema").unwrap_or(parameter);
-        let before = path.split(&format!("{{{name}}}")).next().unwrap_or("");
-        let (_, called) = schemas.resolve(schema);
-        let known_as = known_as(name, called, &resource(before));
-        found.push(Parameter { name, place, schema, known_as });
+    }
+    needed
+}
+
+fn parameter<'a>(
+    schemas: Schemas<'a>,
+    path: &str,
+    (parameter, name, place): (&'a Value, &'a str, Place),
+) -> Parameter<'a> {
+    let content = content(schemas, parameter);
+    // Older documents write the schema into the parameter itself.
+    let schema = parameter.get("schema").or(content.as_ref().map(|c| c.schema)).unwrap_or(parameter);
+    let usual = if matches!(place, Place::Query | Place::Cookie) { "form" } else { "simple" };
+    let style = parameter.get("style").and_then(Value::as_str).unwrap_or(usual);
+    let before = path.split(&format!("{{{name}}}")).next().unwrap_or("");
+    Parameter {
+        name,
+        place,
+        schema,
+        example: example(schemas, parameter).or(content.as_ref().and_then(|c| c.example)),
+        is_json: content.is_some(),
+        style,
+        explode: parameter.get("explode").and_then(Value::as_bool).unwrap_or(style == "form"),
+        known_as: known_as(name, schemas.shape(schema).called, &resource(before)),
+    }
+}
+
+/// The content that says most: JSON before forms, forms before other texts, texts before bytes.
+fn content<'a>(schemas: Schemas<'a>, at: &'a Value) -> Option<Content<'a>> {
+    let all = schemas.resolve(at).get("content")?.as_object()?;
+    let (media_type, content) = all.iter().min_by_key(|(media_type, _)| media::kind(media_type))?;
+    let content = schemas.resolve(content);
+    Some(Content {
+        media_type,
+        schema: content.get("schema").unwrap_or(&ANY),
+        example: example(schemas, content),
+        encoding: content.get("encoding").unwrap_or(&ANY),
+    })
+}
+
+/// The example that a parameter or a content gives beside its schema.
+fn example<'a>(schemas: Schemas<'a>, at: &'a Value) -> Option<&'a Value> {
+    let named = at.get("examples").and_then(Value::as_object).into_iter().flatten();
+    let mut named = named.filter_map(|(_, example)| schemas.resolve(example).get("value"));
+    at.get("example").or_else(|| named.next())
+}
+
+fn links<'a>(schemas: Schemas<'a>, answer: &'a Value) -> Vec<Link<'a>> {
+    let links = schemas.resolve(answer).get("links").and_then(Value::as_object).into_iter().flatten();
+    let mut found = Vec::new();
+    for (_, link) in links {
+        let link = schemas.resolve(link);
+        let Some(to) = link.get("operationId").and_then(Value::as_str) else { continue };
+        for (parameter, expression) in link.get("parameters").and_then(Value::as_object).into_iter().flatten()
+        {
+            let from = expression.as_str().and_then(runtime_expression);
+            // A name may have its place before it, as in `path.id`.
+            let parameter = parameter.rsplit('.').next().unwrap_or(parameter);
+            found.extend(from.map(|from| Link { to, parameter, from }));
+        }
     }
     found
 }
 
-/// The schema of the first content whose media type fits.
-fn content<'a>(schemas: Schemas<'a>, at: &'a Value, fits: fn(&str) -> bool) -> Option<Content<'a>> {
-    let all = schemas.resolve(at).0.get("content")?.as_object()?;
-    let fitting = || all.iter().filter(|(media, _)| fits(media));
-    // Of several, JSON says most.
-    let (media_type, content) =
-        fitting().find(|(media, _)| media.contains("json")).or_else(|| fitting().next())?;
-    Some(Content { media_type, schema: content.get("schema")? })
+/// `$response.body#/id` or `$response.header.location`.
+fn runtime_expression(text: &str) -> Option<From> {
+    let rest = text.trim_matches(['{', '}']).strip_prefix("$response.")?;
+    if let Some(pointer) = rest.strip_prefix("body#") {
+        return (pointer.starts_with('/') && !pointer.contains('*')).then(|| From::Json(pointer.to_owned()));
+    }
+    rest.strip_prefix("header.").map(|name| From::Header(name.to_ascii_lowercase()))
 }
 
-/// The first scheme of the first requirement; an empty requirement means that none is needed.
-fn scheme<'a>(schemas: Schemas<'a>, operation: &'a Value) -> Option<&'a str> {
-    let requirements = operation.get("security").or_else(|| schemas.document.get("security"))?.as_array()?;
-    requirements.first()?.as_object()?.keys().next().map(String::as_str)
+/// The schemes of the first requirement; none where one of the requirements is empty.
+fn schemes<'a>(schemas: Schemas<'a>, operation: &'a Value) -> Vec<&'a str> {
+    let listed = operation.get("security").or_else(|| schemas.document.get("security"));
+    let requirements = listed.and_then(Value::as_array).into_iter().flatten();
+    let requirements: Vec<_> = requirements.filter_map(Value::as_object).collect();
+    if requirements.iter().any(|requirement| requirement.is_empty()) {
+        return Vec::new();
+    }
+    requirements.first().map(|first| first.keys().map(String::as_str).collect()).unwrap_or_default()
 }

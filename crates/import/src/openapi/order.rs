@@ -1,106 +1,115 @@
-//! The order of calls in which each finds what it needs in earlier answers, and what must be kept for that.
+//! The order of calls in which each finds what it needs in earlier answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{Call, Place};
 use super::schema::{Leaf, Schemas};
 use crate::draft::From;
+use crate::name;
 
 /// Names under which a token goes.
 const TOKENS: [&str; 6] = ["token", "access_token", "auth_token", "id_token", "session_token", "jwt"];
 
 /// One call in its place.
 pub(super) struct Step<'a> {
+    /// Its number among the calls.
+    pub(super) at: usize,
     pub(super) call: &'a Call<'a>,
     /// What earlier answers gave: what it is known as, and the name of the value.
     pub(super) known: BTreeMap<String, String>,
-    /// What later calls need of its answer: the value's name and where it is found.
-    pub(super) keeps: Vec<(String, From)>,
-    /// The value that holds its credential.
+    /// The value that may be its credential.
     pub(super) token: Option<String>,
 }
 
+/// Calls in order.
+pub(super) struct Order<'a> {
+    pub(super) steps: Vec<Step<'a>>,
+    /// Where each value is found that an answer gives: the number of the step, and the place in its answer.
+    pub(super) givers: BTreeMap<String, (usize, From)>,
+}
+
+/// What a call must be given, by what it is known as.
+type Needs = BTreeSet<String>;
+
+/// What an answer gives, by what it is known as, and where.
+type Gives = BTreeMap<String, From>;
+
 /// Puts calls in order.
-pub(super) fn order<'a>(schemas: Schemas<'a>, calls: &'a [Call<'a>]) -> Vec<Step<'a>> {
-    let needs: Vec<BTreeSet<String>> = calls.iter().map(|call| needs(schemas, call)).collect();
-    let gives = all_gives(schemas, calls, &needs);
+pub(super) fn order<'a>(schemas: Schemas<'a>, calls: &'a [Call<'a>]) -> Order<'a> {
+    let mut needs: Vec<Needs> = calls.iter().map(|call| needs(schemas, call)).collect();
+    let mut gives = all_gives(schemas, calls, &needs);
+    add_links(calls, &mut needs, &mut gives);
+    let ranks: Vec<u8> = calls.iter().zip(&gives).map(|(call, gives)| rank(call, gives)).collect();
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    gives.iter().flat_map(Gives::keys).for_each(|name| *counts.entry(name).or_default() += 1);
     let mut left: Vec<usize> = (0..calls.len()).collect();
     let mut known = BTreeMap::new();
-    let mut steps: Vec<(usize, Step<'a>)> = Vec::new();
-    let mut kept_by: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let mut steps: Vec<Step<'a>> = Vec::new();
+    let mut givers = BTreeMap::new();
     while !left.is_empty() {
+        // What another call that is left would give.
         let missing = |at: usize| {
-            let hopeful = |need: &&String| {
-                !known.contains_key(*need)
-                    && left.iter().any(|other| *other != at && gives[*other].contains_key(*need))
-            };
-            needs[at].iter().filter(hopeful).count()
+            let own = |need: &String| usize::from(gives[at].contains_key(need));
+            let others = |need: &String| counts.get(need).copied().unwrap_or(0) > own(need);
+            needs[at].iter().filter(|need| !known.contains_key(*need) && others(need)).count()
         };
-        let best = left.iter().copied().min_by_key(|at| (rank(&calls[*at], &gives[*at]), missing(*at), *at));
-        let ready = left.iter().copied().filter(|at| missing(*at) == 0);
-        let next =
-            ready.min_by_key(|at| (rank(&calls[*at], &gives[*at]), *at)).or(best).expect("something is left");
+        let count: Vec<usize> = left.iter().map(|at| missing(*at)).collect();
+        let all = left.iter().copied().zip(count);
+        let ready = all.clone().filter(|(_, missing)| *missing == 0);
+        let next = ready.min_by_key(|(at, _)| (ranks[*at], *at));
+        let best = || all.min_by_key(|(at, missing)| (ranks[*at], *missing, *at));
+        let (next, _) = next.or_else(best).expect("something is left");
         left.retain(|at| *at != next);
         let call = &calls[next];
-        let token = call.scheme.and_then(|_| TOKENS.iter().find_map(|t| known.get(*t).cloned()));
-        steps.push((next, Step { call, known: known.clone(), keeps: Vec::new(), token }));
-        for (known_as, pointer) in &gives[next] {
+        let token = TOKENS.iter().find_map(|t| known.get(*t).cloned()).filter(|_| !call.schemes.is_empty());
+        steps.push(Step { at: next, call, known: known.clone(), token });
+        for (known_as, from) in &gives[next] {
+            *counts.entry(known_as).or_default() -= 1;
             if !known.contains_key(known_as) {
-                known.insert(known_as.clone(), known_as.clone());
-                kept_by.insert(known_as.clone(), (steps.len() - 1, pointer.clone()));
+                let name = name::free(known_as);
+                known.insert(known_as.clone(), name.clone());
+                givers.insert(name, (steps.len() - 1, from.clone()));
             }
         }
     }
-    keep_what_is_used(&mut steps, &needs, &kept_by);
-    steps.into_iter().map(|(_, step)| step).collect()
+    Order { steps, givers }
 }
 
-/// Only what a later call needs is kept.
-fn keep_what_is_used(
-    steps: &mut [(usize, Step<'_>)],
-    needs: &[BTreeSet<String>],
-    kept_by: &BTreeMap<String, (usize, String)>,
-) {
-    for (known_as, (giver, pointer)) in kept_by {
-        let is_used = steps[giver + 1..].iter().any(|(at, step)| {
-            needs[*at].contains(known_as) || step.token.as_ref().is_some_and(|token| token == known_as)
-        });
-        if is_used {
-            steps[*giver].1.keeps.push((known_as.clone(), From::Json(pointer.clone())));
-        }
-    }
-}
-
-/// What a call must be given, by what it is known as. Only what names a thing is taken from other answers: another
-/// call's `name` or `page` is not this one's.
-fn needs<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> BTreeSet<String> {
-    let mut needs: BTreeSet<String> = call
-        .parameters
-        .iter()
-        .filter(|p| p.place == Place::Path || is_id(&p.known_as))
-        .map(|p| p.known_as.clone())
-        .collect();
+/// What a call must be given. Only what names a thing is taken from other answers: another call's `name` or `page` is
+/// not this one's; and no thing is asked for its own id in the body that makes it.
+fn needs<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Needs {
+    let parameters = call.parameters.iter().filter(|p| p.place == Place::Path || is_id(&p.known_as));
+    let mut needs: Needs = parameters.map(|p| p.known_as.clone()).collect();
     if let Some(content) = &call.content {
         let leaves = schemas.leaves(content.schema, call.path);
-        needs.extend(leaves.into_iter().map(|leaf| leaf.known_as).filter(|name| is_id(name)));
+        let creates = call.method == "post";
+        let mentioned = leaves.into_iter().filter(|leaf| !(creates && leaf.is_own) && is_id(&leaf.known_as));
+        needs.extend(mentioned.map(|leaf| leaf.known_as));
     }
     needs
+}
+
+/// Adds what the document says itself: which parameter of which call an answer gives.
+fn add_links(calls: &[Call<'_>], needs: &mut [Needs], gives: &mut [Gives]) {
+    for (giver, link) in calls.iter().enumerate().flat_map(|(i, call)| call.links.iter().map(move |l| (i, l)))
+    {
+        let Some(taker) = calls.iter().position(|call| call.id == Some(link.to)) else { continue };
+        let Some(parameter) = calls[taker].parameters.iter().find(|p| p.name == link.parameter) else {
+            continue;
+        };
+        needs[taker].insert(parameter.known_as.clone());
+        gives[giver].insert(parameter.known_as.clone(), link.from.clone());
+    }
 }
 
 fn is_id(known_as: &str) -> bool {
     known_as.ends_with("_id") || known_as.ends_with("_uuid")
 }
 
-/// What each answer gives, by what it is known as, and where. Where the thing itself is to be had, mentions of it are
-/// left aside: the first bid of a new user is no good place to look for an item.
-fn all_gives<'a>(
-    schemas: Schemas<'a>,
-    calls: &[Call<'a>],
-    needs: &[BTreeSet<String>],
-) -> Vec<BTreeMap<String, String>> {
+/// What each answer gives. Where the thing itself is to be had, mentions of it are left aside: the first bid of a new
+/// user is no good place to look for an item.
+fn all_gives<'a>(schemas: Schemas<'a>, calls: &[Call<'a>], needs: &[Needs]) -> Vec<Gives> {
     let leaves: Vec<Vec<Leaf>> = calls.iter().map(|call| useful_leaves(schemas, call)).collect();
-    let has_token: Vec<bool> =
-        leaves.iter().map(|all| all.iter().any(|leaf| TOKENS.contains(&leaf.known_as.as_str()))).collect();
     // An answer that needs the id to be asked for is no source of it.
     let owned: BTreeSet<&str> = leaves
         .iter()
@@ -108,18 +117,20 @@ fn all_gives<'a>(
         .flat_map(|(all, needs)| all.iter().filter(|leaf| leaf.is_own && !needs.contains(&leaf.known_as)))
         .map(|leaf| leaf.known_as.as_str())
         .collect();
-    let of_call = |(all, logs_in): (&Vec<Leaf>, &bool)| {
-        let kept = |leaf: &&Leaf| leaf.is_own || *logs_in || !owned.contains(leaf.known_as.as_str());
-        let mut gives: BTreeMap<String, String> = BTreeMap::new();
+    let of_call = |all: &Vec<Leaf>| {
+        let logs_in = all.iter().any(|leaf| TOKENS.contains(&leaf.known_as.as_str()));
+        let kept = |leaf: &&Leaf| leaf.is_own || logs_in || !owned.contains(leaf.known_as.as_str());
+        let mut nearest: BTreeMap<&str, &str> = BTreeMap::new();
         let depth = |pointer: &str| pointer.matches('/').count();
         for leaf in all.iter().filter(kept) {
-            if gives.get(&leaf.known_as).is_none_or(|known| depth(&leaf.pointer) < depth(known)) {
-                gives.insert(leaf.known_as.clone(), leaf.pointer.clone());
+            if nearest.get(leaf.known_as.as_str()).is_none_or(|known| depth(&leaf.pointer) < depth(known)) {
+                nearest.insert(&leaf.known_as, &leaf.pointer);
             }
         }
-        gives
+        let json = |(known_as, pointer): (&str, &str)| (known_as.to_owned(), From::Json(pointer.to_owned()));
+        nearest.into_iter().map(json).collect()
     };
-    leaves.iter().zip(&has_token).map(of_call).collect()
+    leaves.iter().map(of_call).collect()
 }
 
 /// Ids and tokens of an answer.
@@ -130,13 +141,13 @@ fn useful_leaves<'a>(schemas: Schemas<'a>, call: &Call<'a>) -> Vec<Leaf> {
 }
 
 /// Logging in comes first and logging out last; reading before writing, lists before single things.
-fn rank(call: &Call<'_>, gives: &BTreeMap<String, String>) -> u8 {
+fn rank(call: &Call<'_>, gives: &Gives) -> u8 {
     let path = call.path.to_ascii_lowercase();
     let logs_out = ["logout", "signout", "sign-out", "log-out"].iter().any(|word| path.contains(word));
     let has_path_parameters = call.parameters.iter().any(|p| p.place == Place::Path);
     match call.method {
         _ if logs_out => 7,
-        "post" if call.scheme.is_none() && TOKENS.iter().any(|t| gives.contains_key(*t)) => 0,
+        "post" if call.schemes.is_empty() && TOKENS.iter().any(|t| gives.contains_key(*t)) => 0,
         "get" | "head" if !has_path_parameters => 1,
         "get" | "head" => 2,
         "post" => 3,

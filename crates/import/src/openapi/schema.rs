@@ -1,20 +1,36 @@
-//! Schemas of an OpenAPI document: references, what an answer holds, an example of what a request needs.
+//! Schemas of an OpenAPI document: references, compositions, what an answer holds.
 
 use serde_json::Value;
 
-use crate::draft::{Json, Text};
 use crate::name;
 
 /// How deep answers and examples are looked into: schemas may contain themselves.
-const DEPTH: usize = 5;
+pub(super) const DEPTH: usize = 5;
 
-/// Knows the name of the value that something is known as, where an earlier answer gave it.
-pub(super) type Given<'g> = &'g dyn Fn(&str) -> Option<String>;
+/// Longest chain of references and compositions.
+const LONGEST: usize = 16;
+
+/// Most schemas that make one up.
+const MOST_PARTS: usize = 64;
+
+/// Most members of an answer that are looked at: large documents refer to most of their schemas from each.
+const MOST_LOOKED_AT: usize = 2_000;
+
+/// A schema that says nothing.
+pub(super) static ANY: Value = Value::Null;
 
 /// The document, for its references.
 #[derive(Clone, Copy)]
 pub(super) struct Schemas<'a> {
     pub(super) document: &'a Value,
+}
+
+/// All that a schema demands: itself, what it refers to, every part of `allOf`, and one choice of `oneOf` and `anyOf`.
+#[derive(Default)]
+pub(super) struct Shape<'a> {
+    parts: Vec<&'a Value>,
+    /// Last word of the first reference.
+    pub(super) called: Option<&'a str>,
 }
 
 /// A value that an answer holds.
@@ -28,157 +44,189 @@ pub(super) struct Leaf {
 }
 
 impl<'a> Schemas<'a> {
-    /// What a reference leads to, with the last word of the last reference.
-    pub(super) fn resolve(self, schema: &'a Value) -> (&'a Value, Option<&'a str>) {
-        let (mut at, mut called) = (schema, None);
-        for _ in 0..DEPTH {
-            // "This or null" is this.
-            let choices = ["oneOf", "anyOf", "allOf"].iter().find_map(|key| at.get(*key)?.as_array());
-            let only = choices.and_then(|all| all.iter().find(|one| kind(one) != Some("null")));
-            let reference = at.get("$ref").and_then(Value::as_str);
-            at = match (reference, only) {
-                (Some(reference), _) => {
-                    called = reference.rsplit('/').next();
-                    let found = reference.strip_prefix('#').and_then(|p| self.document.pointer(p));
-                    found.unwrap_or(&Value::Null)
-                }
-                (None, Some(only)) => only,
-                (None, None) => break,
-            };
+    /// What a reference leads to; itself where it is none.
+    pub(super) fn resolve(self, mut at: &'a Value) -> &'a Value {
+        for _ in 0..LONGEST {
+            let Some(reference) = at.get("$ref").and_then(Value::as_str) else { break };
+            at = self.find(reference).unwrap_or(&ANY);
         }
-        (at, called)
+        at
+    }
+
+    /// The place in the document that a reference names.
+    pub(super) fn find(self, reference: &str) -> Option<&'a Value> {
+        let pointer = reference.strip_prefix('#')?;
+        let found = self.document.pointer(pointer);
+        found.or_else(|| self.document.pointer(&crate::percent::decoded(pointer)))
+    }
+
+    pub(super) fn shape(self, schema: &'a Value) -> Shape<'a> {
+        let mut shape = Shape::default();
+        self.collect(schema, &mut shape, (LONGEST, true));
+        shape
+    }
+
+    /// `names`: a reference here names the whole.
+    fn collect(self, schema: &'a Value, shape: &mut Shape<'a>, (depth, names): (usize, bool)) {
+        let is_new = !shape.parts.iter().any(|part| std::ptr::eq(*part, schema));
+        if depth == 0 || !is_new || shape.parts.len() >= MOST_PARTS {
+            return;
+        }
+        shape.parts.push(schema);
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            if names && shape.called.is_none() {
+                shape.called = Some(last_word(reference));
+            }
+            self.find(reference).into_iter().for_each(|to| self.collect(to, shape, (depth - 1, names)));
+        }
+        let list = |key| schema.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let all = list("allOf");
+        all.iter().for_each(|part| self.collect(part, shape, (depth - 1, names && all.len() == 1)));
+        for choices in [list("oneOf"), list("anyOf")] {
+            // "This or null" is this.
+            let first =
+                choices.iter().find(|one| Shape { parts: vec![one], called: None }.kind() != Some("null"));
+            first.into_iter().for_each(|one| self.collect(one, shape, (depth - 1, names)));
+        }
     }
 
     /// Every text and number of an answer, of lists the first.
     pub(super) fn leaves(self, schema: &'a Value, path: &str) -> Vec<Leaf> {
-        let mut found = Vec::new();
-        self.look(schema, (String::new(), &resource(path)), DEPTH, &mut found);
+        let mut look = Look { schemas: self, found: Vec::new(), left: MOST_LOOKED_AT, around: Vec::new() };
+        look.at(schema, (String::new(), &resource(path)));
+        look.found
+    }
+}
+
+/// A search for values in an answer.
+struct Look<'a> {
+    schemas: Schemas<'a>,
+    found: Vec<Leaf>,
+    left: usize,
+    /// Schemas around the present one.
+    around: Vec<&'a Value>,
+}
+
+impl<'a> Look<'a> {
+    fn at(&mut self, schema: &'a Value, (at, within): (String, &str)) {
+        let shape = self.schemas.shape(schema);
+        let itself = *shape.parts.last().unwrap_or(&schema);
+        if self.around.len() == DEPTH || self.around.iter().any(|outer| std::ptr::eq(*outer, itself)) {
+            return;
+        }
+        self.around.push(itself);
+        let called = shape.called.filter(|called| !called.contains('_'));
+        let named = called.map_or_else(|| within.to_owned(), name::value);
+        let properties = shape.properties();
+        if let (true, Some(items)) = (properties.is_empty(), shape.get("items")) {
+            self.at(items, (format!("{at}/0"), within));
+        }
+        // A `*` in a pointer stands for every element.
+        for (property, schema) in properties.into_iter().filter(|(property, _)| *property != "*") {
+            if self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            let at = format!("{at}/{}", property.replace('~', "~0").replace('/', "~1"));
+            self.property(property, schema, (at, &named));
+        }
+        self.around.pop();
+    }
+
+    fn property(&mut self, property: &str, schema: &'a Value, (at, within): (String, &str)) {
+        let inner = self.schemas.shape(schema);
+        if inner.is_plain() {
+            let is_own = name::value(property) == "id";
+            let known_as = known_as(property, inner.called, within);
+            self.found.push(Leaf { pointer: at, known_as, is_own });
+            return;
+        }
+        let inside = name::singular(&name::value(property));
+        // A list named for its purpose says less of what it holds than what is around it.
+        let says_little = matches!(inside.as_str(), "item" | "result" | "data" | "content" | "entry");
+        let inside = if says_little && !within.is_empty() { within } else { &inside };
+        self.at(schema, (at, inside));
+    }
+}
+
+impl<'a> Shape<'a> {
+    /// What the first part that has this key says.
+    pub(super) fn get(&self, key: &str) -> Option<&'a Value> {
+        self.parts.iter().find_map(|part| part.get(key))
+    }
+
+    /// Members in the document's order.
+    pub(super) fn properties(&self) -> Vec<(&'a str, &'a Value)> {
+        let tables = self.parts.iter().filter_map(|part| part.get("properties")?.as_object());
+        let mut found: Vec<(&str, &Value)> = Vec::new();
+        for (name, schema) in tables.flatten() {
+            if !found.iter().any(|(known, _)| known == name) {
+                found.push((name, schema));
+            }
+        }
         found
     }
 
-    fn look(self, schema: &'a Value, (at, within): (String, &str), depth: usize, found: &mut Vec<Leaf>) {
-        let (schema, called) = self.resolve(schema);
-        if depth == 0 {
-            return;
-        }
-        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-            let within = called.filter(|c| !c.contains('_')).map_or_else(|| within.to_owned(), name::value);
-            for (property, schema) in properties {
-                let at = format!("{at}/{}", property.replace('~', "~0").replace('/', "~1"));
-                let (inner, called) = self.resolve(schema);
-                if is_plain(inner) {
-                    let is_own = name::value(property) == "id";
-                    found.push(Leaf { pointer: at, known_as: known_as(property, called, &within), is_own });
-                } else {
-                    let inside = name::singular(&name::value(property));
-                    // A list named for its purpose says less of what it holds than what is around it.
-                    let says_little =
-                        matches!(inside.as_str(), "item" | "result" | "data" | "content" | "entry");
-                    let inside = if says_little && !within.is_empty() { within.clone() } else { inside };
-                    self.look(schema, (at, &inside), depth - 1, found);
-                }
-            }
-        } else if let Some(items) = schema.get("items") {
-            self.look(items, (format!("{at}/0"), within), depth - 1, found);
-        }
+    /// Names of members that must be there; `None` where no part says which.
+    pub(super) fn required(&self) -> Option<Vec<&'a str>> {
+        let lists = self.parts.iter().filter_map(|part| part.get("required")?.as_array());
+        let lists: Vec<&Vec<Value>> = lists.collect();
+        let names = lists.iter().flat_map(|list| list.iter().filter_map(Value::as_str)).collect();
+        (!lists.is_empty()).then_some(names)
     }
 
-    /// A document that fits the schema, with named values where `given` knows one.
-    pub(super) fn example(self, schema: &'a Value, given: Given<'_>) -> Json {
-        self.example_of(schema, ("", given), DEPTH)
-    }
-
-    fn example_of(self, schema: &'a Value, (property, given): (&str, Given<'_>), depth: usize) -> Json {
-        let (schema, called) = self.resolve(schema);
-        if is_plain(schema)
-            && let Some(name) = given(&known_as(property, called, ""))
-        {
-            return if kind(schema) == Some("string") {
-                Json::Text(Text::value(name))
-            } else {
-                Json::Bare(name)
-            };
-        }
-        if let Some(value) = said(schema) {
-            return json(value);
-        }
-        match kind(schema) {
-            Some("integer" | "number") => {
-                Json::Plain(schema.get("minimum").cloned().unwrap_or_else(|| Value::from(1)))
-            }
-            Some("boolean") => Json::Plain(Value::Bool(true)),
-            Some("array") => {
-                let one = schema.get("items").filter(|_| depth > 0);
-                Json::List(
-                    one.map(|items| self.example_of(items, (property, given), depth - 1))
-                        .into_iter()
-                        .collect(),
-                )
-            }
-            Some("string") => Json::Text(Text::fixed(sample(schema, property))),
-            _ => Json::Object(self.members(schema, given, depth)),
-        }
-    }
-
-    /// The required members; all of them where none is.
-    fn members(self, schema: &'a Value, given: Given<'_>, depth: usize) -> Vec<(String, Json)> {
-        let Some(properties) = schema.get("properties").and_then(Value::as_object).filter(|_| depth > 0)
-        else {
-            return Vec::new();
+    /// The type; of a list of types the first that is not null. Where none is said, what the other keys show.
+    pub(super) fn kind(&self) -> Option<&'a str> {
+        let said = self.parts.iter().find_map(|part| match part.get("type")? {
+            Value::String(kind) => Some(kind.as_str()),
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+            _ => None,
+        });
+        let shown = || match self.proposals().next() {
+            _ if self.get("properties").is_some() => Some("object"),
+            _ if self.get("items").is_some() => Some("array"),
+            Some(Value::String(_)) => Some("string"),
+            Some(Value::Number(_)) => Some("number"),
+            Some(Value::Bool(_)) => Some("boolean"),
+            _ => None,
         };
-        let required = schema.get("required").and_then(Value::as_array);
-        let is_needed = |name: &str| required.is_none_or(|r| r.iter().any(|n| n == name));
-        let needed = properties.iter().filter(|(name, _)| is_needed(name));
-        needed.map(|(name, s)| (name.clone(), self.example_of(s, (name, given), depth - 1))).collect()
+        said.or_else(shown)
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self.kind(), Some("string" | "integer" | "number"))
+    }
+
+    /// Is the key true?
+    pub(super) fn is(&self, key: &str) -> bool {
+        self.get(key) == Some(&Value::Bool(true))
+    }
+
+    /// A value that the schema itself proposes.
+    pub(super) fn said(&self) -> Option<&'a Value> {
+        self.proposals().next()
+    }
+
+    fn proposals(&self) -> impl Iterator<Item = &'a Value> + '_ {
+        let first = |key: &str| self.get(key).and_then(Value::as_array).and_then(|all| all.first());
+        let all =
+            [self.get("example"), first("examples"), self.get("const"), self.get("default"), first("enum")];
+        all.into_iter().flatten().filter(|value| !value.is_null())
+    }
+
+    /// All that an `enum` of several allows, as text.
+    pub(super) fn choices(&self) -> Vec<String> {
+        let listed = self.get("enum").and_then(Value::as_array).into_iter().flatten();
+        let plain = listed.filter(|value| !value.is_null() && !value.is_array() && !value.is_object());
+        plain.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect()
     }
 }
 
-/// The type; of a list of types the first that is not null.
-pub(super) fn kind(schema: &Value) -> Option<&str> {
-    match schema.get("type")? {
-        Value::String(kind) => Some(kind),
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
-        _ => None,
-    }
-}
-
-fn is_plain(schema: &Value) -> bool {
-    matches!(kind(schema), Some("string" | "integer" | "number"))
-}
-
-/// A value that the schema itself proposes.
-pub(super) fn said(schema: &Value) -> Option<&Value> {
-    let first = |key: &str| schema.get(key).and_then(Value::as_array).and_then(|all| all.first());
-    schema
-        .get("example")
-        .or_else(|| schema.get("const"))
-        .or_else(|| schema.get("default"))
-        .or_else(|| first("examples"))
-        .or_else(|| first("enum"))
-}
-
-/// A text that fits the format, as far as it is one of the usual.
-fn sample(schema: &Value, property: &str) -> String {
-    let text = match schema.get("format").and_then(Value::as_str) {
-        Some("date-time") => "2026-01-31T12:00:00Z",
-        Some("date") => "2026-01-31",
-        Some("email") => "somebody@example.com",
-        Some("uuid") => "00000000-0000-4000-8000-000000000000",
-        Some("uri") => "http://example.com/",
-        _ if property.is_empty() => "text",
-        _ => property,
-    };
-    text.to_owned()
-}
-
-/// A document without named values.
-pub(super) fn json(value: &Value) -> Json {
-    match value {
-        Value::String(text) => Json::Text(Text::fixed(text.clone())),
-        Value::Array(items) => Json::List(items.iter().map(json).collect()),
-        Value::Object(members) => Json::Object(members.iter().map(|(k, v)| (k.clone(), json(v))).collect()),
-        plain => Json::Plain(plain.clone()),
-    }
+/// The name that a reference ends in, without the ending of a file.
+fn last_word(reference: &str) -> &str {
+    let last = reference.rsplit(['/', '#']).find(|part| !part.is_empty()).unwrap_or("");
+    let file = last.rsplit("~1").next().unwrap_or(last);
+    [".json", ".yaml", ".yml"].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file)
 }
 
 /// What a value is known as all over a document: its own name, and where that is only `id`, the name of the thing it

@@ -1,0 +1,126 @@
+//! Media types: how a body of each is written.
+
+/// A way to write a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Json,
+    Form,
+    Multipart,
+    /// Any other text.
+    Text,
+    /// Bytes that are no text.
+    Binary,
+}
+
+/// The media type without its parameters, in lower case.
+pub(crate) fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+}
+
+/// A parameter of a media type, as `boundary`.
+pub(crate) fn parameter<'t>(media_type: &'t str, name: &str) -> Option<&'t str> {
+    let parameters = media_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let mut found = parameters.filter(|(key, _)| key.trim().eq_ignore_ascii_case(name));
+    found.next().map(|(_, value)| value.trim().trim_matches('"'))
+}
+
+/// How a body of this type is written.
+pub(crate) fn kind(media_type: &str) -> Kind {
+    let essence = essence(media_type);
+    let (family, member) = essence.split_once('/').unwrap_or((&essence, ""));
+    match (family, member) {
+        ("application" | "*", "*") => Kind::Json,
+        (_, "json") => Kind::Json,
+        _ if member.ends_with("+json") => Kind::Json,
+        ("application", "x-www-form-urlencoded") => Kind::Form,
+        ("multipart", "form-data" | "*") => Kind::Multipart,
+        _ if member == "xml" || member.ends_with("+xml") => Kind::Text,
+        ("text" | "multipart" | "message", _) => Kind::Text,
+        (
+            "application",
+            "graphql" | "javascript" | "ecmascript" | "csv" | "sql" | "toml" | "jwt" | "jose",
+        ) => Kind::Text,
+        ("application", _) if member.contains("yaml") => Kind::Text,
+        ("application", _) if member.contains("ndjson") || member.contains("json") => Kind::Text,
+        _ => Kind::Binary,
+    }
+}
+
+/// The type that is sent where a document allows a range of them.
+pub(crate) fn one_of_range(media_type: &str) -> &str {
+    match media_type.trim() {
+        "*/*" | "application/*" => "application/json",
+        "text/*" => "text/plain",
+        "image/*" => "image/png",
+        "audio/*" => "audio/mpeg",
+        "video/*" => "video/mp4",
+        "multipart/*" => "multipart/form-data",
+        one => one,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_media_type_has_its_way() {
+        let table: [(Kind, &[&str]); 5] = [
+            (
+                Kind::Json,
+                &[
+                    "application/json",
+                    "Application/JSON; charset=utf-8",
+                    "application/vnd.platform.v1+json",
+                    "application/vnd.api+json;ext=x",
+                    "application/merge-patch+json",
+                    "application/json-patch+json",
+                    "application/problem+json",
+                    "text/json",
+                    "*/*",
+                    "application/*",
+                ],
+            ),
+            (
+                Kind::Form,
+                &["application/x-www-form-urlencoded", "application/x-www-form-urlencoded;charset=UTF-8"],
+            ),
+            (Kind::Multipart, &["multipart/form-data", "multipart/form-data; boundary=x"]),
+            (
+                Kind::Text,
+                &[
+                    "text/plain",
+                    "text/csv",
+                    "text/xml; charset=utf-8",
+                    "application/xml",
+                    "application/soap+xml",
+                    "image/svg+xml",
+                    "application/x-ndjson",
+                    "application/json-seq",
+                    "application/jsonl",
+                    "application/x-yaml",
+                    "application/graphql",
+                    "multipart/mixed",
+                ],
+            ),
+            (
+                Kind::Binary,
+                &[
+                    "application/octet-stream",
+                    "image/png",
+                    "application/pdf",
+                    "application/zip",
+                    "audio/mpeg",
+                    "x",
+                ],
+            ),
+        ];
+        for (expected, types) in table {
+            for media_type in types {
+                assert_eq!(kind(media_type), expected, "{media_type}");
+            }
+        }
+        assert_eq!(parameter("multipart/form-data; Boundary=\"a b\"", "boundary"), Some("a b"));
+        assert_eq!(parameter("multipart/form-data", "boundary"), None);
+    }
+}
