@@ -147,6 +147,8 @@ impl Carrier {
             .enable_push(false)
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
+            // More wait for the settings of the peer, which may allow few and refuse the rest.
+            .initial_max_send_streams(1)
             .max_header_list_size(MAX_HEAD as u32);
         let (send, connection) = builder.handshake(stream).await.map_err(translate::fault_of)?;
         let state = Rc::new(State::default());

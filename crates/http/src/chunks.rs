@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
-use crate::head::{Flaw, MAX_HEAD};
+use crate::flaw::Flaw;
+use crate::head::MAX_HEAD;
 
 /// Longest line with a chunk's size and its extensions.
-const MAX_LINE: usize = 1024;
+pub(crate) const MAX_LINE: usize = 1024;
+
+/// Most lines after the last chunk.
+pub(crate) const MAX_TRAILERS: usize = 128;
 
 /// Where decoding stands. The decoded body grows from where it began; raw bytes follow it, after a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +68,7 @@ impl Chunks {
         let (line, size) = match httparse::parse_chunk_size(there) {
             Ok(httparse::Status::Complete(found)) if found.0 <= MAX_LINE => found,
             Ok(httparse::Status::Partial) if there.len() < MAX_LINE => return Ok(false),
-            _ => return Err(Flaw::Garbage),
+            _ => return Err(Flaw::ChunkSize),
         };
         let size = usize::try_from(size).map_err(|_| Flaw::TooLarge)?;
         if size > limit.saturating_sub(self.body) {
@@ -92,7 +96,7 @@ impl Chunks {
                 Ok(true)
             }
             [] | [b'\r'] => Ok(false),
-            _ => Err(Flaw::Garbage),
+            _ => Err(Flaw::ChunkEnd),
         }
     }
 
@@ -105,13 +109,14 @@ impl Chunks {
         if let [] | [b'\r'] = there {
             return Ok(false);
         }
-        let mut lines = [httparse::EMPTY_HEADER; 32];
+        let mut lines = [httparse::EMPTY_HEADER; MAX_TRAILERS];
         match httparse::parse_headers(there, &mut lines) {
             Ok(httparse::Status::Complete((length, _))) if length <= MAX_HEAD => {
                 Ok(self.over(length, length))
             }
             Ok(httparse::Status::Partial) if there.len() <= MAX_HEAD => Ok(false),
-            _ => Err(Flaw::Garbage),
+            Ok(_) => Err(Flaw::LongHead),
+            Err(_) => Err(Flaw::Trailers),
         }
     }
 
@@ -143,13 +148,21 @@ mod tests {
         );
         assert_eq!(whole(b"0\r\n\r\n"), Ok(Some((Vec::new(), 5))));
         assert_eq!(whole(b"3\r\nabc\r\n0\r\n"), Ok(None));
-        for bad in ["x\r\n", "3\r\nabcd\r\n", "-1\r\n", "0\r\nno colon\r\n\r\n", "11111111111111111\r\n"] {
-            assert_eq!(whole(bad.as_bytes()), Err(Flaw::Garbage), "{bad:?}");
+        let trailers = format!("0\r\n{}\r\n", "x: y\r\n".repeat(MAX_TRAILERS + 1));
+        for (bad, flaw) in [
+            ("x\r\n", Flaw::ChunkSize),
+            ("3\r\nabcd\r\n", Flaw::ChunkEnd),
+            ("-1\r\n", Flaw::ChunkSize),
+            ("11111111111111111\r\n", Flaw::ChunkSize),
+            ("0\r\nno colon\r\n\r\n", Flaw::Trailers),
+            (&trailers, Flaw::Trailers),
+        ] {
+            assert_eq!(whole(bad.as_bytes()), Err(flaw), "{bad:?}");
         }
         assert_eq!(whole(b"FFFFFFFF\r\n"), Err(Flaw::TooLarge));
         assert_eq!(
             whole(format!("3;{}\r\nabc\r\n0\r\n\r\n", "e".repeat(MAX_LINE)).as_bytes()),
-            Err(Flaw::Garbage)
+            Err(Flaw::ChunkSize)
         );
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::fault::Fault;
 use crate::request::{Asked, Blank, Method, Rendered, Request, is_token};
 
-/// Digits left free for the length of a body that is written after its head.
+/// Room for the digits of the length of a body that is written after its head.
 const LENGTH_DIGITS: usize = 10;
 
 /// The piece that is being written.
@@ -23,6 +23,8 @@ pub struct Draft {
     piece: Piece,
     from: usize,
     has_host: bool,
+    /// What the request says about its connection.
+    connection: &'static str,
     wants_length: bool,
     flaw: Option<&'static str>,
 }
@@ -35,9 +37,10 @@ impl Draft {
         let asked = Asked { bodiless: method == Method::HEAD, safe: method.is_safe() };
         Draft {
             from: bytes.len(),
-            wire: Rendered { bytes, blank: Rc::clone(blank), asked },
+            wire: Rendered { bytes, start: 0, blank: Rc::clone(blank), asked },
             piece: Piece::Path,
             has_host: false,
+            connection: if blank.once { "connection: close\r\n" } else { "" },
             wants_length: matches!(method, Method::POST | Method::PUT | Method::PATCH),
             flaw: None,
         }
@@ -98,6 +101,16 @@ impl Draft {
         &mut self.wire.bytes
     }
 
+    /// Asks for a WebSocket, before anything but path and fields was written.
+    pub(crate) fn upgrade(&mut self, key: &str) {
+        for (name, value) in
+            [("upgrade", "websocket"), ("sec-websocket-version", "13"), ("sec-websocket-key", key)]
+        {
+            self.header(name).extend_from_slice(value.as_bytes());
+        }
+        self.connection = "connection: Upgrade\r\n";
+    }
+
     fn end_piece(&mut self) {
         let written = &self.wire.bytes[self.from..];
         match self.piece {
@@ -126,9 +139,7 @@ impl Draft {
                 bytes.extend_from_slice(piece.as_bytes());
             }
         }
-        if blank.once {
-            bytes.extend_from_slice(b"connection: close\r\n");
-        }
+        bytes.extend_from_slice(self.connection.as_bytes());
     }
 
     pub(crate) fn finish(mut self) -> Result<Rendered, Fault> {
@@ -138,6 +149,10 @@ impl Draft {
             if write!(&mut *digits, "{length:>LENGTH_DIGITS$}").is_err() {
                 self.flaw = Some("its body is beyond all measure");
             }
+            // The head moves up to the digits, so that no padding is sent: it is shorter than most bodies.
+            let padding = digits.iter().take_while(|digit| **digit == b' ').count();
+            self.wire.bytes.copy_within(..length_at, padding);
+            self.wire.start = padding;
         } else {
             self.end_piece();
             self.end_fields();
@@ -147,9 +162,30 @@ impl Draft {
         match self.flaw {
             None => Ok(self.wire),
             Some(why) => {
-                let start: Vec<u8> = self.wire.bytes.iter().take(120).copied().collect();
+                let start: Vec<u8> = self.wire.as_ref().iter().take(120).copied().collect();
                 Err(Fault::request(format!("{why}, in `{}`", start.escape_ascii())))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Target};
+
+    #[test]
+    fn a_head_carries_no_padding_whatever_the_length_of_its_body() {
+        let blank = Blank::new(&Target::parse("http://h/", &Options::default()).unwrap());
+        for length in [0, 1, 9, 10, 76, 12_345] {
+            let mut draft = Draft::new(&blank, Method::PUT);
+            draft.path().extend_from_slice(b"/x");
+            draft.header("a").extend_from_slice(b"b");
+            let body = ".".repeat(length);
+            draft.body().extend_from_slice(body.as_bytes());
+            let expected =
+                format!("PUT /x HTTP/1.1\r\na: b\r\nhost: h\r\ncontent-length: {length}\r\n\r\n{body}");
+            assert_eq!(draft.finish().unwrap().as_ref(), expected.as_bytes());
         }
     }
 }

@@ -14,8 +14,9 @@ use crate::chunks::Chunks;
 use crate::connect::Speaks;
 use crate::connections::Connections;
 use crate::draft::Draft;
-use crate::exchange::fault_of;
+use crate::exchange::{begin, fault_of};
 use crate::fault::Fault;
+use crate::flaw::Flaw;
 use crate::head::{Framing, Head};
 use crate::reader::{READ_STEP, Reader, Whole};
 use crate::request::{Rendered, Request};
@@ -85,18 +86,9 @@ impl Connections {
 
     async fn open_http1(&self, mut stream: Stream, request: &Rendered) -> Result<(Answer, Source), Fault> {
         let limit = self.client.target().options().body_limit;
-        stream.write_all(request.as_ref()).await.map_err(Fault::Broken)?;
         let mut buffer = self.client.answers.take();
         let mut reader = Reader::new(limit, request.asked.bodiless);
-        let head = loop {
-            buffer.reserve(READ_STEP);
-            if stream.read_into(&mut buffer).await.map_err(Fault::Broken)? == 0 {
-                return Err(Fault::Broken(io::ErrorKind::UnexpectedEof.into()));
-            }
-            if let Some(head) = reader.head(&mut buffer).map_err(|flaw| fault_of(flaw, limit))? {
-                break head;
-            }
-        };
+        let head = begin(&mut stream, request.as_ref(), (&mut reader, &mut buffer), limit).await?;
         let Head { status, length, framing, .. } = head;
         // A buffer for a whole answer is too large to be held by its head as long as the stream lives.
         let head = buffer[..length].to_vec();
@@ -210,7 +202,7 @@ fn poll_more(
 
 impl Left {
     /// Moves what is decoded from `raw` to `there`; true when nothing can follow.
-    fn decode(&mut self, raw: &mut Vec<u8>, there: &mut Vec<u8>) -> Result<bool, crate::head::Flaw> {
+    fn decode(&mut self, raw: &mut Vec<u8>, there: &mut Vec<u8>) -> Result<bool, Flaw> {
         match self {
             Left::UntilClose => {
                 there.append(raw);

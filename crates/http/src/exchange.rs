@@ -9,7 +9,8 @@ use barograph_net::{Buffers, Stream};
 
 use crate::answer::Answer;
 use crate::fault::Fault;
-use crate::head::Flaw;
+use crate::flaw::Flaw;
+use crate::head::Head;
 use crate::reader::{READ_STEP, Reader, Whole};
 use crate::request::Asked;
 
@@ -29,8 +30,56 @@ pub(crate) struct Unanswered {
 
 pub(crate) fn fault_of(flaw: Flaw, body_limit: usize) -> Fault {
     match flaw {
-        Flaw::Garbage => Fault::Garbage,
         Flaw::TooLarge => Fault::TooLarge { limit: body_limit },
+        flaw => Fault::Flawed(flaw),
+    }
+}
+
+/// A request on its way. Its answer is read meanwhile: a target may answer as it reads, or instead of reading on.
+struct Upload<'r> {
+    left: &'r [u8],
+    over: bool,
+    /// Why the rest could not be sent.
+    failed: Option<io::Error>,
+}
+
+impl<'r> Upload<'r> {
+    fn new(request: &'r [u8]) -> Self {
+        Upload { left: request, over: false, failed: None }
+    }
+
+    /// Sends what fits.
+    fn go_on(&mut self, cx: &mut Context<'_>, stream: &mut Stream) {
+        if !self.over
+            && let Poll::Ready(end) = stream.poll_write_all(cx, &mut self.left)
+        {
+            self.over = true;
+            self.failed = end.err();
+        }
+    }
+
+    /// All of it was sent.
+    fn is_whole(&self) -> bool {
+        self.over && self.failed.is_none()
+    }
+
+    /// Reads more of the answer; true when no more comes. After a failure to send, a reset is the end of what the target
+    /// had to say.
+    async fn read(&mut self, stream: &mut Stream, buffer: &mut Vec<u8>) -> Result<bool, Fault> {
+        let read = poll_fn(|cx| {
+            self.go_on(cx, stream);
+            stream.poll_read_into(cx, buffer)
+        });
+        match read.await {
+            Ok(n) => Ok(n == 0),
+            Err(_) if self.failed.is_some() => Ok(true),
+            Err(why) => Err(Fault::Broken(why)),
+        }
+    }
+
+    /// The connection ended before the answer did.
+    fn cut(&mut self) -> Fault {
+        Fault::Broken(self.failed.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))
     }
 }
 
@@ -40,17 +89,49 @@ pub(crate) async fn exchange(
     request: &[u8],
     with: &Receiving<'_>,
 ) -> Result<(Answer, bool), Unanswered> {
-    let early = |why| Unanswered { fault: Fault::Broken(why), before_first_byte: true };
-    stream.write_all(request).await.map_err(early)?;
-    let mut buffer = poll_fn(|cx| poll_first(cx, stream, with.buffers)).await.map_err(early)?;
-    match rest(stream, &mut buffer, with).await {
+    let mut upload = Upload::new(request);
+    let first = poll_fn(|cx| {
+        upload.go_on(cx, stream);
+        poll_first(cx, stream, with.buffers)
+    });
+    let mut buffer = match first.await {
+        Ok(buffer) => buffer,
+        Err(why) => {
+            let why = upload.failed.unwrap_or(why);
+            return Err(Unanswered { fault: Fault::Broken(why), before_first_byte: true });
+        }
+    };
+    match rest(stream, &mut upload, &mut buffer, with).await {
         Ok(whole) => {
-            let keep = whole.keep;
+            let keep = whole.keep && upload.is_whole();
             Ok((Answer::new(&whole, buffer, with.buffers), keep))
         }
         Err(fault) => {
             with.buffers.give_back(buffer);
             Err(Unanswered { fault, before_first_byte: false })
+        }
+    }
+}
+
+/// Sends the request of a stream and waits for the head of its answer. What came after it is left in `buffer`.
+pub(crate) async fn begin(
+    stream: &mut Stream,
+    request: &[u8],
+    (reader, buffer): (&mut Reader, &mut Vec<u8>),
+    body_limit: usize,
+) -> Result<Head, Fault> {
+    let mut upload = Upload::new(request);
+    loop {
+        if let Some(head) = reader.head(buffer).map_err(|flaw| fault_of(flaw, body_limit))? {
+            // The stream begins, and the target still waits for the rest of the request.
+            if head.status < 300 && !upload.over {
+                stream.write_all(upload.left).await.map_err(Fault::Broken)?;
+            }
+            return Ok(head);
+        }
+        buffer.reserve(reader.room(buffer.len()));
+        if upload.read(stream, buffer).await? {
+            return Err(upload.cut());
         }
     }
 }
@@ -71,17 +152,22 @@ fn poll_first(cx: &mut Context<'_>, stream: &mut Stream, buffers: &Buffers) -> P
 }
 
 /// Reads on until the answer is whole.
-async fn rest(stream: &mut Stream, buffer: &mut Vec<u8>, with: &Receiving<'_>) -> Result<Whole, Fault> {
+async fn rest(
+    stream: &mut Stream,
+    upload: &mut Upload<'_>,
+    buffer: &mut Vec<u8>,
+    with: &Receiving<'_>,
+) -> Result<Whole, Fault> {
     let mut reader = Reader::new(with.body_limit, with.asked.bodiless);
     let mut closed = false;
     loop {
         match reader.look(buffer, closed) {
             Ok(Some(whole)) => return Ok(whole),
-            Ok(None) if closed => return Err(Fault::Broken(io::ErrorKind::UnexpectedEof.into())),
+            Ok(None) if closed => return Err(upload.cut()),
             Ok(None) => {}
             Err(flaw) => return Err(fault_of(flaw, with.body_limit)),
         }
         buffer.reserve(reader.room(buffer.len()));
-        closed = stream.read_into(buffer).await.map_err(Fault::Broken)? == 0;
+        closed = upload.read(stream, buffer).await?;
     }
 }

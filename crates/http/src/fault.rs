@@ -5,6 +5,8 @@ use std::io;
 use barograph_model::Outcome;
 use barograph_net::{Peer, SetupError};
 
+use crate::flaw::Flaw;
+
 /// Why there is no answer, or none that counts.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
@@ -20,9 +22,23 @@ pub enum Fault {
     /// The connection broke, or the peer closed it in the middle of an answer.
     #[error("connection broke")]
     Broken(#[source] io::Error),
-    /// What came is not an answer in the protocol that is spoken.
-    #[error("answer is not HTTP")]
-    Garbage,
+    /// The answer breaks a rule of HTTP/1.1, or a limit of this client.
+    #[error("answer is not HTTP: {0}")]
+    Flawed(Flaw),
+    /// The peer breaks the rules of HTTP/2 or of WebSockets.
+    #[error("the target breaks the rules of {protocol}: {why}")]
+    Frames {
+        /// HTTP/2 or WebSocket.
+        protocol: &'static str,
+        /// The rule, in the words of the protocol's library.
+        why: String,
+    },
+    /// The answer to the handshake of a WebSocket lacks a header.
+    #[error("the answer to the WebSocket handshake has no `{missing}`")]
+    Handshake {
+        /// The header with the value that it should have.
+        missing: &'static str,
+    },
     /// The body is larger than `Options::body_limit`.
     #[error("answer is larger than the limit of {limit} bytes")]
     TooLarge {
@@ -67,9 +83,12 @@ impl Fault {
             Fault::Changed { .. } | Fault::Broken(_) | Fault::Reset { .. } | Fault::GoneAway { .. } => {
                 Outcome::Broken
             }
-            Fault::Garbage | Fault::TooLarge { .. } | Fault::NoEvents { .. } | Fault::Request { .. } => {
-                Outcome::WrongAnswer
-            }
+            Fault::Flawed(_)
+            | Fault::Frames { .. }
+            | Fault::Handshake { .. }
+            | Fault::TooLarge { .. }
+            | Fault::NoEvents { .. }
+            | Fault::Request { .. } => Outcome::WrongAnswer,
             Fault::Status(_) => Outcome::Refused,
         }
     }
@@ -107,7 +126,7 @@ mod tests {
             (Fault::from(refused), Outcome::Broken),
             (Fault::Broken(io::ErrorKind::ConnectionReset.into()), Outcome::Broken),
             (Fault::Reset { reason: "CANCEL" }, Outcome::Broken),
-            (Fault::Garbage, Outcome::WrongAnswer),
+            (Fault::Flawed(Flaw::Version), Outcome::WrongAnswer),
             (Fault::TooLarge { limit: 1 }, Outcome::WrongAnswer),
             (Fault::request("it has no end"), Outcome::WrongAnswer),
             (Fault::Status(404), Outcome::Refused),

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
-use crate::head::{Flaw, after_status_line, fields};
+use crate::flaw::Flaw;
+use crate::head::{after_status_line, fields};
 use crate::reader::{Reader, Whole};
 use crate::sse::Events;
 

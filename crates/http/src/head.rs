@@ -2,18 +2,16 @@
 
 use std::mem::MaybeUninit;
 
-/// Heads longer than this are not HTTP as anybody writes it.
-pub(crate) const MAX_HEAD: usize = 32 * 1024;
+use crate::flaw::Flaw;
 
-/// Header lines in an answer.
-const MAX_HEADERS: usize = 128;
+/// Largest head in bytes: more than other clients take.
+pub(crate) const MAX_HEAD: usize = 1024 * 1024;
 
-/// What makes an answer none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
-    Garbage,
-    TooLarge,
-}
+/// Most headers in an answer.
+pub(crate) const MAX_HEADERS: usize = 4_096;
+
+/// Headers for which there is room on the stack; an answer with more costs an allocation.
+const USUAL_HEADERS: usize = 128;
 
 /// How the end of a body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,18 +41,40 @@ impl Head {
 /// Reads the head at the start of `bytes`; `None` when more bytes are needed.
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<Head>, Flaw> {
     // Not initialised: most answers have ten of them, and clearing the rest would cost as much as reading those.
-    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut headers = [const { MaybeUninit::uninit() }; USUAL_HEADERS];
+    match parse(bytes, &mut headers) {
+        Err(Flaw::ManyHeaders) => parse(bytes, &mut vec![MaybeUninit::uninit(); MAX_HEADERS]),
+        other => other,
+    }
+}
+
+fn parse<'b>(
+    bytes: &'b [u8],
+    headers: &mut [MaybeUninit<httparse::Header<'b>>],
+) -> Result<Option<Head>, Flaw> {
     let mut response = httparse::Response::new(&mut []);
     let config = httparse::ParserConfig::default();
-    match config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers) {
+    match config.parse_response_with_uninit_headers(&mut response, bytes, headers) {
         Ok(httparse::Status::Complete(length)) if length <= MAX_HEAD => judge(&response, length).map(Some),
         Ok(httparse::Status::Partial) if bytes.len() <= MAX_HEAD => Ok(None),
-        _ => Err(Flaw::Garbage),
+        Ok(_) => Err(Flaw::LongHead),
+        Err(why) => Err(flaw_of(why)),
+    }
+}
+
+fn flaw_of(why: httparse::Error) -> Flaw {
+    match why {
+        httparse::Error::HeaderName => Flaw::Name,
+        httparse::Error::HeaderValue => Flaw::Value,
+        httparse::Error::NewLine => Flaw::LineEnd,
+        httparse::Error::TooManyHeaders => Flaw::ManyHeaders,
+        httparse::Error::Status => Flaw::Status,
+        httparse::Error::Token | httparse::Error::Version => Flaw::Version,
     }
 }
 
 fn judge(response: &httparse::Response<'_, '_>, length: usize) -> Result<Head, Flaw> {
-    let status = response.code.filter(|code| (100..=999).contains(code)).ok_or(Flaw::Garbage)?;
+    let status = response.code.filter(|code| (100..=999).contains(code)).ok_or(Flaw::Status)?;
     let mut framing = None;
     let newer = response.version == Some(1);
     let (mut close, mut stay) = (false, false);
@@ -69,18 +89,17 @@ fn judge(response: &httparse::Response<'_, '_>, length: usize) -> Result<Head, F
             }
             14 if is(header.name.as_bytes(), b"content-length") => {
                 let n = Framing::Length(number(header.value)?);
-                if framing.is_some_and(|f| f != n) {
-                    return Err(Flaw::Garbage);
+                match framing {
+                    Some(Framing::Chunked) => return Err(Flaw::TwoFramings),
+                    Some(other) if other != n => return Err(Flaw::Lengths),
+                    _ => framing = Some(n),
                 }
-                framing = Some(n);
             }
-            17 if is(header.name.as_bytes(), b"transfer-encoding") => {
-                // A length beside it, or another coding: two readers would find two different ends.
-                if framing.is_some() || !is(header.value, b"chunked") {
-                    return Err(Flaw::Garbage);
-                }
-                framing = Some(Framing::Chunked);
-            }
+            17 if is(header.name.as_bytes(), b"transfer-encoding") => match framing {
+                Some(Framing::Length(_)) => return Err(Flaw::TwoFramings),
+                None if is(header.value, b"chunked") => framing = Some(Framing::Chunked),
+                _ => return Err(Flaw::Coding),
+            },
             _ => {}
         }
     }
@@ -98,13 +117,13 @@ fn is<const N: usize>(found: &[u8], word: &[u8; N]) -> bool {
 
 fn number(digits: &[u8]) -> Result<usize, Flaw> {
     if digits.is_empty() {
-        return Err(Flaw::Garbage);
+        return Err(Flaw::Length);
     }
     let mut number = Ok(0usize);
     for digit in digits {
         let value = usize::from(digit.wrapping_sub(b'0'));
         if value > 9 {
-            return Err(Flaw::Garbage);
+            return Err(Flaw::Length);
         }
         // More than fits: certainly more than any limit.
         let more = |n: usize| n.checked_mul(10)?.checked_add(value);
@@ -154,12 +173,17 @@ mod tests {
             Ok(Some((Framing::Length(1), true)))
         );
         for bad in ["x", "", "+5", "-1", "5 5", "0x5", "5, 5"] {
-            assert_eq!(framing(&format!("Content-Length: {bad}\r\n")), Err(Flaw::Garbage), "{bad}");
+            assert_eq!(framing(&format!("Content-Length: {bad}\r\n")), Err(Flaw::Length), "{bad}");
         }
         assert_eq!(framing("Content-Length: 99999999999999999999\r\n"), Err(Flaw::TooLarge));
-        assert_eq!(framing("Content-Length: 1\r\nContent-Length: 2\r\n"), Err(Flaw::Garbage));
-        assert_eq!(framing("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), Err(Flaw::Garbage));
-        assert_eq!(framing("Transfer-Encoding: gzip, chunked\r\n"), Err(Flaw::Garbage));
+        assert_eq!(framing("Content-Length: 1\r\nContent-Length: 2\r\n"), Err(Flaw::Lengths));
+        assert_eq!(framing("Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"), Err(Flaw::TwoFramings));
+        assert_eq!(framing("Transfer-Encoding: chunked\r\nContent-Length: 1\r\n"), Err(Flaw::TwoFramings));
+        for other in
+            ["gzip, chunked", "identity", "chunked, chunked", "chunked\r\nTransfer-Encoding: chunked"]
+        {
+            assert_eq!(framing(&format!("Transfer-Encoding: {other}\r\n")), Err(Flaw::Coding), "{other}");
+        }
     }
 
     #[test]
@@ -171,14 +195,41 @@ mod tests {
     }
 
     #[test]
-    fn parts_wait_and_other_things_are_refused() {
+    fn heads_are_read_up_to_the_limits() {
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Le"), Ok(None));
-        assert_eq!(read(b"HELLO\r\n\r\n"), Err(Flaw::Garbage));
-        assert_eq!(read(b"HTTP/1.1 042 Odd\r\n\r\n"), Err(Flaw::Garbage));
-        let long = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(MAX_HEAD));
-        assert_eq!(read(long.as_bytes()), Err(Flaw::Garbage));
-        let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(MAX_HEADERS + 1));
-        assert_eq!(read(many.as_bytes()), Err(Flaw::Garbage));
+        let lines = |n: usize| format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(n));
+        let long = |n: usize| format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(n));
+        for head in [lines(USUAL_HEADERS), lines(USUAL_HEADERS + 1), lines(MAX_HEADERS), long(MAX_HEAD - 100)]
+        {
+            assert_eq!(read(head.as_bytes()).unwrap().unwrap().length, head.len());
+        }
+        assert_eq!(read(lines(MAX_HEADERS + 1).as_bytes()), Err(Flaw::ManyHeaders));
+        assert_eq!(read(long(MAX_HEAD).as_bytes()), Err(Flaw::LongHead));
+        assert_eq!(read(&long(MAX_HEAD).as_bytes()[..=MAX_HEAD]), Err(Flaw::LongHead));
+    }
+
+    #[test]
+    fn odd_heads_are_told_by_the_rule_they_break() {
+        for (head, flaw) in [
+            ("HELLO\r\n\r\n", Flaw::Version),
+            ("SSH-2.0-OpenSSH\r\n", Flaw::Version),
+            ("ICY 200 OK\r\n\r\n", Flaw::Version),
+            ("HTTP/2 200 OK\r\n\r\n", Flaw::Version),
+            ("<html>\r\n\r\n", Flaw::Version),
+            ("\u{15}\u{3}\u{1}\0\u{2}\u{2}F", Flaw::Version),
+            ("HTTP/1.1 042 Odd\r\n\r\n", Flaw::Status),
+            ("HTTP/1.1  200  OK\r\n\r\n", Flaw::Status),
+            ("HTTP/1.1 20x\r\n\r\n", Flaw::Status),
+            ("HTTP/1.1 200 OK\r\nX-Odd : 1\r\n\r\n", Flaw::Name),
+            ("HTTP/1.1 200 OK\r\nX Odd(1): 1\r\n\r\n", Flaw::Name),
+            ("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", Flaw::Name),
+            ("HTTP/1.1 200 OK\r\nA: 1\r\n folded\r\n\r\n", Flaw::Name),
+            ("HTTP/1.1 200 OK\r\n: 1\r\n\r\n", Flaw::Name),
+            ("HTTP/1.1 200 OK\r\nA: 1\u{1}2\r\n\r\n", Flaw::Value),
+            ("HTTP/1.1 200 OK\r\nA: 1\rB: 2\r\n\r\n", Flaw::Value),
+        ] {
+            assert_eq!(read(head.as_bytes()), Err(flaw), "{head:?}");
+        }
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //! `barograph-net`.
 //!
 //! It does what a measuring client may do and nothing more: no redirects, no decompression, no cookies, no retry that
-//! could hide time. One exception is what every browser does: a GET, HEAD or OPTIONS on a kept connection that the peer
-//! closed before the first byte of an answer is sent once more on a fresh one, and counted. It knows no clock:
-//! time-outs are the engine's, which drops the exchange, and with it the connection.
+//! could hide time. The exceptions are what every browser does: a GET, HEAD or OPTIONS on a kept connection that the
+//! peer closed before the first byte of an answer is sent once more on a fresh one, and a request of which an HTTP/2 peer
+//! says that it has not processed it is sent again a few times; both are counted. It knows no clock: time-outs are the
+//! engine's, which drops the exchange, and with it the connection.
 //!
 //! A [`Target`] is read and resolved before any clock starts; a [`Client`] is one worker's, and gives each user its
 //! [`Connections`]. Over HTTP/1.1 nothing is allocated or copied per request once buffers are warm, and a waiting
@@ -20,6 +21,7 @@ mod draft;
 mod events;
 mod exchange;
 mod fault;
+mod flaw;
 #[cfg(test)]
 mod fuzz;
 mod head;
@@ -41,6 +43,7 @@ pub use connections::Connections;
 pub use draft::Draft;
 pub use events::EventStream;
 pub use fault::{Fault, TargetError};
+pub use flaw::Flaw;
 pub use options::{Options, Protocol};
 pub use request::{JSON, Method, Prepared, Request};
 pub use sse::Event;

@@ -13,27 +13,37 @@ use crate::reader::Whole;
 use crate::request::Asked;
 use crate::translate::{self, Lost, Reached};
 
+/// How often a request is sent again that the peer has not processed: a peer that refuses this many in a row is
+/// overloaded.
+const MOST_REPEATS: u32 = 3;
+
 impl Connections {
     /// Sends a request over HTTP/2.
     pub(crate) async fn ask_multiplexed(&self, wire: &[u8], asked: Asked) -> Result<Answer, Fault> {
         let scheme = if self.client.target().is_tls() { "https" } else { "http" };
         let (request, body) = translate::request(wire, scheme)?;
-        let mut first = true;
+        let mut repeats = 0;
         loop {
             let seat = self.seat().await?;
             let lost = match ask(&seat, request.clone(), body.clone(), &self.client).await {
                 Ok(answer) => return Ok(answer),
                 Err(lost) => lost,
             };
+            let stale = repeats == 0 && !seat.fresh;
             let again = match lost.reached {
-                Reached::Nobody => true,
-                Reached::PerhapsThePeer => asked.safe,
+                Reached::Refused => repeats < MOST_REPEATS,
+                Reached::Nobody => stale,
+                Reached::PerhapsThePeer => stale && asked.safe,
                 Reached::ThePeer => false,
             };
-            if !(again && std::mem::take(&mut first) && !seat.fresh) {
+            if !again {
                 return Err(lost.fault);
             }
-            seat.carrier.retire();
+            // A peer that refuses one request may take others on the same connection.
+            if !matches!(lost.fault, Fault::Reset { .. }) {
+                seat.carrier.retire();
+            }
+            repeats += 1;
             self.client.count_repeated();
         }
     }

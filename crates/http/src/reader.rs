@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::chunks::Chunks;
-use crate::head::{self, Flaw, Framing, Head};
+use crate::flaw::Flaw;
+use crate::head::{self, Framing, Head};
 
 /// Interim answers (100 Continue, 103 Early Hints) before the real one.
-const MAX_INTERIM: u8 = 16;
+pub(crate) const MAX_INTERIM: u8 = 16;
 
 /// Room made for the next read, at least and at most: what a peer announces is not believed in advance.
 pub(crate) const READ_STEP: usize = 8 * 1024;
@@ -30,6 +31,8 @@ pub(crate) struct Reader {
     body_limit: usize,
     /// The answer to HEAD has no body, whatever its head says.
     bodiless: bool,
+    /// A switch to another protocol was asked for.
+    switching: bool,
     interim: u8,
     state: State,
 }
@@ -42,7 +45,12 @@ enum State {
 
 impl Reader {
     pub(crate) fn new(body_limit: usize, bodiless: bool) -> Self {
-        Reader { body_limit, bodiless, interim: 0, state: State::Head }
+        Reader { body_limit, bodiless, switching: false, interim: 0, state: State::Head }
+    }
+
+    /// Takes a switch to another protocol as the answer.
+    pub(crate) fn switching(self) -> Self {
+        Reader { switching: true, ..self }
     }
 
     /// Looks at what is there; `None` when more is needed. `closed` says that no more will come.
@@ -80,10 +88,12 @@ impl Reader {
     pub(crate) fn head(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Head>, Flaw> {
         loop {
             let Some(head) = head::read(buffer)? else { return Ok(None) };
-            if head.status < 200 {
-                // Nobody asked for another protocol here.
-                if head.status == 101 || self.interim == MAX_INTERIM {
-                    return Err(Flaw::Garbage);
+            if head.status < 200 && !(self.switching && head.status == 101) {
+                if head.status == 101 {
+                    return Err(Flaw::Switch);
+                }
+                if self.interim == MAX_INTERIM {
+                    return Err(Flaw::Interim);
                 }
                 self.interim += 1;
                 buffer.drain(..head.length);
@@ -103,6 +113,8 @@ impl Reader {
             State::Body(Head { framing: Framing::Length(n), length, .. }) => {
                 (length + n).saturating_sub(have).clamp(1, READ_MOST)
             }
+            // A long head is read again from its start whenever more has come.
+            State::Head => have.clamp(READ_STEP, READ_MOST),
             _ => READ_STEP,
         }
     }

@@ -102,13 +102,15 @@ impl Blank {
 /// A request as bytes. Its buffer is used again when it is dropped.
 pub(crate) struct Rendered {
     pub(crate) bytes: Vec<u8>,
+    /// Where it begins in them.
+    pub(crate) start: usize,
     pub(crate) blank: Rc<Blank>,
     pub(crate) asked: Asked,
 }
 
 impl AsRef<[u8]> for Rendered {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        &self.bytes[self.start..]
     }
 }
 

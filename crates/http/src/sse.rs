@@ -1,6 +1,6 @@
 //! Reading Server-Sent Events from bytes that come in any pieces.
 
-use crate::head::Flaw;
+use crate::flaw::Flaw;
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

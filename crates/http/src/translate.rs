@@ -25,7 +25,9 @@ pub(crate) struct Lost {
 pub(crate) enum Reached {
     /// It was never sent: the connection was about to end.
     Nobody,
-    /// It may have been sent, and the connection was lost, or ended in good order, before anything of an answer came.
+    /// The peer has said that it has not processed it.
+    Refused,
+    /// It may have been sent, and the connection was lost before anything of an answer came.
     PerhapsThePeer,
     /// The peer has answered, or said what it does not like.
     ThePeer,
@@ -34,13 +36,17 @@ pub(crate) enum Reached {
 impl Lost {
     /// Lost before it was sent.
     pub(crate) fn unsent(why: h2::Error) -> Self {
-        Lost { fault: fault_of(why), reached: Reached::Nobody }
+        let reached = if is_refusal(&why) { Reached::Refused } else { Reached::Nobody };
+        Lost { fault: fault_of(why), reached }
     }
 
     /// Lost before the head of an answer.
     pub(crate) fn unseen(why: h2::Error) -> Self {
-        let in_order = why.is_remote() && why.is_go_away() && why.reason() == Some(Reason::NO_ERROR);
-        let reached = if in_order || why.is_io() { Reached::PerhapsThePeer } else { Reached::ThePeer };
+        let reached = match () {
+            () if is_refusal(&why) => Reached::Refused,
+            () if why.is_io() => Reached::PerhapsThePeer,
+            () => Reached::ThePeer,
+        };
         Lost { fault: fault_of(why), reached }
     }
 
@@ -48,6 +54,15 @@ impl Lost {
     pub(crate) fn seen(why: h2::Error) -> Self {
         Lost { fault: fault_of(why), reached: Reached::ThePeer }
     }
+}
+
+/// Whether the peer has said that it has not processed the request: it refused the stream, or ended the connection in good
+/// order and named an earlier request as the last one that it takes.
+fn is_refusal(why: &h2::Error) -> bool {
+    let reason = why.reason();
+    why.is_remote()
+        && (why.is_reset() && reason == Some(Reason::REFUSED_STREAM)
+            || why.is_go_away() && reason == Some(Reason::NO_ERROR))
 }
 
 /// In the client's own words. What the library itself refuses came from the peer and is no HTTP/2.
@@ -60,7 +75,7 @@ pub(crate) fn fault_of(why: h2::Error) -> Fault {
     } else if why.is_remote() && why.is_go_away() {
         Fault::GoneAway { reason }
     } else if why.is_library() {
-        Fault::Garbage
+        Fault::Frames { protocol: "HTTP/2", why: reason.to_owned() }
     } else {
         Fault::Broken(io::Error::other(why))
     }
@@ -106,8 +121,7 @@ pub(crate) fn request(wire: &[u8], scheme: &str) -> Result<(http::Request<()>, O
             name if name.eq_ignore_ascii_case("connection") => {}
             name if name.eq_ignore_ascii_case("content-length") => {
                 framed = true;
-                let length =
-                    HeaderValue::from_str(text().trim()).map_err(|e| Fault::request(e.to_string()))?;
+                let length = HeaderValue::from_str(text()).map_err(|e| Fault::request(e.to_string()))?;
                 request.headers_mut().insert(CONTENT_LENGTH, length);
             }
             name => {

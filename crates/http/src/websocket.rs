@@ -5,21 +5,21 @@ use std::io;
 
 use barograph_net::Stream;
 use futures::{SinkExt, StreamExt};
-use http::HeaderValue;
-use http::header::{CONNECTION, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message as Frame, error::ProtocolError};
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::answer::Answer;
 use crate::connections::Connections;
 use crate::draft::Draft;
+use crate::exchange::begin;
 use crate::fault::Fault;
-use crate::reader::Whole;
+use crate::head::{self, Head};
+use crate::reader::{Reader, Whole};
 use crate::request::{Rendered, Request};
-use crate::translate;
 
 /// A WebSocket. Dropping it closes its connection without a goodbye.
 pub struct WebSocket {
@@ -55,37 +55,65 @@ impl Connections {
     }
 
     /// The same for a request that was written piece by piece.
-    pub fn websocket_draft(&self, draft: Draft) -> impl Future<Output = Result<WebSocket, Fault>> + use<'_> {
+    pub fn websocket_draft(
+        &self,
+        mut draft: Draft,
+    ) -> impl Future<Output = Result<WebSocket, Fault>> + use<'_> {
+        let key = generate_key();
+        draft.upgrade(&key);
         let rendered = draft.finish();
-        async move { Box::pin(self.open_websocket(&rendered?)).await }
+        async move { Box::pin(self.open_websocket(&rendered?, &key)).await }
     }
 
-    async fn open_websocket(&self, request: &Rendered) -> Result<WebSocket, Fault> {
-        let target = self.client.target();
-        let limit = target.options().body_limit;
-        let scheme = if target.is_tls() { "wss" } else { "ws" };
-        let (mut request, _) = translate::request(request.as_ref(), scheme)?;
-        let host = request.uri().authority().map_or_else(|| target.authority(), |a| a.as_str());
-        let host = HeaderValue::from_str(host).map_err(|e| Fault::request(e.to_string()))?;
-        let key = HeaderValue::from_str(&generate_key()).expect("a key is made of letters and digits");
-        let headers = request.headers_mut();
-        headers.insert(HOST, host);
-        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
-        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-        headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-        headers.insert(SEC_WEBSOCKET_KEY, key);
-        *request.version_mut() = http::Version::HTTP_11;
+    async fn open_websocket(&self, request: &Rendered, key: &str) -> Result<WebSocket, Fault> {
+        let limit = self.client.target().options().body_limit;
+        let mut stream = self.client.connect_http1(self.number()).await?;
+        let mut reader = Reader::new(limit, false).switching();
+        let mut buffer = self.client.answers.take();
+        let head = begin(&mut stream, request.as_ref(), (&mut reader, &mut buffer), limit).await?;
+        let Head { status, length, .. } = head;
+        let frames = buffer.split_off(length);
+        let whole =
+            Whole { status, head: length, body: length..length, trailers: 0..0, wire: length, keep: false };
+        let head = Answer::new(&whole, buffer, &self.client.answers);
+        agree(request.as_ref(), key, &head)?;
         let config = WebSocketConfig::default().max_message_size(Some(limit)).max_frame_size(Some(limit));
-        let stream = self.client.connect_http1(self.number()).await?;
-        let (frames, response) = client_async_with_config(request, stream, Some(config))
-            .await
-            .map_err(|why| fault_of(why, limit))?;
-        let (head, _) = response.into_parts();
-        let (buffer, status) = translate::head(&head, self.client.answers.take());
-        let end = buffer.len();
-        let whole = Whole { status, head: end, body: end..end, trailers: 0..0, wire: end, keep: false };
-        Ok(WebSocket { head: Answer::new(&whole, buffer, &self.client.answers), frames, limit })
+        let frames = WebSocketStream::from_partially_read(stream, frames, Role::Client, Some(config)).await;
+        Ok(WebSocket { head, frames, limit })
     }
+}
+
+/// Whether this answer opens a WebSocket, by RFC 6455, section 4.1.
+fn agree(request: &[u8], key: &str, answer: &Answer) -> Result<(), Fault> {
+    if answer.status != 101 {
+        return Err(Fault::Status(answer.status));
+    }
+    let is_one_of = |name: &str, word: &str| {
+        let named = answer.headers().filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
+        named
+            .flat_map(|(_, value)| value.split(|b| *b == b','))
+            .any(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+    };
+    let accepted = derive_accept_key(key.as_bytes());
+    let chosen = answer.header("sec-websocket-protocol");
+    let is_offered = match head::field(request, "sec-websocket-protocol") {
+        None => chosen.is_none(),
+        Some(offers) => offers.split(|b| *b == b',').any(|offer| chosen == Some(offer.trim_ascii())),
+    };
+    for (holds, missing) in [
+        (is_one_of("upgrade", "websocket"), "Upgrade: websocket"),
+        (is_one_of("connection", "upgrade"), "Connection: Upgrade"),
+        (
+            answer.header("sec-websocket-accept") == Some(accepted.as_bytes()),
+            "Sec-WebSocket-Accept: (the value that belongs to the key of the request)",
+        ),
+        (is_offered, "Sec-WebSocket-Protocol: (one that was offered, or none if none was)"),
+    ] {
+        if !holds {
+            return Err(Fault::Handshake { missing });
+        }
+    }
+    Ok(())
 }
 
 impl WebSocket {
@@ -160,7 +188,6 @@ fn fault_of(why: Error, limit: usize) -> Fault {
         }
         Error::Protocol(ProtocolError::SendAfterClosing) => Fault::Broken(io::ErrorKind::NotConnected.into()),
         Error::Capacity(_) => Fault::TooLarge { limit },
-        Error::Http(response) => Fault::Status(response.status().as_u16()),
-        _ => Fault::Garbage,
+        why => Fault::Frames { protocol: "WebSocket", why: why.to_string() },
     }
 }

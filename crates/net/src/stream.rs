@@ -178,17 +178,22 @@ impl Stream {
     /// Why the connection broke.
     pub async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut left = bytes;
-        poll_fn(|cx| {
-            while !left.is_empty() {
-                match ready!(self.poll_write_some(cx, left)) {
-                    Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                    Ok(n) => left = &left[n..],
-                    Err(why) => return Poll::Ready(Err(why)),
-                }
+        poll_fn(|cx| self.poll_write_all(cx, &mut left)).await
+    }
+
+    /// Sends what fits, and leaves the rest in `left`. Ready when all of it is sent.
+    ///
+    /// # Errors
+    /// Why the connection broke.
+    pub fn poll_write_all(&mut self, cx: &mut Context<'_>, left: &mut &[u8]) -> Poll<io::Result<()>> {
+        while !left.is_empty() {
+            match ready!(self.poll_write_some(cx, left)) {
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Ok(n) => *left = &left[n..],
+                Err(why) => return Poll::Ready(Err(why)),
             }
-            Pin::new(&mut *self).poll_flush(cx)
-        })
-        .await
+        }
+        Pin::new(self).poll_flush(cx)
     }
 }
 

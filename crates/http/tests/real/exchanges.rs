@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use barograph_http::{Answer, Client, Connections, Fault, JSON, Method, Policy, Request, Resolved};
+use barograph_http::{Answer, Client, Connections, Fault, Flaw, JSON, Method, Policy, Request, Resolved};
 use barograph_testkit::{Act, Answer as Told, Closed, Server};
 
 use super::on_worker;
@@ -75,7 +75,7 @@ fn no_more_connections_than_allowed() {
 }
 
 #[test]
-fn what_is_not_http_is_garbage_and_a_cut_answer_is_broken() {
+fn what_is_not_http_is_told_and_a_cut_answer_is_broken() {
     let server = server(vec![
         Act::Garbage(b"\x00\x01 not http at all\r\n\r\n".to_vec()),
         Act::CloseMid(Told::new(200, vec![b'x'; 10_000])),
@@ -84,7 +84,7 @@ fn what_is_not_http_is_garbage_and_a_cut_answer_is_broken() {
     ]);
     on_worker(async {
         let connections = connections(&server, 1);
-        assert!(matches!(ask(&connections, Method::POST).await, Err(Fault::Garbage)));
+        assert!(matches!(ask(&connections, Method::POST).await, Err(Fault::Flawed(Flaw::Version))));
         assert!(matches!(ask(&connections, Method::POST).await, Err(Fault::Broken(_))));
         assert!(matches!(ask(&connections, Method::POST).await, Err(Fault::TooLarge { limit: 268_435_456 })));
         assert_eq!(ask(&connections, Method::GET).await.unwrap().body(), b"well again");

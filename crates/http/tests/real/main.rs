@@ -1,6 +1,7 @@
 //! The client against real servers with known answers, over real sockets.
 
 mod exchanges;
+mod handshakes;
 mod http2;
 mod policies;
 mod requests;
@@ -8,6 +9,7 @@ mod resets;
 mod routes;
 mod sse;
 mod trust;
+mod uploads;
 mod ways;
 mod websockets;
 

@@ -1,7 +1,7 @@
 //! Raw HTTP/2 frames: what a peer says when it will not go on.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 
 use barograph_http::{Answer, Fault, Method, Options, Protocol};
 
@@ -21,31 +21,105 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 
-/// What a request ends with when this is said once its head has come.
-fn ends_with(said: &[u8]) -> Result<Answer, Fault> {
+/// What a client asks, and what a peer says once the head of each of its requests has come.
+struct Talk<'t> {
+    requests: usize,
+    /// By connection, and on each by request.
+    said: &'t [&'t [Vec<u8>]],
+}
+
+/// Reads until there are this many heads of requests; how many there are.
+fn await_heads(stream: &mut TcpStream, came: &mut Vec<u8>, wanted: usize) -> usize {
+    let mut buffer = [0; 4_096];
+    loop {
+        // After the preface of 24 bytes, each frame has nine bytes before its payload.
+        let (mut at, mut heads) = (24, 0);
+        while let Some(&[a, b, c, kind, ..]) = came.get(at..at + 9) {
+            heads += usize::from(kind == HEADERS);
+            at += 9 + u32::from_be_bytes([0, a, b, c]) as usize;
+        }
+        if heads >= wanted {
+            return heads;
+        }
+        let n = stream.read(&mut buffer).unwrap();
+        assert!(n > 0, "the client has gone after {heads} of {wanted} requests");
+        came.extend_from_slice(&buffer[..n]);
+    }
+}
+
+/// How the requests of a talk end, and how often one was sent again.
+fn ends(talk: &Talk<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let mut bytes = frame(SETTINGS, 0, 0, &[]);
-    bytes.extend_from_slice(said);
-    let peer = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let (mut came, mut buffer) = (Vec::new(), [0; 4_096]);
-        // The fields of a request end with a frame of kind 1 (HEADERS) on stream 1.
-        while !came.windows(9).any(|w: &[u8]| w[3] == 1 && w[5..] == 1u32.to_be_bytes()) {
-            let n = stream.read(&mut buffer).unwrap();
-            came.extend_from_slice(&buffer[..n]);
-        }
-        stream.write_all(&bytes).unwrap();
-        // Until the client has seen it and gone.
-        let _ = stream.read_to_end(&mut came);
-    });
-    let end = on_worker(async {
-        let options = Options { protocol: Protocol::Http2, ..Options::default() };
-        let connections = user(&url, &options);
-        ask(&connections, Method::POST, "/").await
-    });
-    peer.join().unwrap();
-    end
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut open = Vec::new();
+            for said in talk.said {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut came = Vec::new();
+                for (n, bytes) in said.iter().enumerate() {
+                    let heads = await_heads(&mut stream, &mut came, n + 1);
+                    assert!(n > 0 || heads == 1, "{heads} requests before the settings");
+                    if n == 0 {
+                        stream.write_all(&frame(SETTINGS, 0, 0, &[])).unwrap();
+                    }
+                    stream.write_all(bytes).unwrap();
+                }
+                open.push(stream);
+            }
+            // Until the client has seen it and gone.
+            open.into_iter().for_each(|mut stream| drop(stream.read_to_end(&mut Vec::new())));
+        });
+        on_worker(async {
+            let options = Options { protocol: Protocol::Http2, ..Options::default() };
+            let connections = user(&url, &options);
+            let all = (0..talk.requests).map(|_| ask(&connections, Method::POST, "/"));
+            (futures::future::join_all(all).await, connections.repeated())
+        })
+    })
+}
+
+/// What a request ends with when this is said once its head has come.
+fn ends_with(said: &[u8]) -> Result<Answer, Fault> {
+    let (mut all, repeated) = ends(&Talk { requests: 1, said: &[&[said.to_vec()]] });
+    assert_eq!(repeated, 0);
+    all.remove(0)
+}
+
+fn refused(stream: u32) -> Vec<u8> {
+    frame(RST_STREAM, 0, stream, &7u32.to_be_bytes())
+}
+
+/// An answer of status 200 without a body: `:status: 200` is the eighth of the fields that everybody knows.
+fn good(stream: u32) -> Vec<u8> {
+    frame(HEADERS, 0x5, stream, b"\x88")
+}
+
+/// The end of a connection in good order, on which the requests up to `last` are processed.
+fn goodbye(last: u32) -> Vec<u8> {
+    frame(GOAWAY, 0, 0, &[last.to_be_bytes(), 0u32.to_be_bytes()].concat())
+}
+
+#[test]
+fn a_request_that_the_peer_has_not_processed_is_sent_again() {
+    let refused_once: &[&[Vec<u8>]] = &[&[refused(1), good(3)]];
+    let refused_thrice: &[&[Vec<u8>]] = &[&[refused(1), refused(3), refused(5), good(7)]];
+    let moved: &[&[Vec<u8>]] = &[&[goodbye(0)], &[good(1)]];
+    for (said, times) in [(refused_once, 1), (refused_thrice, 3), (moved, 1)] {
+        let (all, repeated) = ends(&Talk { requests: 1, said });
+        assert!(all[0].as_ref().is_ok_and(|answer| answer.status == 200), "{times} times");
+        assert_eq!(repeated, times);
+    }
+    let always = &[refused(1), refused(3), refused(5), refused(7)][..];
+    let (mut all, repeated) = ends(&Talk { requests: 1, said: &[always] });
+    assert!(matches!(failed(all.remove(0)), Fault::Reset { reason: "REFUSED_STREAM" }));
+    assert_eq!(repeated, 3);
+}
+
+#[test]
+fn requests_wait_for_the_settings_of_the_peer() {
+    let (all, repeated) = ends(&Talk { requests: 3, said: &[&[good(1), good(3), good(5)]] });
+    assert!(all.iter().all(Result::is_ok) && repeated == 0);
 }
 
 #[test]
@@ -58,16 +132,15 @@ fn resets_and_goodbyes_carry_their_reason() {
 }
 
 #[test]
-fn frames_that_make_no_sense_are_garbage() {
+fn frames_that_make_no_sense_break_the_rules() {
     // Data on a stream that nobody opened.
     let fault = failed(ends_with(&frame(0, 0, 77, b"surprise")));
-    assert!(matches!(fault, Fault::Garbage), "{fault:?}");
+    assert!(matches!(fault, Fault::Frames { protocol: "HTTP/2", .. }), "{fault:?}");
 }
 
 #[test]
 fn an_interim_answer_is_passed_over() {
-    // `:status` is the eighth of the names that everybody knows, and `:status: 200` the eighth of the fields.
+    // `:status` is the eighth of the names that everybody knows.
     let interim = frame(HEADERS, 0x4, 1, b"\x08\x03103");
-    let answer = frame(HEADERS, 0x5, 1, b"\x88");
-    assert_eq!(ends_with(&[interim, answer].concat()).unwrap().status, 200);
+    assert_eq!(ends_with(&[interim, good(1)].concat()).unwrap().status, 200);
 }
