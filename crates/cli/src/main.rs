@@ -13,9 +13,13 @@ mod words;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
+use barograph_record::ExitCode as Code;
+
 use clap::Parser;
 
 use args::{Args, Command};
+use commands::{Done, Failed};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -40,11 +44,21 @@ fn main() -> ExitCode {
         Command::Relay(a) => commands::inner::relay(a),
         Command::Agent(a) => commands::inner::agent(&a),
     };
-    match done {
+    match done.and_then(written) {
         Ok(code) => ExitCode::from(code.code()),
         Err(failed) => {
             terminal::complain(&failed.why);
             ExitCode::from(failed.code.code())
+        }
+    }
+}
+
+/// The end of a command whose results were all written.
+fn written(code: Code) -> Done {
+    match terminal::unwritten() {
+        None => Ok(code),
+        Some(why) => {
+            Err(why).context("write to standard output").map_err(|why| Failed::new(Code::CannotWrite, why))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The terminal: progress with the time that is left, lines that stay, and complaints.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use barograph_harness::{Progress, Screen};
@@ -12,12 +13,25 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Writes a line for people. A reader that has gone away is no reason to stop measuring.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Writes a result.
+/// Why a result could not be written, the first time.
+static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
+
+/// Writes a result. A reader that has gone away has read what it wanted; any other failure is kept for [`unwritten`].
 pub(crate) fn result(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    let mut out = io::stdout().lock();
+    if let Err(why) = writeln!(out, "{text}").and_then(|()| out.flush())
+        && why.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = UNWRITTEN.set(why);
+    }
+}
+
+/// Why a result could not be written.
+pub(crate) fn unwritten() -> Option<&'static io::Error> {
+    UNWRITTEN.get()
 }
 
 /// Prints an error with its causes, once.
@@ -42,7 +56,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// A progress bar on a terminal, plain lines elsewhere.
     pub(crate) fn new() -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(1_000);
             let style = "{prefix:>8.bold} {bar:16.cyan/dim} {wide_msg}";
             bar.set_style(

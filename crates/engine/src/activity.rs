@@ -15,10 +15,6 @@ use crate::turn::Wishes;
 use crate::worker::Worker;
 use crate::{Turn, User, UserFactory};
 
-/// After a failed operation of a behaviour without a pace of its own, the next is due this much later. Without it,
-/// a target that refuses at once would be hammered as fast as the driver can.
-const PAUSE_AFTER_FAILURE: Nanos = Nanos::from_secs(1);
-
 /// Operations of one activity that may follow each other without a wait before everybody else comes first.
 const OPERATIONS_IN_A_ROW: u32 = 16;
 
@@ -164,7 +160,8 @@ pub(crate) async fn run<W: UserFactory>(
         op = then.op;
         called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !reset);
         if gate.is_none() || called {
-            let (next, skipped) = due(&behaviour.pace, (intended, ended), outcome, &mut turn);
+            let pace = Pacing { pace: &behaviour.pace, after_failure: worker.settings.pause_after_failure };
+            let (next, skipped) = due(pace, (intended, ended), outcome, &mut turn);
             if skipped > 0 {
                 worker.recorder.borrow_mut().skipped(skipped);
             }
@@ -218,12 +215,13 @@ async fn operate<W: UserFactory>(
         let work = std::pin::pin!(seat.user.act(op, turn));
         slot.guard(started + worker.settings.timeout, work).await
     };
+    let ended = worker.core.clock.now();
     let outcome = match end {
-        Ok(outcome) => outcome,
-        Err(Signal::Expired) => Outcome::TimedOut,
+        // An answer that comes after its time, and before the next look at what has waited too long, is late all the same.
+        Ok(outcome) if ended - started <= worker.settings.timeout => outcome,
+        Ok(_) | Err(Signal::Expired) => Outcome::TimedOut,
         Err(_) => Outcome::Cancelled,
     };
-    let ended = worker.core.clock.now();
     let (requests, counters) = (std::mem::take(&mut turn.requests), std::mem::take(&mut turn.counters));
     let done = Ended { op, intended, started, ended, outcome, requests, counters };
     worker.recorder.borrow_mut().ended(&done);
@@ -294,15 +292,21 @@ pub(crate) fn follow(behaviour: &Behaviour, op: OpId, memory: &mut impl Memory, 
     }
 }
 
+/// The pace of a behaviour, and the pause after a failure where it has none.
+pub(crate) struct Pacing<'b> {
+    pub(crate) pace: &'b Pace,
+    pub(crate) after_failure: Nanos,
+}
+
 /// When the next operation is due, and how many beats were left out before it.
 pub(crate) fn due(
-    pace: &Pace,
+    pacing: Pacing<'_>,
     (intended, ended): (Nanos, Nanos),
     outcome: Outcome,
     turn: &mut Turn,
 ) -> (Nanos, u64) {
-    match pace {
-        Pace::AtOnce if outcome.is_failure() => (ended + PAUSE_AFTER_FAILURE, 0),
+    match pacing.pace {
+        Pace::AtOnce if outcome.is_failure() => (ended + pacing.after_failure, 0),
         Pace::AtOnce => (ended, 0),
         Pace::Cycle(cycle) => ((intended + draw(cycle, &mut turn.rng)).max(ended), 0),
         Pace::Think(think) => (ended + draw(think, &mut turn.rng), 0),

@@ -20,7 +20,8 @@ pub trait BlockingFactory: 'static {
 
 /// A user whose operations block.
 pub trait BlockingUser: 'static {
-    /// Does one operation and says how it ended. Nothing interrupts it: it is never timed out, and a run ends after it.
+    /// Does one operation and says how it ended. Nothing interrupts it: it is timed out when it ends, and a run ends after
+    /// it.
     fn act(&mut self, op: OpId, turn: &mut Turn) -> Outcome;
 
     /// Answers a question about the user's state with the index of a branch. Never called where behaviours have no choosers.

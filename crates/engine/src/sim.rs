@@ -78,8 +78,9 @@ impl<W: Population> Simulation<W> {
         };
         loop {
             self.pool.run_until_stalled();
-            // The sweep for expired operations is at every tenth of a second, as in a real run.
-            let sweep = Nanos((clock.get() / 100_000_000 + 1) * 100_000_000);
+            // Expired operations are looked for as often as in a real run.
+            let each = self.workers[0].settings.sweep().0;
+            let sweep = Nanos((clock.get() / each + 1) * each);
             let next = self.core.pacer.earliest().unwrap_or(Nanos::MAX).min(sweep);
             if next > end {
                 break;

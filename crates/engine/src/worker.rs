@@ -23,9 +23,6 @@ const ARRIVALS_IN_A_ROW: u32 = 32;
 /// The random stream of arrivals belongs to no user.
 const ARRIVALS_STREAM: u32 = u32::MAX;
 
-/// How often operations that wait too long are looked for.
-const EXPIRY_SWEEP: Nanos = Nanos::from_millis(100);
-
 /// Where a worker's tasks go.
 pub(crate) enum Spawner {
     /// The event loop of this thread.
@@ -318,13 +315,14 @@ impl<W: Population> Worker<W> {
         let slot = Core::slot(&self.core);
         let interval = self.settings.interval;
         let mut closes = interval;
-        let mut sweep = EXPIRY_SWEEP;
+        let each = self.settings.sweep();
+        let mut sweep = each;
         loop {
             slot.until(closes.min(sweep)).await;
             let now = self.core.clock.now();
             if now >= sweep {
                 self.core.expire(now);
-                sweep = now + EXPIRY_SWEEP;
+                sweep = now + each;
             }
             if now >= closes {
                 let done = self.recorder.borrow_mut().close(now, self.users(), cpu());

@@ -8,6 +8,10 @@ use barograph_model::{Behaviours, ChooserId, Nanos, OpId, OpenLoop, Outcome, Tim
 
 use crate::Turn;
 
+/// Bounds of the time between two looks for operations that have waited too long: each costs a look at every user.
+const LEAST_SWEEP: Nanos = Nanos::from_millis(5);
+const MOST_SWEEP: Nanos = Nanos::from_millis(100);
+
 /// Makes the users of one workload. One value per worker; nothing in it is shared.
 pub trait UserFactory: 'static {
     /// One simulated user of this workload.
@@ -47,10 +51,20 @@ pub struct Settings {
     pub limits: Vec<TimeLimits>,
     /// Length of an interval of the series.
     pub interval: Nanos,
-    /// An operation without an answer for this long is timed out. Noticed within a tenth of a second.
+    /// An operation without an answer for this long is timed out. Noticed within a tenth of it, and of a second.
     pub timeout: Nanos,
+    /// The pause after a failed operation of a behaviour without a pace of its own. Without one a target that refuses at
+    /// once gets requests as fast as the driver can send them.
+    pub pause_after_failure: Nanos,
     /// Starts that come from outside; `None` for a closed loop, in which users start operations themselves.
     pub open: Option<OpenLoop>,
+}
+
+impl Settings {
+    /// How often operations that have waited too long are looked for.
+    pub(crate) fn sweep(&self) -> Nanos {
+        Nanos(self.timeout.0 / 10).clamp(LEAST_SWEEP, MOST_SWEEP)
+    }
 }
 
 /// Where the workers of a driver stand among those of all drivers of a run. Together they make the choices that one driver

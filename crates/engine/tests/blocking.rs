@@ -61,6 +61,7 @@ fn operations_of_users_block_side_by_side() {
         limits: vec![TimeLimits::default()],
         interval: Nanos::from_millis(50),
         timeout: Nanos::from_secs(10),
+        pause_after_failure: Nanos::from_secs(1),
         open: None,
     };
     let shared = Arc::clone(&threads);

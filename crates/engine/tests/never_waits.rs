@@ -51,6 +51,7 @@ fn load(open: Option<&OpenLoop>, level: u32) -> (u64, usize) {
         limits: vec![barograph_model::TimeLimits::default()],
         interval: Nanos::from_millis(100),
         timeout: Nanos::from_secs(10),
+        pause_after_failure: Nanos::from_secs(1),
         open: open.cloned(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -71,6 +71,7 @@ fn allocations(pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
         // Closing an interval makes the next one; that is once a second and not part of an operation.
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(10),
+        pause_after_failure: Nanos::from_secs(1),
         open,
     };
     let (tell, told) = sync_channel(1);

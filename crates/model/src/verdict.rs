@@ -145,10 +145,12 @@ pub struct WindowVerdict {
 }
 
 impl WindowVerdict {
-    /// Every rule holds.
+    /// Every rule holds, and something did not fail.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.rules.iter().all(|rule| rule.holds) && self.ops.iter().all(OpVerdict::passed)
+        let failed_alone =
+            self.ops.iter().any(|op| op.count > 0) && self.ops.iter().all(|op| op.failed == op.count);
+        !failed_alone && self.rules.iter().all(|rule| rule.holds) && self.ops.iter().all(OpVerdict::passed)
     }
 
     /// Every validity check holds.

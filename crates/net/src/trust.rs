@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
 use tokio_rustls::rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use crate::setup::SetupError;
 use crate::tls::{Tls, Verify};
@@ -38,39 +39,100 @@ pub(crate) fn verifier(
     match tls.verify {
         Verify::Nothing => Ok(Arc::new(NoVerification(Arc::clone(provider)))),
         Verify::Peer => {
-            let roots = Arc::new(roots(tls.authorities.as_deref())?);
-            let built = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
-            Ok(built.map_err(|why| SetupError::Authorities { why: why.to_string() })?)
+            let named = tls.authorities.as_deref().map(given).transpose()?;
+            let roots = match &named {
+                Some(named) => {
+                    let mut roots = RootCertStore::empty();
+                    for certificate in named {
+                        roots.add(certificate.clone()).map_err(|why| SetupError::Authorities {
+                            why: format!("a certificate cannot be used: {why}"),
+                        })?;
+                    }
+                    roots
+                }
+                None => of_system()?,
+            };
+            let built =
+                WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
+            let usual = built.map_err(|why| SetupError::Authorities { why: why.to_string() })?;
+            Ok(Arc::new(Trusting { usual, named: named.unwrap_or_default() }))
         }
     }
 }
 
-/// The authorities to trust. The system's rather than a list built in: what this machine's other programs believe is
-/// what its owner set up, a company's own authority included, and it does not age with this program.
-fn roots(given: Option<&[u8]>) -> Result<RootCertStore, SetupError> {
-    let mut roots = RootCertStore::empty();
+/// The certificates in a PEM text.
+fn given(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, SetupError> {
     let failed = |why: String| SetupError::Authorities { why };
-    match given {
-        Some(pem) => {
-            for found in CertificateDer::pem_slice_iter(pem) {
-                let certificate = found.map_err(|e| failed(format!("the PEM text is broken: {e}")))?;
-                roots.add(certificate).map_err(|e| failed(format!("a certificate cannot be used: {e}")))?;
-            }
-            if roots.is_empty() {
-                return Err(failed("there is no `BEGIN CERTIFICATE` in the PEM text".to_owned()));
-            }
-        }
-        None => {
-            let found = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(found.certs);
-            if roots.is_empty() {
-                let hint =
-                    "this machine has none: install the package ca-certificates, or name a PEM file (ca)";
-                return Err(failed(hint.to_owned()));
-            }
-        }
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = found.map_err(|e| failed(format!("the PEM text is broken: {e}")))?;
+    if found.is_empty() {
+        return Err(failed("there is no `BEGIN CERTIFICATE` in the PEM text".to_owned()));
+    }
+    Ok(found)
+}
+
+/// The system's authorities rather than a list built in: what this machine's other programs believe is what its owner set
+/// up, a company's own authority included, and it does not age with this program.
+fn of_system() -> Result<RootCertStore, SetupError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        let why = "this machine has none: install the package ca-certificates, or name a PEM file (ca)";
+        return Err(SetupError::Authorities { why: why.to_owned() });
     }
     Ok(roots)
+}
+
+/// Trusts certificates of authorities, and those that were named themselves: a certificate that signed itself is often an
+/// authority's (CA:TRUE), which may not be a server's elsewhere, and one that an authority signed may be all there is.
+#[derive(Debug)]
+struct Trusting {
+    usual: Arc<WebPkiServerVerifier>,
+    named: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Trusting {
+    fn verify_server_cert(
+        &self,
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match self.usual.verify_server_cert(end, between, name, ocsp, now) {
+            // Its dates hold: they are verified before its issuer and its kind.
+            Err(Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)))
+                if self.named.contains(end) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.usual.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.usual.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
 }
 
 /// Believes any peer, because the user asked for it. Signatures of the handshake are still checked.

@@ -53,15 +53,19 @@ impl Data {
 /// How a data file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    Csv,
+    /// Cells of a row are apart by this; where it is not given, by what stands in the head.
+    Csv(Option<char>),
     JsonLines,
     Lines,
 }
 
 impl Format {
     pub(crate) const WORDS: [(&'static str, Format); 3] =
-        [("csv", Format::Csv), ("jsonl", Format::JsonLines), ("lines", Format::Lines)];
+        [("csv", Format::Csv(None)), ("jsonl", Format::JsonLines), ("lines", Format::Lines)];
 }
+
+/// What may stand between the cells of a CSV file; the first one that its head has does.
+pub(crate) const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
 /// What is wrong with a data file, and in which of its lines.
 #[derive(Debug, PartialEq)]
@@ -79,7 +83,7 @@ pub(crate) fn parse(name: &'static str, format: Format, text: &str) -> Result<Da
     let text = text.trim_start_matches('\u{feff}');
     let mut rows = Rows { columns: Vec::new(), texts: String::with_capacity(text.len()), ends: Vec::new() };
     match format {
-        Format::Csv => csv(text, &mut rows)?,
+        Format::Csv(separator) => csv(text, separator.unwrap_or_else(|| guessed(text)), &mut rows)?,
         Format::JsonLines => json_lines(text, &mut rows)?,
         Format::Lines => {
             rows.columns = vec!["line".into()];
@@ -121,15 +125,23 @@ impl Rows {
     }
 }
 
-/// Comma-separated values with a head, as in RFC 4180.
-fn csv(text: &str, rows: &mut Rows) -> Result<(), Fault> {
+/// The first of the usual separators that the head has outside of quotes.
+fn guessed(text: &str) -> char {
+    let head = text.trim_start_matches(['\r', '\n']).lines().next().unwrap_or_default();
+    // Every other part is inside of quotes.
+    let outside = |separator: &char| head.split('"').step_by(2).any(|part| part.contains(*separator));
+    SEPARATORS.into_iter().find(outside).unwrap_or(',')
+}
+
+/// Values apart by a separator, with a head, as in RFC 4180.
+fn csv(text: &str, separator: char, rows: &mut Rows) -> Result<(), Fault> {
     let mut rest = text;
     let mut line = 1;
     let mut record: Vec<String> = Vec::new();
     while !rest.is_empty() {
         let began = line;
         record.clear();
-        rest = csv_record(rest, &mut line, &mut record)?;
+        rest = csv_record(rest, separator, (&mut line, &mut record))?;
         if record.len() == 1 && record[0].is_empty() {
             continue;
         }
@@ -145,7 +157,11 @@ fn csv(text: &str, rows: &mut Rows) -> Result<(), Fault> {
 }
 
 /// Takes one record off the text.
-fn csv_record<'a>(text: &'a str, line: &mut usize, record: &mut Vec<String>) -> Result<&'a str, Fault> {
+fn csv_record<'a>(
+    text: &'a str,
+    separator: char,
+    (line, record): (&mut usize, &mut Vec<String>),
+) -> Result<&'a str, Fault> {
     let mut rest = text;
     loop {
         let mut cell = String::new();
@@ -163,7 +179,7 @@ fn csv_record<'a>(text: &'a str, line: &mut usize, record: &mut Vec<String>) -> 
                 inside = after;
             }
         } else {
-            let end = rest.find([',', '\n', '"']).unwrap_or(rest.len());
+            let end = rest.find([separator, '\n', '"']).unwrap_or(rest.len());
             if rest[end..].starts_with('"') {
                 return fault(*line, "a quote inside a cell that does not begin with one");
             }
@@ -171,7 +187,7 @@ fn csv_record<'a>(text: &'a str, line: &mut usize, record: &mut Vec<String>) -> 
             rest = &rest[end..];
         }
         record.push(cell);
-        if let Some(after) = rest.strip_prefix(',') {
+        if let Some(after) = rest.strip_prefix(separator) {
             rest = after;
             continue;
         }
@@ -227,7 +243,7 @@ mod tests {
     #[test]
     fn cells_are_found_by_row_and_column() {
         let csv = "name, city\r\nann,\"Berne, \"\"old\"\"\ntown\"\n\nbob,\n";
-        let data = parse("d", Format::Csv, csv).unwrap();
+        let data = parse("d", Format::Csv(None), csv).unwrap();
         assert_eq!(data.columns, ["name".into(), "city".into()]);
         assert_eq!(data.rows(), 2);
         assert_eq!(data.cell(0, 1), "Berne, \"old\"\ntown");
@@ -245,14 +261,33 @@ mod tests {
     }
 
     #[test]
+    fn the_head_tells_what_is_between_cells() {
+        for (text, columns, cell) in [
+            ("name;password\nann;a,b\n", &["name", "password"][..], "a,b"),
+            ("name\tpassword\nann\tx;y\n", &["name", "password"], "x;y"),
+            ("name|password\nann|x\n", &["name", "password"], "x"),
+            ("\u{feff}\"na;me\",password\r\nann,x\r\n", &["na;me", "password"], "x"),
+            ("\"name\";\"pass,word\"\nann;\"x;y\"\n", &["name", "pass,word"], "x;y"),
+            ("\n\na;b\n1;2\n", &["a", "b"], "2"),
+        ] {
+            let data = parse("d", Format::Csv(None), text).unwrap();
+            let found: Vec<&str> = data.columns.iter().map(|column| &**column).collect();
+            assert_eq!((found.as_slice(), data.cell(0, 1)), (columns, cell), "{text}");
+        }
+        let data = parse("d", Format::Csv(Some(';')), "a,b;c\n1;2\n").unwrap();
+        assert_eq!((data.columns.len(), data.cell(0, 0)), (2, "1"));
+        assert_eq!(parse("d", Format::Csv(None), "alone\nx;y\n").unwrap().cell(0, 0), "x;y");
+    }
+
+    #[test]
     fn a_bad_file_says_where_and_why() {
         for (format, text, line, why) in [
-            (Format::Csv, "a,b\n1\n", 2, "1 cells, the head has 2"),
-            (Format::Csv, "a,a\n1,2\n", 1, "the column `a` is there twice"),
-            (Format::Csv, "a\n\"x\n", 2, "a quote is not closed"),
-            (Format::Csv, "a\n\"x\ny\"z\n", 3, "text after a closing quote"),
-            (Format::Csv, "a\nx\"y\n", 2, "a quote inside a cell that does not begin with one"),
-            (Format::Csv, "a\n", 1, "there are no rows"),
+            (Format::Csv(None), "a,b\n1\n", 2, "1 cells, the head has 2"),
+            (Format::Csv(None), "a,a\n1,2\n", 1, "the column `a` is there twice"),
+            (Format::Csv(None), "a\n\"x\n", 2, "a quote is not closed"),
+            (Format::Csv(None), "a\n\"x\ny\"z\n", 3, "text after a closing quote"),
+            (Format::Csv(None), "a\nx\"y\n", 2, "a quote inside a cell that does not begin with one"),
+            (Format::Csv(None), "a\n", 1, "there are no rows"),
             (Format::JsonLines, "{\"a\":1}\n[]\n", 2, "not a JSON object"),
             (Format::JsonLines, "{\"a\":1}\n\n{\"b\":1}", 3, "the member `a` of the first line is missing"),
             (
@@ -272,7 +307,7 @@ mod tests {
         #[test]
         fn quoted_cells_come_back(cells in prop::collection::vec(".{0,8}", 1..20)) {
             let quoted: Vec<String> = cells.iter().map(|c| format!("x,\"{}\"", c.replace('"', "\"\""))).collect();
-            let data = parse("d", Format::Csv, &format!("k,v\n{}", quoted.join("\r\n"))).unwrap();
+            let data = parse("d", Format::Csv(None), &format!("k,v\n{}", quoted.join("\r\n"))).unwrap();
             prop_assert_eq!(data.rows() as usize, cells.len());
             for (row, cell) in cells.iter().enumerate() {
                 prop_assert_eq!(data.cell(row as u32, 1), cell);

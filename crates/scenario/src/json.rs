@@ -52,7 +52,7 @@ impl Pointer {
 
     /// Shows the JSON text of every place it leads to, until `take` says no.
     pub fn visit<'a>(&self, document: &'a [u8], take: &mut dyn FnMut(&'a [u8]) -> bool) {
-        let mut cursor = Cursor { bytes: document, at: 0 };
+        let mut cursor = Cursor { bytes: without_mark(document), at: 0 };
         cursor.walk(&self.0, take);
     }
 }
@@ -65,6 +65,12 @@ impl std::fmt::Display for Pointer {
             Step::Each => f.write_str("/*"),
         })
     }
+}
+
+/// A JSON document without a byte order mark before it, which readers of JSON pass over.
+#[must_use]
+pub fn without_mark(document: &[u8]) -> &[u8] {
+    document.strip_prefix(b"\xef\xbb\xbf").unwrap_or(document)
 }
 
 fn step(text: &str) -> Step {
@@ -263,6 +269,9 @@ mod tests {
             assert_eq!(first(pointer, document).as_deref(), found, "{pointer}");
         }
         assert_eq!(first("", document).as_deref(), Some(document.trim()));
+        assert_eq!(first("/id", "\u{feff} {\"id\": 7}").as_deref(), Some("7"));
+        assert_eq!(first("/0", "\u{feff}[true]").as_deref(), Some("true"));
+        assert_eq!(first("", "\u{feff}\u{feff}1"), None);
         assert_eq!(Pointer::parse("a").unwrap_err(), "a JSON pointer begins with `/`");
     }
 

@@ -88,7 +88,7 @@ pub use check::{BodyCheck, Check, Expected, HeaderCheck, HeaderTest};
 pub use data::{Data, DataId};
 pub use draw::{Draw, DrawId, Drawn, Generator, Per, Pick, TimeFormat};
 pub use expression::{Condition, Operand, Relation};
-pub use json::{Pointer, Step, say};
+pub use json::{Pointer, Step, say, without_mark};
 pub use minimal::{Minimal, minimal};
 pub use name::leak;
 pub use operation::{
@@ -96,7 +96,7 @@ pub use operation::{
     Wait, Where,
 };
 pub use pattern::{Pattern, Schema};
-pub use read::{Files, read};
+pub use read::{Files, MOST_BODY, read, statuses};
 pub use scenario::Scenario;
 pub use target::{Connections, Protocol, Target, Tls, Url};
 pub use template::{Escape, Segment, Template};

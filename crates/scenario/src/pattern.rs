@@ -49,7 +49,8 @@ pub struct Schema {
 impl Schema {
     /// Compiles a schema; the error says what is wrong with it.
     pub fn new(text: &[u8]) -> Result<Self, String> {
-        let text: serde_json::Value = serde_json::from_slice(text).map_err(|e| format!("not JSON: {e}"))?;
+        let text: serde_json::Value =
+            serde_json::from_slice(crate::without_mark(text)).map_err(|e| format!("not JSON: {e}"))?;
         let validator = jsonschema::validator_for(&text).map_err(|e| format!("not a schema: {e}"))?;
         Ok(Schema { text, validator })
     }

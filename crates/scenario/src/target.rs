@@ -27,8 +27,8 @@ pub struct Target {
     pub source_addresses: Vec<IpAddr>,
     /// Making a connection may take this long.
     pub connect_timeout: Nanos,
-    /// An operation may take this long.
-    pub timeout: Nanos,
+    /// An operation may take this long; the plan's limit alone holds where it is not given.
+    pub timeout: Option<Nanos>,
     /// Are cookies kept until the session ends, and sent?
     pub cookies: bool,
 }

@@ -40,6 +40,23 @@ fn every_refusal_names_its_place_and_what_to_do() {
 }
 
 #[test]
+fn a_column_that_a_file_does_not_have_is_told_from_those_that_it_has() {
+    let why = |head: &str| {
+        let file = |_: &Path| Ok(format!("{head}\n").into_bytes());
+        let text = "[data.accounts]\nfile = \"a.csv\"\n[operations.Get]\nexchanges = [{ path = \"/{accounts.name}\" }]\n";
+        read("s", text, &file).unwrap_err().0[0].allowed.clone()
+    };
+    assert_eq!(
+        why("name:password\nx:y"),
+        "a column of `accounts`, whose head has `name:password`: there is none"
+    );
+    assert_eq!(
+        why("Name,x\n1,2"),
+        "a column of `accounts`, whose head has `Name`, `x`: accounts.Name, accounts.x"
+    );
+}
+
+#[test]
 fn a_scenario_is_bounded() {
     let many = |n: usize| {
         let operation = |i: usize| format!("[operations.Op{i}]\nexchanges = [{{ path = \"/\" }}]\n");

@@ -303,6 +303,17 @@ impl Given {
         Some(value)
     }
 
+    /// A time in seconds, with a fraction.
+    pub fn time(&mut self, key: &str, range: RangeInclusive<f64>, default: f64) -> Option<Nanos> {
+        let known = Known::new(format!("seconds from {} to {}", range.start(), range.end()), default);
+        let value = self.take(key, known, |found| as_fraction(found, &range))?.unwrap_or(default);
+        match value.fract() {
+            0.0 => self.keep(key, value as i64),
+            _ => self.keep(key, value),
+        }
+        Some(Nanos::from_secs_f64(value))
+    }
+
     /// A word below a list, which has no default; all are allowed when `words` is empty.
     pub fn listed_word(&mut self, key: &str, words: &[&str]) -> Option<String> {
         let allowed =

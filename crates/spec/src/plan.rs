@@ -215,6 +215,8 @@ pub struct DriverPlan {
     pub connections: Connections,
     /// An operation without an answer for this long is timed out.
     pub timeout: Nanos,
+    /// The pause of a user after a failed operation, where it goes on at once after others.
+    pub failure_pause: Nanos,
     /// Length of an interval of the series.
     pub interval: Nanos,
 }
@@ -371,7 +373,8 @@ fn driver(g: &mut Given) -> Option<DriverPlan> {
     let place = g.word("driver.place", &["auto", "own", "unit"], "auto");
     let workers = g.number("driver.workers", 0..=256, 0);
     let connections = g.word("driver.connections", &["auto", "keep", "close"], "auto");
-    let timeout = g.number("driver.timeout_s", 1..=3_600, 60);
+    let timeout = g.time("driver.timeout_s", 0.001..=3_600.0, 60.0);
+    let failure_pause = g.time("driver.failure_pause_s", 0.0..=3_600.0, 1.0);
     let interval = g.number("driver.interval_ms", 100..=60_000, 1_000);
     if place.as_deref() == Some("own") && count.is_some_and(|count| count > 1) {
         g.refuse("driver.place", "\"own\"", "\"auto\" or \"unit\" with several drivers", "leave it out");
@@ -385,7 +388,8 @@ fn driver(g: &mut Given) -> Option<DriverPlan> {
             "close" => Connections::Close,
             _ => Connections::Auto,
         },
-        timeout: Nanos::from_secs(timeout?),
+        timeout: timeout?,
+        failure_pause: failure_pause?,
         interval: Nanos::from_millis(interval?),
     })
 }

@@ -71,15 +71,31 @@ impl Authority {
         change(&mut params);
         let key = KeyPair::generate().map_err(io::Error::other)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(io::Error::other)?;
-        Ok(Identity {
-            certificate: certificate.der().clone(),
-            key: Arc::new(PrivatePkcs8KeyDer::from(key.serialize_der()).into()),
-            pem: [certificate.pem(), key.serialize_pem()],
-        })
+        Ok(Identity::new(&certificate, &key))
     }
 }
 
 impl Identity {
+    /// A certificate for these names that signed itself and says that it is an authority's, as `openssl req -x509` makes it;
+    /// it ends with this year.
+    pub fn self_signed(names: &[&str], last_year: i32) -> io::Result<Self> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut params = CertificateParams::new(names).map_err(io::Error::other)?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_after = rcgen::date_time_ymd(last_year, 12, 31);
+        let key = KeyPair::generate().map_err(io::Error::other)?;
+        let certificate = params.self_signed(&key).map_err(io::Error::other)?;
+        Ok(Identity::new(&certificate, &key))
+    }
+
+    fn new(certificate: &rcgen::Certificate, key: &KeyPair) -> Self {
+        Identity {
+            certificate: certificate.der().clone(),
+            key: Arc::new(PrivatePkcs8KeyDer::from(key.serialize_der()).into()),
+            pem: [certificate.pem(), key.serialize_pem()],
+        }
+    }
+
     /// The certificate and its key, each as the text of a PEM file, for a program that reads files.
     #[must_use]
     pub fn pem(&self) -> &[String; 2] {

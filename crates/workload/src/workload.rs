@@ -74,6 +74,11 @@ pub trait Workload: Send + Sync {
         false
     }
 
+    /// Its own limit on the time of an operation; the smaller of it and `driver.timeout_s` holds.
+    fn timeout(&self) -> Option<Nanos> {
+        None
+    }
+
     /// How long the target may hold an answer on purpose; `None` when it never does.
     fn longest_wait(&self) -> Option<Nanos> {
         None

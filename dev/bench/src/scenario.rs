@@ -43,7 +43,8 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<bool> {
         behaviours: Arc::new(scenario.behaviours.clone()),
         limits: scenario.limits(),
         interval: Nanos::from_secs(1),
-        timeout: scenario.target.timeout,
+        timeout: scenario.target.timeout.unwrap_or(Nanos::from_secs(60)),
+        pause_after_failure: Nanos::from_secs(1),
         open: None,
     };
     let workload = runnable(Arc::clone(&scenario), resolved, options)?;

@@ -2,6 +2,8 @@
 //!
 //! There is one target, so a cookie's domain is not looked at; path and end are.
 
+mod date;
+
 use barograph_model::Nanos;
 
 /// Cookies a target may set; browsers keep about as many for one site.
@@ -61,14 +63,23 @@ fn parse(header: &[u8]) -> Option<Set<'_>> {
         if key.eq_ignore_ascii_case(b"path") && said.starts_with(b"/") {
             set.path = said;
         } else if key.eq_ignore_ascii_case(b"max-age") {
-            let seconds = std::str::from_utf8(said).ok().and_then(|text| text.parse().ok());
-            set.ends = seconds.map_or(set.ends, Ends::After);
+            set.ends = seconds(said).map_or(set.ends, Ends::After);
         } else if key.eq_ignore_ascii_case(b"expires") && set.ends == Ends::Never {
             // The age counts for more, in whatever order they stand.
             set.ends = Ends::On(said);
         }
     }
     Some(set)
+}
+
+/// The seconds of an age: digits, perhaps with a minus sign. More than any clock counts is as long as one counts.
+fn seconds(said: &[u8]) -> Option<i64> {
+    let digits = said.strip_prefix(b"-").unwrap_or(said);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let most = if said == digits { i64::MAX } else { i64::MIN };
+    Some(std::str::from_utf8(said).ok()?.parse().unwrap_or(most))
 }
 
 impl Ends<'_> {
@@ -80,10 +91,7 @@ impl Ends<'_> {
                 let seconds = u64::try_from(*seconds).unwrap_or(0);
                 Some(Nanos(now.0.saturating_add(seconds.saturating_mul(1_000_000_000))))
             }
-            Ends::On(date) => {
-                let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
-                Some(Nanos(u64::try_from(date.as_nanosecond()).unwrap_or(0)))
-            }
+            Ends::On(date) => date::parse(date),
         }
     }
 }
@@ -179,7 +187,12 @@ mod tests {
             (&["a=1; max-age=60; expires=Thu, 01 Jan 1970 00:00:00 GMT"], "/", "a=1"),
             (&["a=1", "a=gone; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "/", ""),
             (&["a=1; Expires=Fri, 01 Jan 2027 00:00:00 GMT"], "/", "a=1"),
+            (&["a=1", "a=; expires=Thu, 01-Jan-1970 00:00:00 GMT"], "/", ""),
+            (&["a=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT"], "/", "a=1"),
             (&["a=1; Expires=whenever"], "/", "a=1"),
+            (&["a=1", "a=; Max-Age=-1"], "/", ""),
+            (&["a=1", "a=2; Max-Age=99999999999999999999"], "/", "a=2"),
+            (&["a=1; Max-Age=+0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "/", ""),
             (&["a=1; Path=/shop"], "/shop/cart?x=/", "a=1"),
             (&["a=1; Path=/shop"], "/shops", ""),
             (&["a=1; Path=/shop/"], "/shop", ""),

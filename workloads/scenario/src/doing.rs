@@ -107,6 +107,7 @@ impl<'u> Doing<'u> {
         let memory = &*self.user.memory.borrow();
         let ink = Ink {
             connections: &self.user.connections,
+            target: program.resolved.target(),
             base: &program.base,
             sight: Sight { scenario: &program.scenario, memory, frame: self.at.number, operation: &self.set },
             jar: (!memory.jar.is_empty()).then_some(&memory.jar),

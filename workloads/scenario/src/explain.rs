@@ -131,7 +131,7 @@ fn name(scenario: &Scenario, source: Source) -> &'static str {
 
 fn pace(pace: &Pace) -> String {
     match pace {
-        Pace::AtOnce => "goes on at once".to_owned(),
+        Pace::AtOnce => "goes on at once; after a failure it pauses (`driver.failure_pause_s`)".to_owned(),
         Pace::Think(time) => format!("thinks {}", distribution(time)),
         Pace::Cycle(time) => format!("starts every {}", distribution(time)),
         Pace::Beat { every, .. } => format!("starts on a beat of {}", span(*every)),

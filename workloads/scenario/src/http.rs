@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use barograph_http::certificates;
 use barograph_model::{Behaviour, BehaviourId, Behaviours, Distribution, Pace};
-use barograph_scenario::{Minimal, Protocol, Scenario, Url};
+use barograph_scenario::{Action, Body, MOST_BODY, Minimal, Protocol, Scenario, Url, without_mark};
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
@@ -57,26 +57,31 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
             "read the URL `{given}`: {why}; it is written as in http://127.0.0.1:8080/path"
         ))
     })?;
-    let (body, json) = body(args)?;
+    let content = content(args)?;
     let mut headers = args.headers.clone();
-    if json && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+    if let Some(Content { kind, .. }) = &content
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+    {
+        headers.push(("content-type".to_owned(), (*kind).to_owned()));
     }
+    let method = args.method.as_deref().unwrap_or(if content.is_some() { "POST" } else { "GET" });
+    let text = content.as_ref().filter(|content| content.file.is_none());
+    let text = text.map(|text| String::from_utf8_lossy(&text.bytes));
     let what = Minimal {
         url: &url,
-        method: args.method.as_deref(),
+        method: Some(method),
         headers: &headers,
-        body: body.as_deref(),
+        body: text.as_deref(),
         ..Minimal::default()
     };
     let mut scenario = barograph_scenario::minimal(&what)
         .map_err(|why| CommandError::refused(format!("make a request of the arguments\n{why}")))?;
+    exchange(args, content, &mut scenario);
     target(args, options, &mut scenario)?;
     rule(options, &mut scenario);
     pace(options, &mut scenario);
     // The text says the request, the command in the record says how it is sent and judged.
     scenario.resolved.push_str("# sent and judged as the options of the command say\n");
-    let method = args.method.as_deref().unwrap_or(if body.is_some() { "POST" } else { "GET" });
     Ok(Asked { title: format!("{method} {url}"), base, scenario })
 }
 
@@ -91,25 +96,61 @@ fn base(url: &str) -> Result<String, String> {
     Url::parse(base).map(|_| base.to_owned())
 }
 
-/// The body, and whether it is JSON.
-fn body(args: &HttpArgs) -> Result<(Option<String>, bool), CommandError> {
+/// A body with its content type.
+struct Content {
+    kind: &'static str,
+    bytes: Arc<[u8]>,
+    /// The file that it is from.
+    file: Option<String>,
+}
+
+fn content(args: &HttpArgs) -> Result<Option<Content>, CommandError> {
     let (given, json) = match (&args.data, &args.json_body) {
         (Some(text), _) => (text, false),
         (_, Some(text)) => (text, true),
-        _ => return Ok((None, false)),
+        _ => return Ok(None),
     };
-    let text = match given.strip_prefix('@') {
-        None => given.clone(),
-        Some(file) => std::fs::read_to_string(file).map_err(|why| {
-            CommandError::refused(why).while_doing(format!(
-                "read the body from `{file}` as text; a scenario sends bytes (`file = ...` in an exchange)"
-            ))
-        })?,
+    let (bytes, file) = match given.strip_prefix('@') {
+        None => (given.as_bytes().to_vec(), None),
+        Some(file) => (file_of(file)?, Some(file.to_owned())),
     };
-    if json && let Err(why) = serde_json::from_str::<serde_json::Value>(&text) {
-        return Err(CommandError::refused(format!("read the body as JSON ({why}); --data sends any text")));
+    if json && let Err(why) = serde_json::from_slice::<serde_json::Value>(without_mark(&bytes)) {
+        return Err(CommandError::refused(format!("read the body as JSON ({why}); --data sends any bytes")));
     }
-    Ok((Some(text), json))
+    let kind = match std::str::from_utf8(&bytes) {
+        _ if json => "application/json",
+        Ok(_) => "text/plain; charset=utf-8",
+        Err(_) => "application/octet-stream",
+    };
+    Ok(Some(Content { kind, bytes: bytes.into(), file }))
+}
+
+/// The bytes of a file that is sent as a body.
+fn file_of(file: &str) -> Result<Vec<u8>, CommandError> {
+    let bytes = std::fs::read(file)
+        .map_err(|why| CommandError::refused(why).while_doing(format!("read the body from `{file}`")))?;
+    if bytes.len() > MOST_BODY {
+        return Err(CommandError::refused(format!(
+            "send `{file}` as a body: it has {} bytes, at most {MOST_BODY} are allowed",
+            bytes.len()
+        )));
+    }
+    Ok(bytes)
+}
+
+/// What the only exchange sends and expects beside what a scenario of text says.
+fn exchange(args: &HttpArgs, content: Option<Content>, scenario: &mut Scenario) {
+    for exchange in scenario.operations.iter_mut().flat_map(|op| op.groups.iter_mut().flatten()) {
+        if !args.status.is_empty() {
+            exchange.check.status.clone_from(&args.status);
+        }
+        if let (Action::Request(request), Some(Content { bytes, file: Some(file), .. })) =
+            (&mut exchange.action, &content)
+        {
+            request.body = Some(Body::File(Arc::clone(bytes)));
+            scenario.resolved.push_str(&format!("# the body has the {} bytes of {file}\n", bytes.len()));
+        }
+    }
 }
 
 fn target(args: &HttpArgs, options: &LoadOptions, scenario: &mut Scenario) -> Result<(), CommandError> {
@@ -122,7 +163,7 @@ fn target(args: &HttpArgs, options: &LoadOptions, scenario: &mut Scenario) -> Re
     }
     target.unix_socket.clone_from(&args.unix_socket);
     target.source_addresses.clone_from(&args.source);
-    target.timeout = options.timeout;
+    target.timeout = Some(options.timeout);
     target.connect_timeout = options.timeout;
     target.cookies = false;
     Ok(())
@@ -212,16 +253,91 @@ mod tests {
         assert_eq!((target.connections, target.protocol), (Connections::Pool(4), Protocol::Http2));
         assert!(
             target.tls.trust_anyone
-                && target.timeout == Nanos::from_millis(500)
+                && target.timeout == Some(Nanos::from_millis(500))
                 && target.source_addresses.len() == 1
         );
         assert_eq!((rules[0].limit, rules[0].failures), (Some(Nanos::from_secs(1)), Share::percent(1.0)));
         assert!(matches!(behaviours.get(BehaviourId(0)).pace, Pace::Think(_)));
-        let barograph_scenario::Action::Request(request) = &operations[0].groups[0][0].action else {
-            panic!("a request")
-        };
+        let Action::Request(request) = &operations[0].groups[0][0].action else { panic!("a request") };
         let names: Vec<&str> = request.headers.iter().map(|h| &*h.name).collect();
         assert!(names.contains(&"x-a") && names.contains(&"content-type"), "{names:?}");
+    }
+
+    #[test]
+    fn a_body_is_the_bytes_of_any_file_up_to_a_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("body");
+        let at = format!("@{}", file.display());
+        let sent = |option: &str| {
+            let scenario = of(&["http://h/", option, &at], &OPTIONS).ok()?.scenario;
+            let Action::Request(request) = &scenario.operations[0].groups[0][0].action else { return None };
+            let kind = request.headers.iter().find(|h| *h.name == *"content-type")?.value.fixed()?.to_vec();
+            let Some(Body::File(bytes)) = &request.body else { return None };
+            Some((request.method, String::from_utf8(kind).ok()?, bytes.len()))
+        };
+        for (bytes, option, kind) in [
+            (&b"{not a template}"[..], "--data", "text/plain; charset=utf-8"),
+            (b"\x00\xff\r\n", "--data", "application/octet-stream"),
+            (b"", "--data", "text/plain; charset=utf-8"),
+            (b"\xef\xbb\xbf{\"a\": 1}", "--json-body", "application/json"),
+        ] {
+            std::fs::write(&file, bytes).unwrap();
+            assert_eq!(sent(option), Some(("POST", kind.to_owned(), bytes.len())), "{bytes:?}");
+        }
+        let set = |length: usize| std::fs::File::create(&file).unwrap().set_len(length as u64).unwrap();
+        set(MOST_BODY);
+        assert_eq!(sent("--data").unwrap().2, MOST_BODY);
+        set(MOST_BODY + 1);
+        let why = of(&["http://h/", "--data", &at], &OPTIONS).err().unwrap().why.to_string();
+        assert!(why.ends_with("67108865 bytes, at most 67108864 are allowed"), "{why}");
+    }
+
+    #[test]
+    fn expected_statuses_are_those_that_are_named() {
+        let allowed = |words: &[&str]| {
+            let all: Vec<&str> = ["http://h/"].iter().chain(words).copied().collect();
+            let check = of(&all, &OPTIONS).unwrap().scenario.operations[0].groups[0][0].check.clone();
+            [200, 204, 302, 304, 404, 500].into_iter().filter(|s| check.allows(*s)).collect::<Vec<u16>>()
+        };
+        assert_eq!(allowed(&[]), [200, 204]);
+        assert_eq!(allowed(&["--status", "2xx,302"]), [200, 204, 302]);
+        assert_eq!(allowed(&["--status", "404", "--status", "5xx"]), [404, 500]);
+    }
+
+    #[test]
+    fn every_option_changes_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let pem = folder.path().join("ca.pem");
+        std::fs::write(&pem, "a certificate").unwrap();
+        let rows: [(&str, &[&str]); 13] = [
+            ("url", &["/path"]),
+            ("method", &["-m", "PUT"]),
+            ("headers", &["-H", "a: b"]),
+            ("data", &["--data", "x"]),
+            ("json_body", &["--json-body", "1"]),
+            ("status", &["--status", "404"]),
+            ("connections", &["--connections", "new"]),
+            ("http2", &["--http2"]),
+            ("insecure", &["--insecure"]),
+            ("ca", &["--ca", pem.to_str().unwrap()]),
+            ("unix_socket", &["--unix-socket", "/run/x"]),
+            ("source", &["--source", "127.0.0.2"]),
+            ("help", &[]),
+        ];
+        for argument in (ScenarioFiles { time_of_day: || Nanos::ZERO }).arguments().get_arguments() {
+            let id = argument.get_id().as_str();
+            assert!(rows.iter().any(|(known, _)| *known == id), "{id} has no row in this test");
+        }
+        let made = |path: &str, words: &[&str]| {
+            let url = format!("http://h{path}");
+            let words: Vec<&str> = [url.as_str()].iter().chain(words).copied().collect();
+            format!("{:?}", of(&words, &OPTIONS).unwrap().scenario)
+        };
+        let usual = made("/", &[]);
+        for (id, words) in rows.into_iter().filter(|(_, words)| !words.is_empty()) {
+            let changed = if id == "url" { made(words[0], &[]) } else { made("/", words) };
+            assert_ne!(changed, usual, "{id}");
+        }
     }
 
     #[test]
@@ -233,7 +349,9 @@ mod tests {
         );
         assert!(why(&["http://a:b@h/"]).contains("-H 'Authorization: Basic ...'"));
         assert!(why(&["h", "--json-body", "{"]).starts_with("read the body as JSON (EOF while parsing"));
-        assert!(why(&["h", "--data", "@/no/such"]).starts_with("read the body from `/no/such` as text"));
+        assert!(
+            why(&["h", "--data", "@/no/such"]).starts_with("read the body from `/no/such`: No such file")
+        );
         assert!(
             why(&["h", "--ca", "/no/such"]).starts_with("read the certificates in `/no/such`: No such file")
         );

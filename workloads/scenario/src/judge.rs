@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 
 use barograph_model::Outcome;
-use barograph_scenario::{BodyCheck, Exchange, Expected, HeaderCheck, HeaderTest, Pointer, Template, say};
+use barograph_scenario::{
+    BodyCheck, Exchange, Expected, HeaderCheck, HeaderTest, Pointer, Template, say, without_mark,
+};
 
 use crate::memory::Sight;
 use crate::program::Program;
@@ -84,7 +86,7 @@ impl Bench<'_> {
                 format!("the body does not match `{}`", pattern.regex().as_str())
             }),
             BodyCheck::Json { pointer, expected } => self.json(pointer, expected, body),
-            BodyCheck::Schema(schema) => match serde_json::from_slice(body) {
+            BodyCheck::Schema(schema) => match serde_json::from_slice(without_mark(body)) {
                 Ok(document) => or(schema.fits(&document), || "the body does not fit its schema".to_owned()),
                 Err(_) => Err(Bad::wrong("the body is not JSON")),
             },

@@ -1,10 +1,11 @@
 //! Requests written straight into the outgoing bytes.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
-use barograph_http::{Connections, Draft, Method, Prepared};
+use barograph_http::{Connections, Draft, Method, Prepared, Target};
 use barograph_model::Nanos;
-use barograph_scenario::{Body, Request, Source};
+use barograph_scenario::{Body, Request, Segment, Source};
 
 use crate::cookies::Jar;
 use crate::memory::Sight;
@@ -20,6 +21,7 @@ pub(crate) enum Wire<'p> {
 /// What a request is written from.
 pub(crate) struct Ink<'a> {
     pub(crate) connections: &'a Connections,
+    pub(crate) target: &'a Target,
     pub(crate) base: &'a str,
     pub(crate) sight: Sight<'a>,
     /// Where cookies are kept.
@@ -41,7 +43,11 @@ impl Ink<'_> {
         let path = draft.path();
         let from = path.len();
         path.extend_from_slice(self.base.as_bytes());
+        let value = path.len();
         request.target.render(&self.sight, path)?;
+        if matches!(request.target.segments(), [Segment::Value(..), ..]) {
+            self.follow(request, path, from..value);
+        }
         let mut cookies = self.scratch.take();
         cookies.clear();
         if let Some(jar) = self.jar {
@@ -65,6 +71,29 @@ impl Ink<'_> {
         Ok(draft)
     }
 
+    /// A link in an answer: what is behind `#` is never sent, and a URL of the target's own origin is its path and query.
+    fn follow(&self, request: &Request, path: &mut Vec<u8>, base: Range<usize>) {
+        if let Some(fragment) = memchr::memchr(b'#', &path[base.end..]) {
+            path.truncate(base.end + fragment);
+        }
+        let target = self.target;
+        let named = request.headers.iter().find(|header| *header.name == *"host");
+        let hosts = [Some(target.authority().as_bytes()), named.and_then(|host| host.value.fixed())];
+        let Some(rest) = hosts.into_iter().flatten().find_map(|host| {
+            behind_origin(&path[base.end..], host, if target.is_tls() { Scheme::HTTPS } else { Scheme::HTTP })
+        }) else {
+            // Behind the base, the URL of another origin would look like a path.
+            if !matches!(path.get(base.end), Some(b'/' | b'?')) {
+                path.drain(base);
+            }
+            return;
+        };
+        path.drain(base.start..path.len() - rest);
+        if path.get(base.start) != Some(&b'/') {
+            path.insert(base.start, b'/');
+        }
+    }
+
     /// Kept cookies go behind those that the scenario sends itself.
     fn headers(&self, draft: &mut Draft, request: &Request, mut cookies: &[u8]) -> Result<(), Source> {
         for header in &request.headers {
@@ -79,5 +108,60 @@ impl Ink<'_> {
             draft.header("cookie").extend_from_slice(cookies);
         }
         Ok(())
+    }
+}
+
+/// A scheme as URLs begin with it, and the end of an authority that need not be said.
+struct Scheme {
+    begin: &'static [u8],
+    usual_port: &'static [u8],
+}
+
+impl Scheme {
+    const HTTP: Scheme = Scheme { begin: b"http:", usual_port: b":80" };
+    const HTTPS: Scheme = Scheme { begin: b"https:", usual_port: b":443" };
+}
+
+/// The length of what follows scheme, host and port, if they are these; the scheme may be left out.
+fn behind_origin(url: &[u8], host: &[u8], scheme: Scheme) -> Option<usize> {
+    let begins = url.get(..scheme.begin.len()).is_some_and(|b| b.eq_ignore_ascii_case(scheme.begin));
+    let rest = if begins { &url[scheme.begin.len()..] } else { url };
+    let rest = rest.strip_prefix(b"//")?;
+    let end = rest.iter().position(|b| matches!(b, b'/' | b'?')).unwrap_or(rest.len());
+    let plain =
+        |authority: &'_ [u8]| authority.strip_suffix(scheme.usual_port).map_or(authority.len(), <[u8]>::len);
+    let (found, host) = (&rest[..plain(&rest[..end])], &host[..plain(host)]);
+    found.eq_ignore_ascii_case(host).then(|| rest.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_of_the_own_origin_is_told_from_others() {
+        for (url, host, rest) in [
+            ("http://h:8080/a?b", "h:8080", Some("/a?b")),
+            ("HTTP://H:8080/a", "h:8080", Some("/a")),
+            ("http://h:80/a", "h", Some("/a")),
+            ("http://h/a", "h:80", Some("/a")),
+            ("http://h?b", "h", Some("?b")),
+            ("http://h", "h", Some("")),
+            ("http://[::1]:8080/", "[::1]:8080", Some("/")),
+            ("//h/a", "h", Some("/a")),
+            ("https://h/a", "h", None),
+            ("http://h:81/a", "h", None),
+            ("http://other/h/a", "h", None),
+            ("http://h.other/a", "h", None),
+            ("http:/a", "h", None),
+            ("/a", "h", None),
+            ("a", "h", None),
+            ("", "h", None),
+        ] {
+            let found = behind_origin(url.as_bytes(), host.as_bytes(), Scheme::HTTP);
+            assert_eq!(found.map(|rest| &url[url.len() - rest..]), rest, "{url}");
+        }
+        assert_eq!(behind_origin(b"https://h:443/a", b"h", Scheme::HTTPS), Some(2));
+        assert_eq!(behind_origin(b"http://h/a", b"h", Scheme::HTTPS), None);
     }
 }

@@ -118,8 +118,8 @@ impl Workload for ScenarioFile {
         }
     }
 
-    fn longest_wait(&self) -> Option<Nanos> {
-        None
+    fn timeout(&self) -> Option<Nanos> {
+        self.scenario.target.timeout
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
@@ -320,6 +320,8 @@ fn closing(plan: &Plan) -> Option<Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use barograph_scenario::Action;
+
     use super::*;
 
     fn workload(target: &str) -> ScenarioFile {
@@ -340,6 +342,51 @@ mod tests {
         assert_eq!(of("per_user = 4"), 400);
         assert_eq!(of("connections = \"pool\"\npool = 7"), 7);
         assert_eq!(of("connections = \"new\""), 600);
+    }
+
+    /// Whatever docs/scenario.md shows under `[target]` is used by something.
+    #[test]
+    fn every_documented_key_of_the_target_changes_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let pem = folder.path().join("ca.pem");
+        std::fs::write(&pem, "a certificate").unwrap();
+        let authorities = format!("\n[target.tls]\nauthorities = {pem:?}");
+        let changes = [
+            ("url", "url = \"http://other\""),
+            ("protocol", "protocol = \"http2\""),
+            ("connections", "connections = \"new\""),
+            ("per_user", "per_user = 2"),
+            ("pool", "connections = \"pool\"\npool = 3"),
+            ("unix_socket", "unix_socket = \"/run/x\""),
+            ("source_addresses", "source_addresses = [\"127.0.0.2\"]"),
+            ("connect_timeout", "connect_timeout = \"1 s\""),
+            ("timeout", "timeout = \"2 s\""),
+            ("cookies", "cookies = false"),
+            ("accept", "\n[target.headers]\naccept = \"x\""),
+            ("verify", "\n[target.tls]\nverify = false"),
+            ("authorities", &authorities),
+            ("server_name", "\n[target.tls]\nserver_name = \"x\""),
+        ];
+        let page = include_str!("../../../docs/scenario.md");
+        let section = page.split("\n## ").find(|section| section.starts_with("target: ")).unwrap();
+        let block = section.split("```").nth(1).unwrap();
+        for line in block.lines().filter(|line| line.contains(" = ")) {
+            let key = line.split(" = ").next().unwrap();
+            assert!(changes.iter().any(|(known, _)| *known == key), "{key} has no row in this test");
+        }
+        let used = |target: &str| {
+            let workload = workload(target);
+            let of = &workload.scenario.target;
+            let Action::Request(request) = &workload.scenario.operations[0].groups[0][0].action else {
+                panic!("a request")
+            };
+            // Cookies are taken while answers come, the time to connect before the load begins; both have tests of their own.
+            let others = (of.cookies, of.connect_timeout, &request.headers);
+            format!("{:?} {:?} {:?} {others:?}", reach::reach(of), workload.target(), workload.timeout())
+        };
+        for (key, change) in changes {
+            assert_ne!(used(change), used(""), "{key}");
+        }
     }
 
     #[test]

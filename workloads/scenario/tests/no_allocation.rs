@@ -86,6 +86,7 @@ fn allocations(operation: &str, answer: Answer) -> u64 {
         // Closing an interval makes the next one; that is once a second and not part of an operation.
         interval: Nanos::from_secs(600),
         timeout: Nanos::from_secs(10),
+        pause_after_failure: Nanos::from_secs(1),
         open: None,
     };
     let (tell, told) = sync_channel(1);

@@ -40,6 +40,9 @@ pub(crate) struct LoadCommandArgs {
     /// An operation without an answer for so long has failed
     #[arg(long, default_value = "10s", value_parser = span, value_name = "TIME")]
     pub(crate) timeout: Nanos,
+    /// Pause of a user after a failed operation, where users neither think nor start by a rate
+    #[arg(long, default_value = "1s", value_parser = span, value_name = "TIME")]
+    pub(crate) failure_pause: Nanos,
     /// Load before measuring, in whole seconds
     #[arg(long, default_value = "1s", value_parser = seconds, value_name = "TIME")]
     pub(crate) warm_up: Nanos,
@@ -72,6 +75,11 @@ pub(crate) struct LoadCommandArgs {
 }
 
 impl LoadCommandArgs {
+    /// The pause after a failure; `None` where users have another pace.
+    pub(crate) fn pause(&self) -> Option<Nanos> {
+        (self.rate.is_none() && self.think.is_none()).then_some(self.failure_pause)
+    }
+
     /// What a workload depends on.
     pub(crate) fn options(&self) -> LoadOptions {
         LoadOptions {

@@ -8,11 +8,12 @@ mod summary;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
-use barograph_harness::{Checked, CheckedLoad, HarnessError, Progress, Screen};
-use barograph_model::Phase;
+use barograph_harness::{Checked, CheckedLoad, HarnessError, Progress, Screen, StopHandle};
+use barograph_model::{Nanos, Phase};
 use barograph_record::{ExitCode, Run};
 use barograph_workload::Workload;
 use tempfile::TempDir;
@@ -48,9 +49,12 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
     let watch = Watch::start(&args.watch, &title)?;
     let start = Start::now().watched_by(&watch);
     let dir = runs.join(start.id.as_str());
-    let mut screen = screen(args, title.clone(), &checked, (&dir, &start));
+    let interrupt = Interrupt { dir, stop: start.stop.clone(), came: Arc::default() };
+    let mut screen = screen(args, title.clone(), &checked, &interrupt);
     let load = CheckedLoad { checked, workload: Arc::clone(&workload) };
-    let finished = start.carry_out(vec![load], &mut watch.beside(screen.as_mut()));
+    let by_signal = interrupt.clone();
+    let hear = move || by_signal.comes();
+    let finished = start.carry_out_hearing(hear, vec![load], &mut watch.beside(screen.as_mut()));
     // Gives the terminal back before anything else is said.
     drop(screen);
     let finished = finished?;
@@ -59,9 +63,39 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
         watch.end(None, record);
         return Err(Failed::new(finished.exit, why));
     }
-    let report = conclude(typed, &finished.dir, (&title, workload.as_ref()))?;
+    if finished.verdict.is_none() && finished.exit == ExitCode::Interrupted {
+        watch.end(None, record);
+        return Err(Failed::new(finished.exit, anyhow!("stopped before anything was measured")));
+    }
+    let interrupted = interrupt.came.load(Ordering::Relaxed);
+    let report = conclude(typed, &finished.dir, (&title, workload.as_ref(), interrupted))?;
     watch.end(report.as_deref(), record);
-    Ok(finished.exit)
+    Ok(if interrupted { ExitCode::Interrupted } else { finished.exit })
+}
+
+/// The wish to end early: the first ends the load in order, so that what was measured is shown, the next ends the run.
+#[derive(Clone)]
+struct Interrupt {
+    dir: PathBuf,
+    stop: StopHandle,
+    came: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    fn comes(&self) {
+        if self.came.swap(true, Ordering::Relaxed) {
+            return self.stop.stop();
+        }
+        terminal::say("stopping: what was measured so far is shown; a second signal ends it at once");
+        // The run answers between two intervals, on the thread that hears signals.
+        let (dir, stop) = (self.dir.clone(), self.stop.clone());
+        std::thread::spawn(move || {
+            if ask(&dir, &Command::Stop).is_err() {
+                // There is no load yet.
+                stop.stop();
+            }
+        });
+    }
 }
 
 /// The folder of records: the one that was named, or one that goes with the program.
@@ -119,7 +153,7 @@ fn screen(
     args: &LoadCommandArgs,
     title: String,
     checked: &Checked,
-    (dir, start): (&Path, &Start),
+    interrupt: &Interrupt,
 ) -> Box<dyn Screen> {
     if args.quiet {
         return Box::new(Dark);
@@ -127,13 +161,13 @@ fn screen(
     if !live::is_possible() {
         return Box::new(Terminal::new());
     }
-    let (dir, stop) = (dir.to_owned(), start.stop.clone());
+    let (dir, interrupt) = (interrupt.dir.clone(), interrupt.clone());
     let levers = Levers {
         ask: Arc::new(move |command: &Command| {
             let reply = ask(&dir, command).map_err(|why| format!("{:#}", anyhow!(why)))?;
             if reply.ok { Ok(()) } else { Err(reply.error.unwrap_or_default()) }
         }),
-        interrupt: Box::new(move || stop.stop()),
+        interrupt: Box::new(move || interrupt.comes()),
     };
     match Display::open(title, checked.plan.unit, levers) {
         Ok(display) => Box::new(display),
@@ -146,14 +180,16 @@ fn screen(
 fn conclude(
     typed: &TypedLoadCommand,
     dir: &Path,
-    (title, workload): (&str, &dyn Workload),
+    (title, workload, interrupted): (&str, &dyn Workload, bool),
 ) -> Result<Option<PathBuf>, Failed> {
     let cannot = |why: anyhow::Error| Failed::new(ExitCode::CannotWrite, why);
     let args = &typed.args;
     let run = Run::open(dir)?;
-    let summary = Summary::of(&run, title, workload.failure_reasons()).ok_or_else(|| {
+    let mut summary = Summary::of(&run, title, workload.failure_reasons()).ok_or_else(|| {
         Failed::new(ExitCode::Bug, anyhow!("find a measured window in the record `{}`", dir.display()))
     })?;
+    summary.interrupted = interrupted;
+    summary.failure_pause_s = args.pause().map(Nanos::as_secs_f64);
     if args.json {
         let json =
             serde_json::to_string_pretty(&summary).context("write the result as JSON").map_err(cannot)?;

@@ -89,17 +89,27 @@ impl Start {
         self
     }
 
-    /// Runs what was checked, with signals heard.
+    /// Runs what was checked. A signal stops it.
     pub(crate) fn carry_out(
         self,
         loads: Vec<CheckedLoad>,
         screen: &mut dyn Screen,
     ) -> Result<Finished, Failed> {
-        let runtime = runtime()?;
         let stop = self.stop.clone();
+        self.carry_out_hearing(move || stop_by_signal(&stop), loads, screen)
+    }
+
+    /// The same where each signal does something else.
+    pub(crate) fn carry_out_hearing(
+        self,
+        signal: impl FnMut() + Send + 'static,
+        loads: Vec<CheckedLoad>,
+        screen: &mut dyn Screen,
+    ) -> Result<Finished, Failed> {
+        let runtime = runtime()?;
         let world = self.world(&loads);
         let finished = runtime.block_on(async {
-            tokio::spawn(listen_for_signals(stop));
+            tokio::spawn(on_signals(signal));
             barograph_harness::run(loads, &world, screen).await
         });
         Ok(finished?)
@@ -149,10 +159,20 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
         .map_err(|why| Failed::new(ExitCode::PlatformFault, why))
 }
 
-/// Ctrl-C and a polite kill both stop the run in order. None of them ends the program from this call on, which must be made
-/// within the runtime that then runs what it gives: a signal between the begin of a record and the first wait would leave
-/// both record and ledger open.
+/// Ctrl-C and a polite kill both stop the run in order.
 pub(crate) fn listen_for_signals(stop: StopHandle) -> impl Future<Output = ()> + Send {
+    on_signals(move || stop_by_signal(&stop))
+}
+
+fn stop_by_signal(stop: &StopHandle) {
+    terminal::say("stopping: results so far are kept, what was created is being removed");
+    stop.stop();
+}
+
+/// Does this at each SIGINT and SIGTERM. None of them ends the program from this call on, which must be made within the
+/// runtime that then runs what it gives: a signal between the begin of a record and the first wait would leave both record
+/// and ledger open.
+fn on_signals(mut act: impl FnMut() + Send) -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};
     let heard = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
     async move {
@@ -162,8 +182,7 @@ pub(crate) fn listen_for_signals(stop: StopHandle) -> impl Future<Output = ()> +
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            terminal::say("stopping: results so far are kept, what was created is being removed");
-            stop.stop();
+            act();
         }
     }
 }

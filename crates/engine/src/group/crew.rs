@@ -8,7 +8,7 @@ use barograph_model::{BehaviourId, Behaviours, ChooserId, Nanos, OpId, Outcome, 
 
 use super::{Door, Group, GroupFactory, Groups, Members};
 use crate::Turn;
-use crate::activity::{Memory, Seat, due, follow};
+use crate::activity::{Memory, Pacing, Seat, due, follow};
 use crate::core::{Core, Signal, Slot};
 use crate::recorder::Ended;
 use crate::worker::Worker;
@@ -224,6 +224,9 @@ impl<F: GroupFactory> Crew<F> {
         let turn = &mut member.turn;
         let (requests, counters) = (std::mem::take(&mut turn.requests), std::mem::take(&mut turn.counters));
         let (op, intended, started) = (member.op, member.intended, member.started);
+        // An answer that comes after its time is late, also before the group looked for what waits too long.
+        let is_late = ended - started > self.worker.settings.timeout;
+        let outcome = if is_late { Outcome::TimedOut } else { outcome };
         let done = Ended { op, intended, started, ended, outcome, requests, counters };
         self.worker.recorder.borrow_mut().ended(&done);
         if member.leaves {
@@ -251,7 +254,9 @@ impl<F: GroupFactory> Crew<F> {
         if gate.is_some() && !goes_on {
             return self.call(place);
         }
-        let (next, skipped) = due(&behaviour.pace, (member.intended, ended), outcome, &mut member.turn);
+        let after_failure = self.worker.settings.pause_after_failure;
+        let pacing = Pacing { pace: &behaviour.pace, after_failure };
+        let (next, skipped) = due(pacing, (member.intended, ended), outcome, &mut member.turn);
         member.intended = next;
         if skipped > 0 {
             self.worker.recorder.borrow_mut().skipped(skipped);

@@ -1,5 +1,6 @@
 //! Closed loops: users that wait for their answers.
 
+use barograph_engine::Settings;
 use barograph_model::{
     Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, Outcome, Pace, Share, TimeLimits, Vector,
 };
@@ -123,6 +124,39 @@ fn without_an_answer_an_operation_times_out_and_the_user_goes_on() {
     assert_eq!(op.outcomes[Outcome::TimedOut.index()], 1);
     close_to(op.response.max() as f64 / 1e3, 10_000.0);
     assert_eq!(op.outcomes[Outcome::Good.index()], 3);
+}
+
+#[test]
+fn an_answer_after_its_time_is_late_and_what_hangs_is_given_up_soon() {
+    let short = |timeout| Settings { timeout, ..settings(plain(cycle(1_000)), 1) };
+    for (timeout, takes, outcome, most) in [
+        (ms(100), ms(99), Outcome::Good, ms(99)),
+        (ms(100), ms(105), Outcome::TimedOut, ms(105)),
+        (ms(100), Nanos::from_secs(3_600), Outcome::TimedOut, ms(110)),
+        (ms(1_500), ms(1_510), Outcome::TimedOut, ms(1_510)),
+        (ms(20), Nanos::from_secs(3_600), Outcome::TimedOut, ms(25)),
+    ] {
+        let (mut sim, _) = simulate(&short(timeout), move |_, _| (takes, Outcome::Good));
+        sim.ramp(1, Nanos::ZERO);
+        let op = &sim.run(ms(8_900)).ops[0];
+        assert_eq!(op.outcomes[outcome.index()], op.count(), "{takes:?} within {timeout:?}");
+        assert!(op.count() > 0 && op.response.max() as f64 / 1e3 <= most.as_secs_f64() * 1_001.0);
+    }
+}
+
+#[test]
+fn the_pause_after_a_failure_is_a_setting() {
+    for (pause, outcome, count) in [
+        (ms(1_000), Outcome::Refused, 1),
+        (ms(90), Outcome::Refused, 10),
+        (Nanos::ZERO, Outcome::Refused, 100),
+        (ms(1_000), Outcome::Good, 100),
+    ] {
+        let settings = Settings { pause_after_failure: pause, ..settings(plain(Pace::AtOnce), 1) };
+        let (mut sim, _) = simulate(&settings, move |_, _| (ms(10), outcome));
+        sim.ramp(1, Nanos::ZERO);
+        assert_eq!(sim.run(ms(1_000)).ops[0].count(), count, "{outcome:?} and {pause:?}");
+    }
 }
 
 /// A main behaviour that starts a follower, which watches at once again and again.

@@ -89,6 +89,7 @@ pub(crate) fn settings(behaviours: Vec<Behaviour>, workers: usize) -> Settings {
         limits: [Some(ms(500)), None, None].map(Into::into).to_vec(),
         interval: ms(1_000),
         timeout: ms(10_000),
+        pause_after_failure: ms(1_000),
         open: None,
     }
 }

@@ -271,7 +271,8 @@ pub(crate) fn settings(workload: &dyn Workload, plan: &Plan, open: Option<OpenLo
         behaviours: Arc::new(workload.behaviours(&plan.profile)?),
         limits: profile.time_limits(workload.ops().len()),
         interval: plan.driver.interval,
-        timeout: plan.driver.timeout,
+        timeout: workload.timeout().map_or(plan.driver.timeout, |limit| limit.min(plan.driver.timeout)),
+        pause_after_failure: plan.driver.failure_pause,
         open,
     })
 }

@@ -24,7 +24,16 @@ pub(super) fn reasons_of(trial: &Trial) -> Vec<String> {
     let share = |op: &KeptOp| op.limit_share().unwrap_or(0.0);
     ops.sort_by(|a, b| share(b).total_cmp(&share(a)));
     let usual = ops.into_iter().flat_map(|op| op_reasons(op, &trial.window));
-    usual.chain(further_reasons(&trial.window)).chain(doubts_of(trial)).collect()
+    let usual = usual.chain(further_reasons(&trial.window));
+    only_failures(&trial.window).into_iter().chain(usual).chain(doubts_of(trial)).collect()
+}
+
+/// That every operation failed, where no rule on failures says it.
+fn only_failures(window: &KeptWindow) -> Option<String> {
+    let ended: u64 = window.ops.iter().map(|op| op.count).sum();
+    let failed = ended > 0 && window.ops.iter().all(|op| op.failed == op.count);
+    let is_said = window.ops.iter().any(|op| op.count > 0 && !op.failures_ok && op.judged);
+    (failed && !is_said).then(|| "every operation failed".to_owned())
 }
 
 /// The further rules that did not hold. Of an operation that did not happen enough is said.

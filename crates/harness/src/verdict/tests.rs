@@ -340,6 +340,26 @@ fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
 }
 
 #[test]
+fn a_load_of_which_every_operation_failed_says_so_where_no_rule_does() {
+    let mut bad = trial(1_000, 5.0, &[]);
+    bad.result = KeptResult::Fail;
+    let op = &mut bad.window.ops[0];
+    (op.failed, op.judged) = (op.count, false);
+    let verdict = of_windows(&case(&[&bad], DataAfter::Right, Most::Plan));
+    assert_eq!(
+        (verdict.passed, verdict.reasons.as_slice()),
+        (false, &["every operation failed".to_owned()][..])
+    );
+    let op = &mut bad.window.ops[0];
+    (op.judged, op.failures_ok) = (true, false);
+    let verdict = of_windows(&case(&[&bad], DataAfter::Right, Most::Plan));
+    assert!(
+        verdict.reasons.len() == 1 && verdict.reasons[0].starts_with("Login failed in 100.00 % of"),
+        "{verdict:?}"
+    );
+}
+
+#[test]
 fn a_missed_share_says_whether_tolerance_or_chance_was_allowed() {
     let mut bad = trial(1_000, 5.0, &[]);
     let op = &mut bad.window.ops[0];

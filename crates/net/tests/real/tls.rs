@@ -75,6 +75,28 @@ fn a_certificate_is_believed_up_to_a_trusted_authority_only() {
 }
 
 #[test]
+fn a_certificate_that_was_named_itself_is_believed() {
+    let authority = Authority::new().unwrap();
+    let trusting = |identity: &Identity| Tls {
+        authorities: Some(identity.pem()[0].as_bytes().into()),
+        ..Tls::default()
+    };
+    let (own, signed) =
+        (Identity::self_signed(&["localhost", "127.0.0.1"], 2999).unwrap(), authority.server().unwrap());
+    for good in [&own, &signed] {
+        assert_eq!(agreed(good, &[], &trusting(good), Alpn::NONE).unwrap(), None);
+    }
+    let (why, _) = refused(&own, &trusting(&signed));
+    assert!(matches!(why, TlsFault::UnknownAuthority), "{why:?}");
+    let other = Identity::self_signed(&["other.invalid"], 2999).unwrap();
+    let (why, _) = refused(&other, &trusting(&other));
+    assert!(matches!(&why, TlsFault::WrongName { asked } if asked == "127.0.0.1"), "{why:?}");
+    let old = Identity::self_signed(&["127.0.0.1"], 2001).unwrap();
+    let (why, _) = refused(&old, &trusting(&old));
+    assert!(matches!(why, TlsFault::Expired), "{why:?}");
+}
+
+#[test]
 fn nothing_is_verified_only_when_that_is_asked_for() {
     let authority = Authority::new().unwrap();
     for identity in [authority.server(), authority.expired(), authority.wrong_name()] {

@@ -263,11 +263,20 @@ impl Section<'_> {
 /// A status or a class of them.
 fn status(plain: &Plain) -> Option<RangeInclusive<u16>> {
     match plain {
-        Plain::Integer(n @ 100..=599) => Some(*n as u16..=*n as u16),
-        Plain::Text(class) => {
-            let hundreds: u16 = class.strip_suffix("xx")?.parse().ok()?;
-            (class.len() == 3 && (1..=5).contains(&hundreds)).then(|| hundreds * 100..=hundreds * 100 + 99)
-        }
+        Plain::Integer(n) => statuses(&n.to_string()),
+        Plain::Text(text) => statuses(text),
         _ => None,
     }
+}
+
+/// A status from 100 to 599, as in `302`, or a class of them, as in `2xx`.
+#[must_use]
+pub fn statuses(text: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = match text.strip_suffix("xx") {
+        Some(class) => (format!("{class}00"), format!("{class}99")),
+        None => (text.to_owned(), text.to_owned()),
+    };
+    let number = |text: String| (text.len() == 3).then(|| text.parse().ok()).flatten();
+    let (first, last) = (number(first)?, number(last)?);
+    (100 <= first && last <= 599).then_some(first..=last)
 }

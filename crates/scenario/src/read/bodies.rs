@@ -12,8 +12,8 @@ use crate::template::{Builder, Escape, How, Part, Template, parts};
 /// What a body is written as.
 pub(crate) const BODIES: [&str; 5] = ["body", "json", "form", "multipart", "file"];
 
-/// Largest file that is sent in a body.
-pub(crate) const MOST_BODY: usize = 64 << 20;
+/// Largest file that is sent as a body, in bytes.
+pub const MOST_BODY: usize = 64 << 20;
 
 impl Reading<'_> {
     /// The body and its usual content type.

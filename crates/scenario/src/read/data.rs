@@ -18,16 +18,31 @@ impl Reading<'_> {
         }
     }
 
+    /// What stands between the cells of a CSV file, where it is given.
+    fn separator(&self, section: &mut Section<'_>, format: Format) -> Option<char> {
+        let got = section.text("separator")?;
+        let mut chars = got.value.chars();
+        let found = chars.next().filter(|c| data::SEPARATORS.contains(c) && chars.next().is_none());
+        if found.is_none() || !matches!(format, Format::Csv(_)) {
+            let allowed = "one of , ; | and a tab (\"\\t\"), of a CSV file";
+            self.given.refuse(&got.at, format!("{:?}", got.value), allowed, "leave it out: the head tells");
+        }
+        found
+    }
+
     fn one_data(&mut self, name: &str, section: &mut Section<'_>) {
         let at = section.at.clone();
         let file = section.text("file");
         let file = self.required(section, "file", file);
         let by_name = file.as_ref().map_or(Format::Lines, |f| match Path::new(&f.value).extension() {
-            Some(e) if e == "csv" => Format::Csv,
+            Some(e) if e == "csv" || e == "tsv" => Format::Csv(None),
             Some(e) if e == "jsonl" || e == "ndjson" => Format::JsonLines,
             _ => Format::Lines,
         });
-        let format = section.word("format", &Format::WORDS, by_name);
+        let mut format = section.word("format", &Format::WORDS, by_name);
+        if let Some(separator) = self.separator(section, format) {
+            format = Format::Csv(Some(separator));
+        }
         let pick = section.word("pick", &Pick::WORDS, Pick::Sequential);
         let per =
             section.word("per", &Per::WORDS, if pick == Pick::Unique { Per::User } else { Per::Session });

@@ -27,6 +27,8 @@ use crate::data::Data;
 use crate::given::{At, Given, Got};
 use crate::section::Section;
 use crate::{Draw, Header, Scenario, mix, name};
+pub use answer::statuses;
+pub use bodies::MOST_BODY;
 use names::Names;
 use operations::Operations;
 

@@ -196,7 +196,20 @@ impl Reading<'_> {
     /// What a name stands for where `scope` is; refuses names that do not exist or do not live long enough.
     pub(crate) fn find(&self, at: &At, name: &str, scope: &mut Scope) -> Option<Named> {
         let Some(named) = self.names.named.get(name) else {
-            self.given.refuse_name(at, name, "the name of a value", self.names.named.keys().copied());
+            let names = || self.names.named.keys().copied();
+            let of_file =
+                name.split_once('.').and_then(|(file, _)| self.data.iter().find(|d| d.name == file));
+            match of_file {
+                Some(data) => {
+                    let columns: Vec<String> = data.columns.iter().map(|c| format!("`{c}`")).collect();
+                    let allowed =
+                        format!("a column of `{}`, whose head has {}", data.name, columns.join(", "));
+                    let below =
+                        |known: &&str| known.split_once('.').is_some_and(|(file, _)| file == data.name);
+                    self.given.refuse_name(at, name, &allowed, names().filter(below));
+                }
+                None => self.given.refuse_name(at, name, "the name of a value", names()),
+            }
             return None;
         };
         if named.per < scope.least {

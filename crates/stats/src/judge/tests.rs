@@ -95,6 +95,27 @@ fn failures_beyond_their_share_fail() {
 }
 
 #[test]
+fn nothing_but_failures_never_passes() {
+    let mut window = Window::clean(4);
+    // No rule is stated, or all may fail.
+    window.qos.iter_mut().for_each(|rule| rule.failures = Share::ONE);
+    let mut bare = window.clone();
+    bare.qos.clear();
+    for mut window in [window, bare] {
+        assert!(window.judge().passed());
+        let stats = window.parts.iter_mut().flat_map(|part| &mut part.ops);
+        for op in stats {
+            let ended = op.outcomes.iter().sum();
+            op.outcomes = Default::default();
+            op.outcomes[Outcome::Refused.index()] = ended;
+        }
+        assert!(!window.judge().passed());
+        window.parts[0].ops[0].outcomes[Outcome::Good.index()] = 1;
+        assert!(window.judge().passed());
+    }
+}
+
+#[test]
 fn a_wrong_mix_fails() {
     let mut window = Window::clean(5);
     window.qos[0].mix = Share::percent(50.0);

@@ -167,6 +167,7 @@ pub(super) fn settings(seed: u64, pace: f64, open: Option<OpenLoop>) -> Settings
         limits: vec![Some(LIMIT).into(); OPS.len()],
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
+        pause_after_failure: Nanos::from_secs(1),
         open,
     }
 }

@@ -140,6 +140,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
         limits: profile.time_limits(ops::ALL.len()),
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
+        pause_after_failure: Nanos::from_secs(1),
         open: None,
     };
     let mut app = None;

@@ -25,6 +25,7 @@ fn settings(seed: u64, workers: usize) -> Settings {
         limits: profile::profile("official2").unwrap().time_limits(ops::ALL.len()),
         interval: Nanos::from_secs(1),
         timeout: Nanos::from_secs(60),
+        pause_after_failure: Nanos::from_secs(1),
         open: None,
     }
 }

@@ -114,6 +114,7 @@ impl Load {
             limits: vec![TimeLimits::default(); names.len()],
             interval: Nanos::from_millis(100),
             timeout: self.timeout,
+            pause_after_failure: Nanos::from_secs(1),
             open: None,
         };
         let loaded = self.workload.load(&self.job()).unwrap_or_else(|why| panic!("{why}"));

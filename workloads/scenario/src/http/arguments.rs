@@ -1,9 +1,10 @@
 //! What can be typed after `barograph http`, beside the options of every load command.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use barograph_scenario::Connections;
+use barograph_scenario::{Connections, statuses};
 use clap::{ArgGroup, Args};
 
 /// Load one URL: users or a rate, figures as they come, a verdict at the end
@@ -18,12 +19,15 @@ pub(super) struct HttpArgs {
     /// Header, as in -H 'Accept: text/html' (may be given often)
     #[arg(short = 'H', long = "header", value_parser = header, value_name = "NAME: VALUE")]
     pub(super) headers: Vec<(String, String)>,
-    /// Body, or @FILE whose content is the body
+    /// Body, or @FILE with the bytes of it (up to 64 MiB)
     #[arg(long, group = "content", value_name = "TEXT|@FILE")]
     pub(super) data: Option<String>,
     /// Body in JSON, sent with its content type, or @FILE whose content it is
     #[arg(long, group = "content", value_name = "JSON|@FILE")]
     pub(super) json_body: Option<String>,
+    /// Statuses that are expected, as in 2xx,302; any other is a failure [default: 2xx]
+    #[arg(long, value_delimiter = ',', value_parser = status, value_name = "STATUS,...")]
+    pub(super) status: Vec<RangeInclusive<u16>>,
     /// Connections: per-user, pool:N (the users of a worker share N), new (one per request)
     #[arg(long, default_value = "per-user", value_parser = connections, value_name = "HOW")]
     pub(super) connections: Connections,
@@ -42,6 +46,11 @@ pub(super) struct HttpArgs {
     /// Connect from this address (given often: in turn)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) source: Vec<IpAddr>,
+}
+
+fn status(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let wrong = || "a status is written 302, a class of them 3xx; from 100 to 599".to_owned();
+    statuses(text.trim()).ok_or_else(wrong)
 }
 
 fn connections(text: &str) -> Result<Connections, String> {
@@ -73,6 +82,16 @@ fn header(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statuses_and_classes() {
+        assert_eq!([status("2xx"), status(" 302 ")], [Ok(200..=299), Ok(302..=302)]);
+        assert!(
+            ["", "xx", "6xx", "0xx", "99", "600", "2x", "20x", "+02", "abc", "2xxx"]
+                .iter()
+                .all(|t| status(t).is_err())
+        );
+    }
 
     #[test]
     fn connections_and_headers() {

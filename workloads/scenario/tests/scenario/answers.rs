@@ -1,5 +1,7 @@
 //! What comes: extraction, checks, outcomes, and the reasons people are told.
 
+use std::sync::{Arc, Mutex};
+
 use barograph_model::{Nanos, Outcome};
 use barograph_testkit::{Act, Answer, Request, Server};
 
@@ -147,6 +149,75 @@ fn an_absent_value_sends_nothing() {
 }
 
 #[test]
+fn a_byte_order_mark_before_json_is_passed_over() {
+    let target = answering(|_| {
+        Answer::new(
+            200,
+            "\u{feff}{\"id\": 7, \"name\": \"x\", \"price\": 1, \"all\": [{\"n\": 1}, {\"n\": 2}]}",
+        )
+    });
+    let run = target.run(
+        r#"
+        [operations.Get]
+        [[operations.Get.exchanges]]
+        path = "/"
+        extract = { id = { json = "/id" }, all = { json = "/all/*/n" } }
+        check = { json = { "/id" = 7, "/all/1" = { exists = true } }, schema = "shop/product.schema.json" }
+        [[operations.Get.exchanges]]
+        when = "len(all) == 2"
+        path = "/{id}"
+        "#,
+    );
+    run.until_done("Get", 1).all_good();
+    assert_eq!(target.paths()[..2], ["GET /", "GET /7"]);
+}
+
+#[test]
+fn a_link_of_the_target_itself_is_followed() {
+    let origin = Arc::new(Mutex::new(String::new()));
+    for (location, expected) in [
+        ("ORIGIN/landed?x=1#frag", Ok("GET /landed?x=1")),
+        ("HTTP:ORIGIN/a/b", Ok("GET /a/b")),
+        ("ORIGIN", Ok("GET /")),
+        ("/landed#frag", Ok("GET /base/landed")),
+        ("http://shop.example/named", Ok("GET /named")),
+        ("http://elsewhere.example/", Err("its path does not begin with a slash")),
+        ("https:ORIGIN/", Err("its path does not begin with a slash")),
+    ] {
+        let shared = Arc::clone(&origin);
+        let target = answering(move |request| {
+            let origin = shared.lock().unwrap();
+            // The scheme of ORIGIN is http, and may be written before it.
+            let told = match location.split_once(":ORIGIN") {
+                Some((scheme, rest)) => format!("{scheme}:{}{rest}", origin.trim_start_matches("http:")),
+                None => location.replace("ORIGIN", &origin),
+            };
+            match request.path.as_str() {
+                "/base/first" => Answer::new(302, "").with("location", &told),
+                _ => Answer::new(200, ""),
+            }
+        });
+        target.server.url("").clone_into(&mut origin.lock().unwrap());
+        let text = r#"
+            [operations.Get]
+            [[operations.Get.exchanges]]
+            path = "/first"
+            headers = { host = "shop.example" }
+            check = { status = "3xx" }
+            extract = { next = { header = "location" } }
+            [[operations.Get.exchanges]]
+            path = "{next:raw}"
+            headers = { host = "shop.example" }
+        "#;
+        let ended = Run::at(text, &target.server.url("/base")).until_done("Get", 1);
+        match expected {
+            Ok(path) => assert_eq!(target.paths()[1], path, "{location}"),
+            Err(why) => assert!(ended.whys("Get")[0].contains(why), "{location}: {:?}", ended.whys("Get")),
+        }
+    }
+}
+
+#[test]
 fn what_follows_a_bad_end_can_be_chosen() {
     let script = |request: &Request| match request.path.as_str() {
         "/late" => Act::Stall,
@@ -185,5 +256,8 @@ fn what_follows_a_bad_end_can_be_chosen() {
     assert_eq!(ended.outcome("Broken", Outcome::Broken), 1);
     assert_eq!(ended.outcome("Garbage", Outcome::WrongAnswer), 1);
     assert_eq!(ended.count("Wrong"), 0);
-    assert_eq!(ended.whys("Garbage"), ["answer is not HTTP"]);
+    assert_eq!(
+        ended.whys("Garbage"),
+        ["answer is not HTTP: it does not begin with `HTTP/1.0` or `HTTP/1.1`"]
+    );
 }

@@ -92,6 +92,7 @@ impl Run {
             limits: self.scenario.limits(),
             interval: Nanos::from_millis(100),
             timeout: self.timeout,
+            pause_after_failure: Nanos::from_secs(1),
             open: None,
         };
         let reasons = Reasons::shared();

@@ -39,8 +39,8 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
     format!(
         "workload = {workload:?}\nseed = {seed}\nruns = {runs:?}\ntarget.url = {url:?}\n\
          {level}{open}load.window_s = {window}\nload.warm_up_s = {warm_up}\nload.drain_s = {drain}\n\
-         driver.workers = {workers}\ndriver.connections = \"keep\"\ndriver.timeout_s = {timeout}\n\
-         driver.interval_ms = {interval_ms}\n{keys}\n",
+         driver.workers = {workers}\ndriver.connections = \"keep\"\ndriver.timeout_s = {timeout:?}\n\
+         driver.failure_pause_s = {pause:?}\ndriver.interval_ms = {interval_ms}\n{keys}\n",
         seed = args.seed,
         url = load.url,
         open = open(args, load.users),
@@ -48,7 +48,8 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
         warm_up = whole(args.warm_up),
         drain = whole(drain).max(1),
         workers = args.workers,
-        timeout = whole(args.timeout).max(1),
+        timeout = args.timeout.as_secs_f64(),
+        pause = args.failure_pause.as_secs_f64(),
         keys = load.keys.join("\n"),
     )
 }
@@ -95,7 +96,7 @@ fn open(args: &LoadCommandArgs, users: u32) -> String {
 mod tests {
     use barograph_model::{Durations, LoadUnit, Strategy};
     use barograph_spec::Plan;
-    use clap::Parser;
+    use clap::{Args as _, Parser};
 
     use super::*;
     use crate::args::{Args, Command, TypedLoadCommand};
@@ -128,6 +129,15 @@ mod tests {
     }
 
     #[test]
+    fn times_below_a_second_are_not_rounded() {
+        let driver = plan("--timeout 100ms --failure-pause 0").driver;
+        assert_eq!((driver.timeout, driver.failure_pause), (Nanos::from_millis(100), Nanos::ZERO));
+        assert_eq!(plan("--timeout 1.5s").driver.timeout, Nanos::from_millis(1_500));
+        let usual = plan("").driver;
+        assert_eq!((usual.timeout, usual.failure_pause), (Nanos::from_secs(10), Nanos::from_secs(1)));
+    }
+
+    #[test]
     fn a_rate_is_an_open_loop_with_a_bound_on_what_is_in_flight() {
         let open = plan("--rate 5000 --poisson -c 64 -d 1s");
         assert_eq!(open.strategy, Strategy::Fixed { level: 5_000, windows: 1 });
@@ -151,6 +161,45 @@ mod tests {
         let plan = WORKLOADS.read("x", &text(workload, &args, &load, "/tmp/x"), &[]).unwrap();
         assert!(plan.resolved.contains("scenario = \"s.toml\""), "{}", plan.resolved);
         assert_eq!(plan.strategy, Strategy::Fixed { level: 1_500, windows: 1 });
+    }
+
+    #[test]
+    fn every_option_changes_something() {
+        let options = [
+            ("users", "-c 7"),
+            ("rate", "--rate 7"),
+            ("duration", "-d 7s"),
+            ("workers", "--workers 3"),
+            ("poisson", "--rate 7 --poisson"),
+            ("think", "--think 7s"),
+            ("timeout", "--timeout 7s"),
+            ("failure_pause", "--failure-pause 7s"),
+            ("warm_up", "--warm-up 7s"),
+            ("seed", "--seed 7"),
+            ("qos", "--qos p99<7s"),
+            ("errors", "--errors 7%"),
+            ("search", "--search"),
+        ];
+        // What is shown and kept; other tests are about it.
+        let shown = "report keep_record json quiet live live_at export_to export_label";
+        for argument in LoadCommandArgs::augment_args(clap::Command::new("x")).get_arguments() {
+            let id = argument.get_id().as_str();
+            let known =
+                options.iter().any(|(known, _)| *known == id) || shown.split(' ').any(|known| known == id);
+            assert!(known, "{id} has no row in this test");
+        }
+        let made = |words: &str| {
+            let TypedLoadCommand { workload, command, own, args, .. } = *typed(words).unwrap();
+            let load = command.load(&own, &args.options()).map_err(|why| why.why).unwrap();
+            let text = text(workload, &args, &load, "/tmp/x");
+            let workload = load.workload.unwrap();
+            let profile = workload.profiles()[0].to_owned();
+            format!("{text} {:?} {:?}", workload.profile(&profile), workload.behaviours(&profile))
+        };
+        for (id, words) in options {
+            let usual = made(if id == "poisson" { "--rate 7" } else { "" });
+            assert_ne!(made(words), usual, "{id}");
+        }
     }
 
     #[test]

@@ -75,6 +75,10 @@ pub(crate) struct Summary {
     pub(crate) search: Option<Found>,
     /// The level was changed while the window was measured, so its figures are of more than one load.
     pub(crate) level_changed: bool,
+    /// The run was ended by a signal, so the window may be shorter than asked for.
+    pub(crate) interrupted: bool,
+    /// How long a user paused after a failure, where users went on at once otherwise.
+    pub(crate) failure_pause_s: Option<f64>,
 }
 
 /// What a search found.
@@ -164,6 +168,8 @@ impl Summary {
                 safe: search.estimate.as_deref().map(|estimate| estimate.safe),
             }),
             level_changed: false,
+            interrupted: false,
+            failure_pause_s: None,
         }
     }
 
@@ -183,9 +189,16 @@ impl Summary {
             let line = wrapped(&failures.to_string(), WIDTH - BEGIN.len(), BEGIN);
             text.push_str(&format!("{BEGIN}{line}\n"));
         }
+        if let Some(pause) = self.failure_pause_s.filter(|pause| *pause > 0.0 && self.whole.errors > 0) {
+            let pause = time(pause * 1e3);
+            text.push_str(&format!("{BEGIN}users paused for {pause} after each (--failure-pause)\n"));
+        }
         let passed = if self.passed { "passed" } else { "not passed" };
         let valid = if self.valid { "valid" } else { "not valid: the figures above cannot be believed" };
         text.push_str(&format!("{:<16}{passed}, {valid}\n", "verdict"));
+        if self.interrupted {
+            text.push_str(&format!("{:<16}interrupted after {} s of this\n", "", figure(self.seconds)));
+        }
         if self.level_changed {
             text.push_str(&format!("{:<16}the load was changed by hand while this was measured\n", ""));
         }
@@ -434,7 +447,7 @@ failed          100 (0.133 %)   refused 90
         // Their order is not promised.
         keys.sort_unstable();
         let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped error_share \
-            errors failures goodput_per_s lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations outcomes p50_ms p90_ms p95_ms \
+            errors failure_pause_s failures goodput_per_s interrupted lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations outcomes p50_ms p90_ms p95_ms \
             p999_ms p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped unit users \
             valid verdict";
         assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
