@@ -98,7 +98,10 @@ async fn ask(
     let (mut buffer, status) = translate::head(&head, client.answers.take());
     let start = buffer.len();
     while let Some(piece) = data.data().await {
-        let piece = piece.map_err(Lost::seen)?;
+        let piece = match piece {
+            Err(why) if translate::is_enough(&why) => break,
+            other => other.map_err(Lost::seen)?,
+        };
         if buffer.len() - start + piece.len() > limit {
             return Err(Lost { fault: Fault::TooLarge { limit }, reached: Reached::ThePeer });
         }
@@ -106,7 +109,11 @@ async fn ask(
         data.flow_control().release_capacity(piece.len()).map_err(Lost::seen)?;
     }
     let end = buffer.len();
-    for (name, value) in data.trailers().await.map_err(Lost::seen)?.iter().flatten() {
+    let trailers = match data.trailers().await {
+        Err(why) if translate::is_enough(&why) => None,
+        other => other.map_err(Lost::seen)?,
+    };
+    for (name, value) in trailers.iter().flatten() {
         write_field(&mut buffer, name.as_str().as_bytes(), value.as_bytes());
     }
     let wire = buffer.len();

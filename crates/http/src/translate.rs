@@ -65,6 +65,11 @@ fn is_refusal(why: &h2::Error) -> bool {
             || why.is_go_away() && reason == Some(Reason::NO_ERROR))
 }
 
+/// Whether the peer wants no more of a request that it has answered: the answer is whole.
+pub(crate) fn is_enough(why: &h2::Error) -> bool {
+    why.is_remote() && why.is_reset() && why.reason() == Some(Reason::NO_ERROR)
+}
+
 /// In the client's own words. What the library itself refuses came from the peer and is no HTTP/2.
 pub(crate) fn fault_of(why: h2::Error) -> Fault {
     let reason = why.reason().map_or("it gave no reason", words);

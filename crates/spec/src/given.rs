@@ -279,7 +279,17 @@ impl Given {
 
     /// A whole number.
     pub fn number(&mut self, key: &str, range: RangeInclusive<u64>, default: u64) -> Option<u64> {
-        let known = Known::new(whole(&range), default as i64);
+        self.hinted_number(key, range, (default, ""))
+    }
+
+    /// A whole number, with a word on what else there is.
+    pub fn hinted_number(
+        &mut self,
+        key: &str,
+        range: RangeInclusive<u64>,
+        (default, hint): (u64, &str),
+    ) -> Option<u64> {
+        let known = Known::new(format!("{}{hint}", whole(&range)), default as i64);
         let value = self.take(key, known, |found| as_number(found, &range))?.unwrap_or(default);
         self.keep(key, value as i64);
         Some(value)

@@ -120,7 +120,8 @@ fn level(g: &mut Given, shape: &Shape, prefix: &str, least_and_default: (u64, u6
         g.only_with(&key, belongs, &condition);
         // At 100 % each load is what it says itself.
         let default = if unit == LoadUnit::Scale { default.min(100) } else { default };
-        let value = g.number(&key, least..=most, default);
+        let hint = if key == "load.rate" { "; fewer starts are load.arrivals = \"trace\"" } else { "" };
+        let value = g.hinted_number(&key, least..=most, (default, hint));
         if shape.unit == Some(unit) {
             found = value;
         }

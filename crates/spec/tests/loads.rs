@@ -172,7 +172,10 @@ fn a_file_is_beside_the_plan_that_names_it() {
 fn every_key_is_listed_with_what_is_allowed() {
     let keys = barograph_spec::keys(Catalogue::default());
     let of = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, known)| known.clone()).unwrap();
-    assert_eq!(of("load.rate").allowed, "a whole number from 1 to 10000000");
+    assert_eq!(
+        of("load.rate").allowed,
+        "a whole number from 1 to 10000000; fewer starts are load.arrivals = \"trace\""
+    );
     assert_eq!(
         (of("load.unit").allowed.as_str(), of("load.unit").default.as_str()),
         ("one of users, rate", "\"users\"")

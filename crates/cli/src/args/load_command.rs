@@ -16,6 +16,12 @@ use crate::catalog::WORKLOADS;
 pub(crate) const SEARCH_LIMIT: Limit =
     Limit { quantile: Share::percent(99.0), percent: 99.0, limit: Nanos::from_millis(100) };
 
+fn rate(text: &str) -> Result<u32, String> {
+    const ALLOWED: &str = "a whole number of starts per second from 1 to 10,000,000; fewer are the instants in a file that a \
+        plan names (load.arrivals = \"trace\")";
+    text.parse().ok().filter(|rate| (1..=10_000_000).contains(rate)).ok_or_else(|| ALLOWED.to_owned())
+}
+
 /// Options of every load command.
 #[derive(Args)]
 pub(crate) struct LoadCommandArgs {
@@ -23,7 +29,7 @@ pub(crate) struct LoadCommandArgs {
     #[arg(short = 'c', long, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
     pub(crate) users: Option<u32>,
     /// Operations started per second, whatever answers take; response time counts from when one was due
-    #[arg(short = 'r', long, value_parser = clap::value_parser!(u32).range(1..=10_000_000), value_name = "PER_SECOND")]
+    #[arg(short = 'r', long, value_parser = rate, value_name = "PER_SECOND")]
     pub(crate) rate: Option<u32>,
     /// How long to measure, in whole seconds; in a search, each trial [default: 10s, in a search 5s]
     #[arg(short = 'd', short_alias = 'z', long, value_parser = whole_seconds, value_name = "TIME")]

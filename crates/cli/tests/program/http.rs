@@ -1,6 +1,7 @@
 //! `barograph http` against real servers: figures, verdicts, exit codes, and what it says when it cannot begin.
 
 use std::fs;
+use std::process::Stdio;
 
 use barograph_testkit::{Closed, Door, Site, Speaks, one_of};
 use rustix::process::Signal;
@@ -77,8 +78,45 @@ fn a_limit_that_does_not_hold_and_failures_end_with_four() {
     let failing = result(&failing, 4);
     assert_eq!((&failing["passed"], &failing["error_share"]), (&Value::from(false), &Value::from(1.0)));
     assert_eq!(failing["outcomes"]["refused"], failing["errors"]);
+    // Nothing but failures is no success, whatever was allowed.
     let allowed = http(&place, &[&site.url("/status/500"), "-d", "4s", "--errors", "100%", "--json", "-q"]);
-    assert_eq!(result(&allowed, 0)["passed"], true);
+    let allowed = result(&allowed, 4);
+    assert_eq!(
+        (&allowed["passed"], &allowed["reasons"][0]),
+        (&false.into(), &"every operation failed".into())
+    );
+}
+
+#[test]
+fn an_expected_status_is_no_failure_and_the_pause_after_failures_is_told() {
+    let (place, site) = (Place::without_data(), site());
+    let url = site.url("/status/404");
+    let expected = http(&place, &[&url, "-d", "4s", "-c", "5", "--status", "2xx,404", "--json", "-q"]);
+    let expected = result(&expected, 0);
+    assert_eq!((&expected["errors"], &expected["failure_pause_s"]), (&0.into(), &1.0.into()));
+    let failing = http(&place, &[&url, "-d", "4s", "-c", "5"]);
+    assert!(matches!(failing.code, Some(4 | 9)), "{failing:?}");
+    assert!(
+        failing.out.contains("users paused for 1.00 s after each (--failure-pause)\n"),
+        "{}",
+        failing.out
+    );
+    let hasty = http(&place, &[&url, "-d", "4s", "-c", "5", "--failure-pause", "0s", "--json", "-q"]);
+    let requests = |ended: &Value| ended["requests"].as_u64().unwrap();
+    let hasty = result(&hasty, 4);
+    // Five users with pauses of a second begin at most 25 requests in the window.
+    assert!(requests(&hasty) > 25 && hasty["failure_pause_s"] == 0.0, "{hasty}");
+}
+
+#[test]
+fn a_time_limit_below_a_second_is_not_rounded() {
+    let (place, site) = (Place::without_data(), site());
+    let words = ["-d", "4s", "-c", "2", "--timeout", "100ms", "--json", "-q"];
+    let url = site.url("/delay/300");
+    let ended = http(&place, &[&[url.as_str()], &words[..]].concat());
+    let result = result(&ended, 4);
+    assert_eq!(result["outcomes"]["timed out"], result["errors"], "{}", ended.out);
+    assert!(result["error_share"] == 1.0 && result["errors"].as_u64() > Some(0), "{}", ended.out);
 }
 
 #[test]
@@ -124,16 +162,67 @@ fn what_cannot_begin_says_what_to_do() {
 }
 
 #[test]
-fn an_interrupt_ends_it_in_order() {
+fn a_signal_ends_it_in_order_and_shows_what_was_measured() {
     let (place, site) = (Place::without_data(), site());
-    let mut command = place.program(&["http", &site.url("/hello"), "-d", "60s", "--keep-record", "kept"]);
+    let url = site.url("/hello");
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut command = place.program(&["http", &url, "-d", "60s", "--json", "--keep-record", "kept"]);
+        command.env("TMPDIR", place.root());
+        let going = Going::start(command);
+        going.enters("hold");
+        going.signal(signal);
+        let ended = going.end();
+        assert_eq!(ended.code, Some(7), "{ended:?}");
+        let told: Value = serde_json::from_str(&ended.out).unwrap_or_else(|why| panic!("{why}: {ended:?}"));
+        assert!(told["interrupted"] == true && told["seconds"].as_f64() < Some(60.0), "{}", ended.out);
+        assert!(told["requests"].as_u64() > Some(0), "{}", ended.out);
+    }
+    for id in barograph_record::list(&place.root().join("kept")).unwrap() {
+        let run = barograph_record::Run::open(&place.root().join("kept").join(id.as_str())).unwrap();
+        assert!(run.complete && run.intervals().count() >= 1);
+    }
+}
+
+#[test]
+fn a_signal_before_anything_was_measured_says_so() {
+    let (place, site) = (Place::without_data(), site());
+    let mut command = place.program(&["http", &site.url("/hello"), "--warm-up", "60s", "--json"]);
     command.env("TMPDIR", place.root());
     let going = Going::start(command);
-    going.enters("hold");
+    going.enters("warm-up");
     going.signal(Signal::INT);
     let ended = going.end();
     assert_eq!((ended.code, ended.out.as_str()), (Some(7), ""), "{ended:?}");
-    let ids = barograph_record::list(&place.root().join("kept")).unwrap();
-    let run = barograph_record::Run::open(&place.root().join("kept").join(ids[0].as_str())).unwrap();
-    assert!(run.complete && run.interrupted().is_some() && run.intervals().count() >= 1);
+    assert!(ended.err.contains("stopped before"), "{}", ended.err);
+}
+
+/// How a program ends that writes its results there, and what it says.
+fn writing_to(place: &Place, words: &[&str], out: Stdio) -> (Option<i32>, String) {
+    let mut command = place.program(words);
+    command.env("TMPDIR", place.root()).stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
+    let ended = command.output().unwrap();
+    (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+}
+
+#[test]
+fn results_that_cannot_be_written_end_with_eight() {
+    let (place, site) = (Place::without_data(), site());
+    let url = site.url("/hello");
+    for words in [
+        &["http", &url, "-d", "2s", "-c", "2", "--json", "-q"][..],
+        &["new", "scenario", "--url", "http://127.0.0.1/"],
+        &["list", "keys"],
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let (code, err) = writing_to(&place, words, full.into());
+        assert_eq!(code, Some(8), "{words:?}: {err}");
+        assert!(
+            err.contains("write to standard output\n  because: No space left on device"),
+            "{words:?}: {err}"
+        );
+    }
+    // A reader that has gone away has what it wanted.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(writing_to(&place, &["list", "keys"], writer.into()), (Some(0), String::new()));
 }

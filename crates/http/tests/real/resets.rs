@@ -3,9 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-use barograph_http::{Answer, Fault, Method, Options, Protocol};
+use barograph_http::{Answer, Fault, Method, Options, Protocol, Request};
 
-use super::{ask, failed, on_worker, user};
+use super::{failed, on_worker, user};
 
 /// A frame of HTTP/2.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -16,6 +16,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
@@ -24,6 +25,7 @@ const GOAWAY: u8 = 7;
 /// What a client asks, and what a peer says once the head of each of its requests has come.
 struct Talk<'t> {
     requests: usize,
+    body: Option<&'t [u8]>,
     /// By connection, and on each by request.
     said: &'t [&'t [Vec<u8>]],
 }
@@ -73,7 +75,9 @@ fn ends(talk: &Talk<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
         on_worker(async {
             let options = Options { protocol: Protocol::Http2, ..Options::default() };
             let connections = user(&url, &options);
-            let all = (0..talk.requests).map(|_| ask(&connections, Method::POST, "/"));
+            let path = format_args!("/");
+            let request = Request { method: Method::POST, path, headers: &[], body: talk.body };
+            let all = (0..talk.requests).map(|_| connections.send(&request));
             (futures::future::join_all(all).await, connections.repeated())
         })
     })
@@ -81,7 +85,7 @@ fn ends(talk: &Talk<'_>) -> (Vec<Result<Answer, Fault>>, u64) {
 
 /// What a request ends with when this is said once its head has come.
 fn ends_with(said: &[u8]) -> Result<Answer, Fault> {
-    let (mut all, repeated) = ends(&Talk { requests: 1, said: &[&[said.to_vec()]] });
+    let (mut all, repeated) = ends(&Talk { requests: 1, body: None, said: &[&[said.to_vec()]] });
     assert_eq!(repeated, 0);
     all.remove(0)
 }
@@ -106,19 +110,29 @@ fn a_request_that_the_peer_has_not_processed_is_sent_again() {
     let refused_thrice: &[&[Vec<u8>]] = &[&[refused(1), refused(3), refused(5), good(7)]];
     let moved: &[&[Vec<u8>]] = &[&[goodbye(0)], &[good(1)]];
     for (said, times) in [(refused_once, 1), (refused_thrice, 3), (moved, 1)] {
-        let (all, repeated) = ends(&Talk { requests: 1, said });
+        let (all, repeated) = ends(&Talk { requests: 1, body: None, said });
         assert!(all[0].as_ref().is_ok_and(|answer| answer.status == 200), "{times} times");
         assert_eq!(repeated, times);
     }
     let always = &[refused(1), refused(3), refused(5), refused(7)][..];
-    let (mut all, repeated) = ends(&Talk { requests: 1, said: &[always] });
+    let (mut all, repeated) = ends(&Talk { requests: 1, body: None, said: &[always] });
     assert!(matches!(failed(all.remove(0)), Fault::Reset { reason: "REFUSED_STREAM" }));
     assert_eq!(repeated, 3);
 }
 
 #[test]
+fn an_answer_that_comes_instead_of_reading_on_counts() {
+    // More than the peer's window takes.
+    let body = vec![b'a'; 1 << 20];
+    let said =
+        [frame(HEADERS, 0x4, 1, b"\x88"), frame(DATA, 0x1, 1, b"enough"), frame(RST_STREAM, 0, 1, &[0; 4])];
+    let (mut all, _) = ends(&Talk { requests: 1, body: Some(&body), said: &[&[said.concat()]] });
+    assert_eq!(all.remove(0).unwrap().body(), b"enough");
+}
+
+#[test]
 fn requests_wait_for_the_settings_of_the_peer() {
-    let (all, repeated) = ends(&Talk { requests: 3, said: &[&[good(1), good(3), good(5)]] });
+    let (all, repeated) = ends(&Talk { requests: 3, body: None, said: &[&[good(1), good(3), good(5)]] });
     assert!(all.iter().all(Result::is_ok) && repeated == 0);
 }
 

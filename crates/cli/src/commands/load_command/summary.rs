@@ -360,6 +360,27 @@ verdict         passed, valid
         assert_eq!(summary().text(REQUEST), expected);
     }
 
+    #[test]
+    fn a_pause_after_failures_and_an_interrupt_are_told() {
+        let mut summary = summary();
+        (summary.failure_pause_s, summary.interrupted) = (Some(1.0), true);
+        let text = summary.text(REQUEST);
+        assert!(
+            text.contains("\n                users paused for 1.00 s after each (--failure-pause)\nverdict "),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "verdict         passed, valid\n                interrupted after 10.0 s of this\n"
+            ),
+            "{text}"
+        );
+        for quiet in [None, Some(0.0)] {
+            summary.failure_pause_s = quiet;
+            assert!(!summary.text(REQUEST).contains("paused"));
+        }
+    }
+
     /// Half as many of another operation, which take longer.
     fn of_two(times: (Times, Times)) -> Summary {
         let (mut trial, mut row) = (trial(), row(1.0, 4_900, 45));
