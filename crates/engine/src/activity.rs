@@ -293,6 +293,7 @@ pub(crate) fn follow(behaviour: &Behaviour, op: OpId, memory: &mut impl Memory, 
 }
 
 /// The pace of a behaviour, and the pause after a failure where it has none.
+#[derive(Clone, Copy)]
 pub(crate) struct Pacing<'b> {
     pub(crate) pace: &'b Pace,
     pub(crate) after_failure: Nanos,

@@ -254,7 +254,7 @@ fn users_of_a_group_begin_together() {
 #[test]
 fn operations_time_out_and_users_go_on() {
     fn slow(now: Nanos, _: OpId) -> (Nanos, Outcome) {
-        let slow = now.0 / 1_000_000 % 5 == 0;
+        let slow = (now.0 / 1_000_000).is_multiple_of(5);
         (if slow { ms(60_000) } else { ms(5) }, Outcome::Good)
     }
     let think = Distribution::Uniform { min: ms(5), max: ms(50) };

@@ -46,7 +46,7 @@ impl Reading<'_> {
         let unix_socket = section.text("unix_socket").map(|got| got.value.into());
         let source_addresses = self.source_addresses(&mut section);
         let connect_timeout = section.span_or("connect_timeout", "10 s");
-        let timeout = section.span("timeout").and_then(|got| self.longer_than_nothing(got));
+        let timeout = section.span("timeout").and_then(|got| self.longer_than_nothing(&got));
         let cookies = section.flag("cookies", true);
         // Headers of every request may name what lives at least as long as an exchange, which is everything; each
         // request that uses them makes the draws.
@@ -68,7 +68,7 @@ impl Reading<'_> {
         }
     }
 
-    fn longer_than_nothing(&self, got: Got<Nanos>) -> Option<Nanos> {
+    fn longer_than_nothing(&self, got: &Got<Nanos>) -> Option<Nanos> {
         if got.value == Nanos::ZERO {
             self.given.refuse(&got.at, "\"0 s\"", "more than nothing", "leave it out for `driver.timeout_s`");
             return None;
