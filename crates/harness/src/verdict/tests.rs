@@ -342,7 +342,7 @@ fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
 #[test]
 fn a_load_of_which_every_operation_failed_says_so_where_no_rule_does() {
     let mut bad = trial(1_000, 5.0, &[]);
-    bad.result = KeptResult::Fail;
+    (bad.result, bad.window.passed) = (KeptResult::Fail, false);
     let op = &mut bad.window.ops[0];
     (op.failed, op.judged) = (op.count, false);
     let verdict = of_windows(&case(&[&bad], DataAfter::Right, Most::Plan));
