@@ -76,7 +76,7 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     };
     let mut scenario = barograph_scenario::minimal(&what)
         .map_err(|why| CommandError::refused(format!("make a request of the arguments\n{why}")))?;
-    exchange(args, content, &mut scenario);
+    exchange(args, content.as_ref(), &mut scenario);
     target(args, options, &mut scenario)?;
     rule(options, &mut scenario);
     pace(options, &mut scenario);
@@ -139,13 +139,13 @@ fn file_of(file: &str) -> Result<Vec<u8>, CommandError> {
 }
 
 /// What the only exchange sends and expects beside what a scenario of text says.
-fn exchange(args: &HttpArgs, content: Option<Content>, scenario: &mut Scenario) {
+fn exchange(args: &HttpArgs, content: Option<&Content>, scenario: &mut Scenario) {
     for exchange in scenario.operations.iter_mut().flat_map(|op| op.groups.iter_mut().flatten()) {
         if !args.status.is_empty() {
             exchange.check.status.clone_from(&args.status);
         }
         if let (Action::Request(request), Some(Content { bytes, file: Some(file), .. })) =
-            (&mut exchange.action, &content)
+            (&mut exchange.action, content)
         {
             request.body = Some(Body::File(Arc::clone(bytes)));
             scenario.resolved.push_str(&format!("# the body has the {} bytes of {file}\n", bytes.len()));

@@ -112,6 +112,7 @@ impl Ink<'_> {
 }
 
 /// A scheme as URLs begin with it, and the end of an authority that need not be said.
+#[derive(Clone, Copy)]
 struct Scheme {
     begin: &'static [u8],
     usual_port: &'static [u8],
