@@ -141,10 +141,10 @@ impl<'d> Actions<'d> {
         (action, began, done)
     }
 
-    /// Those that the load did not live to see.
-    pub(crate) fn missed(&mut self) -> Vec<(ActionPlan, NotDone)> {
-        let acting = self.acting.take().map(|acting| acting.action);
-        acting.into_iter().chain(self.waiting.drain(..)).map(|action| (action, NotDone::TooLate)).collect()
+    /// The actions that the load ended before, each with its begin: `now` for those that had none.
+    pub(crate) fn missed(&mut self, now: Nanos) -> Vec<(ActionPlan, Nanos)> {
+        let acting = self.acting.take().map(|acting| (acting.action, acting.began));
+        acting.into_iter().chain(self.waiting.drain(..).map(|action| (action, now))).collect()
     }
 }
 

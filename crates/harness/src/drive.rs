@@ -428,8 +428,8 @@ impl<'r, 'w> Drive<'r, 'w> {
     /// No new starts; what is in flight may end.
     async fn drain(&mut self, span: Nanos) -> Result<(), HarnessError> {
         self.control = None;
-        for (action, why) in self.actions.missed() {
-            self.acted(&action, self.now(), Err(why))?;
+        for (action, began) in self.actions.missed(self.now()) {
+            self.acted(&action, began, Err(NotDone::TooLate))?;
         }
         self.phase(Phase::Drain, span, "no new operations; those in flight may end")?;
         for load in &mut self.loads {

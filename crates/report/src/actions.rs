@@ -25,16 +25,21 @@ pub(crate) fn actions(run: &Run) -> Option<Actions> {
 }
 
 fn row(run: &Run, action: &KeptAction) -> Vec<String> {
-    let maybe = |seconds: Option<f64>| seconds.map_or_else(|| words::NONE.to_owned(), words::duration);
+    let maybe = |seconds: Option<f64>| seconds.map_or_else(|| words::NONE.to_owned(), length);
     vec![
         action.act.clone(),
         part(action).to_owned(),
         words::clock(action.at_s),
-        words::duration(action.took_s),
+        length(action.took_s),
         maybe(action.pause_s),
         maybe(run.back_after_s(action)),
         action.failed.clone().unwrap_or_else(|| "done".to_owned()),
     ]
+}
+
+/// Many actions take milliseconds.
+fn length(seconds: f64) -> String {
+    if seconds < 10.0 { words::time(seconds * 1e3) } else { words::duration(seconds) }
 }
 
 fn part(action: &KeptAction) -> &str {
@@ -88,7 +93,8 @@ fn cell(stretch: Option<&Stretch>, op: &str) -> String {
 
 fn recovered(impact: &Impact<'_>) -> String {
     match (impact.recovered_s, &impact.before) {
-        (Some(seconds), _) => words::duration(seconds),
+        (Some(seconds), _) if seconds <= 0.0 => "at once".to_owned(),
+        (Some(seconds), _) => length(seconds),
         (None, Some(_)) => "not in this window".to_owned(),
         (None, None) => words::NONE.to_owned(),
     }
@@ -98,13 +104,13 @@ fn recovered(impact: &Impact<'_>) -> String {
 pub(crate) fn terminal(run: &Run) -> Vec<String> {
     let impacts = run.impacts();
     let line = |action: &KeptAction| {
-        let (at, took) = (words::clock(action.at_s), words::duration(action.took_s));
-        let mut text = format!("{} of {} at {at}, took {took}", action.act, part(action));
+        let (at, took) = (words::clock(action.at_s), length(action.took_s));
+        let mut text = format!("{at}  {}  {}, took {took}", part(action), action.act);
         match &action.failed {
             Some(why) => text.push_str(&format!(", not done: {why}")),
             None => {
-                let pause = action.pause_s.map(|s| format!(", pause {}", words::duration(s)));
-                let back = run.back_after_s(action).map(|s| format!(", back after {}", words::duration(s)));
+                let pause = action.pause_s.map(|s| format!(", pause {}", length(s)));
+                let back = run.back_after_s(action).map(|s| format!(", back after {}", length(s)));
                 text.extend(pause.into_iter().chain(back));
             }
         }
@@ -157,12 +163,12 @@ mod tests {
             "0 of 1,000 failed, p99 2.00 ms, slowest 5.00 ms",
             "2 of 40 failed, p99 250 ms, slowest 300 ms",
             "1 of 90 failed, p99 20.0 ms, slowest 40.0 ms",
-            "1.5 s",
+            "1.50 s",
         ];
         assert_eq!(seen(&impact), [row]);
         assert_eq!(
             summary(&impact),
-            "3 of 130 operations failed, slowest GET 300 ms (before 5.00 ms), as before after: 1.5 s"
+            "3 of 130 operations failed, slowest GET 300 ms (before 5.00 ms), as before after: 1.50 s"
         );
         impact.recovered_s = None;
         assert!(summary(&impact).ends_with("as before after: not in this window"));

@@ -26,7 +26,7 @@ pub(crate) fn acted(place: &Place, platform: &str, window_s: u32, actions: &str)
     let run = place.record();
     in_order(&run, &ended);
     for action in run.actions() {
-        assert!(ended.out.contains(&format!("{} of store-1 at ", action.act)), "{}", ended.out);
+        assert!(ended.out.contains(&format!("  store-1  {}, took ", action.act)), "{}", ended.out);
     }
     Some(run)
 }

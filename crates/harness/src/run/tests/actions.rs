@@ -58,15 +58,17 @@ fn a_machine_is_moved_with_the_pause_that_its_guest_saw() {
     let (_root, kept) = acted(
         TestWorkload::default(),
         "{at_s=1,unit=\"application-1\",act=\"move\"},{at_s=2,unit=\"application-1\",act=\"snapshot\",name=\"before\"},\
-         {at_s=3,unit=\"application-1\",act=\"restore\",name=\"after\"}",
+         {at_s=3,unit=\"application-1\",act=\"restore\",name=\"after\"},\
+         {at_s=3.75,unit=\"application-1\",act=\"move\"}",
     );
-    let why = "do it: it has no such snapshot";
+    let (why, late) = ("do it: it has no such snapshot", "the load ended before");
     assert_eq!(
         told(&kept),
         [
             (1.0, "move", "move: 3.0 MiB", 0.4, Some(0.03), None),
             (2.0, "snapshot", "snapshot before: 0.0 MiB", 0.0, Some(0.0), None),
             (3.0, "restore", "restore after", 0.0, None, Some(why)),
+            (3.75, "move", "move", 0.35, None, Some(late)),
         ]
     );
 }
