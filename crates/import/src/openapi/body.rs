@@ -36,7 +36,7 @@ pub(super) fn body<'a>(schemas: Schemas<'a>, content: &Content<'a>, maker: &mut 
         (Kind::Multipart, Json::Object(members)) => {
             let parts = members.into_iter().flat_map(|(name, value)| {
                 let schema = shape.properties().into_iter().find(|(known, _)| *known == name);
-                parts(&name, &value, (schema.map(|(_, schema)| schemas.shape(schema)), content.encoding))
+                parts(&name, &value, (schema.map(|(_, all)| schemas.shape_of(&all)), content.encoding))
             });
             let parts: Vec<(String, Part)> = parts.collect();
             if parts.iter().any(|(_, part)| part.filename.is_some()) {

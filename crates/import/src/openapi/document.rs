@@ -102,11 +102,17 @@ fn rewrite(value: &mut Value, key: &str, to: &mut dyn FnMut(&str) -> String) {
             if let Some(Value::String(reference)) = reference {
                 *reference = to(reference);
             }
-            members.iter_mut().for_each(|(key, member)| rewrite(member, key, to));
+            let members = members.iter_mut().filter(|(key, _)| !is_extension(key));
+            members.for_each(|(key, member)| rewrite(member, key, to));
         }
         Value::Array(items) => items.iter_mut().for_each(|item| rewrite(item, "", to)),
         _ => {}
     }
+}
+
+/// What a tool keeps in a document for itself.
+fn is_extension(key: &str) -> bool {
+    key.starts_with("x-") && !matches!(key, FILES | "x-webhooks")
 }
 
 /// A reference of the file `from` as one within the joined document. Files that it names wait to be read.
@@ -142,10 +148,19 @@ impl Lost {
         gather(document, "", &mut references);
         for (reference, at) in references {
             if schemas.find(reference).is_none() {
-                self.0.push(format!("`{reference}` at {at}"));
+                self.0.push(format!("`{}` at {}", as_written(reference), as_written(&at)));
             }
         }
     }
+}
+
+/// A place in a file as `FILE#/PLACE`.
+fn as_written(place: &str) -> String {
+    let inner = place.trim_start_matches('#').strip_prefix(&format!("/{FILES}/"));
+    let Some((file, pointer)) = inner.map(|inner| inner.split_once('/').unwrap_or((inner, ""))) else {
+        return place.to_owned();
+    };
+    format!("{}#/{pointer}", file.replace("~1", "/").replace("~0", "~"))
 }
 
 /// References with the places that name them.
@@ -159,7 +174,7 @@ fn gather<'a>(value: &'a Value, at: &str, found: &mut Vec<(&'a str, String)>) {
             let is_data = |key: &str| matches!(key, "example" | "examples" | "default" | "enum") && !is_table;
             members
                 .iter()
-                .filter(|(key, _)| !is_data(key))
+                .filter(|(key, _)| !is_data(key) && (is_table || !is_extension(key)))
                 .for_each(|(key, v)| gather(v, &inner(key), found));
         }
         Value::Array(items) => {

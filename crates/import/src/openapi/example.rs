@@ -40,13 +40,13 @@ impl<'a, 'g> Maker<'a, 'g> {
     pub(super) fn example(&mut self, schema: &'a Value, given: Option<&Value>) -> Json {
         match given {
             Some(example) => self.linked(json::of_value(example), ("", self.thing)),
-            None => self.made(schema, ("", self.thing), DEPTH),
+            None => self.made(&[schema], ("", self.thing), DEPTH),
         }
     }
 
-    fn made(&mut self, schema: &'a Value, (property, within): (&str, &str), depth: usize) -> Json {
+    fn made(&mut self, schemas: &[&'a Value], (property, within): (&str, &str), depth: usize) -> Json {
         self.left = self.left.saturating_sub(1);
-        let shape = self.schemas.shape(schema);
+        let shape = self.schemas.shape_of(schemas);
         if shape.is_plain()
             && let Some(name) = self.known(&known_as(property, shape.called, within), property)
         {
@@ -64,10 +64,10 @@ impl<'a, 'g> Maker<'a, 'g> {
             Some("boolean") => Json::Plain("true".to_owned()),
             Some("string") => Json::Text(Text::fixed(sample(&shape, property))),
             Some("array") => {
-                let items = shape.get("items").filter(|_| depth > 0);
-                Json::List(
-                    items.map(|items| self.made(items, (property, within), depth - 1)).into_iter().collect(),
-                )
+                let items = shape.all("items");
+                let is_looked_at = depth > 0 && !items.is_empty();
+                let item = is_looked_at.then(|| self.made(&items, (property, within), depth - 1));
+                Json::List(item.into_iter().collect())
             }
             _ => Json::Object(self.members(&shape, (property, within), depth)),
         }
@@ -87,12 +87,12 @@ impl<'a, 'g> Maker<'a, 'g> {
             name::value,
         );
         let mut members = Vec::new();
-        for (name, schema) in shape.properties() {
+        for (name, schemas) in shape.properties() {
             let is_required = required.as_ref().is_some_and(|required| required.contains(&name));
             let is_own_id = self.creates && property.is_empty() && name == "id";
             let is_needed = is_required || required.is_none() && !is_own_id && self.left > 0;
-            if is_needed && !self.schemas.shape(schema).is("readOnly") {
-                members.push((name.to_owned(), self.made(schema, (name, &inside), depth)));
+            if is_needed && !self.schemas.shape_of(&schemas).is("readOnly") {
+                members.push((name.to_owned(), self.made(&schemas, (name, &inside), depth)));
             }
         }
         members

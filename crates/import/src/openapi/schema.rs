@@ -61,8 +61,13 @@ impl<'a> Schemas<'a> {
     }
 
     pub(super) fn shape(self, schema: &'a Value) -> Shape<'a> {
+        self.shape_of(&[schema])
+    }
+
+    /// The shape of what several schemas demand.
+    pub(super) fn shape_of(self, schemas: &[&'a Value]) -> Shape<'a> {
         let mut shape = Shape::default();
-        self.collect(schema, &mut shape, (LONGEST, true));
+        schemas.iter().for_each(|schema| self.collect(schema, &mut shape, (LONGEST, true)));
         shape
     }
 
@@ -93,7 +98,7 @@ impl<'a> Schemas<'a> {
     /// Every text and number of an answer, of lists the first.
     pub(super) fn leaves(self, schema: &'a Value, path: &str) -> Vec<Leaf> {
         let mut look = Look { schemas: self, found: Vec::new(), left: MOST_LOOKED_AT, around: Vec::new() };
-        look.at(schema, (String::new(), &resource(path)));
+        look.at(&[schema], (String::new(), &resource(path)));
         look.found
     }
 }
@@ -108,9 +113,9 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    fn at(&mut self, schema: &'a Value, (at, within): (String, &str)) {
-        let shape = self.schemas.shape(schema);
-        let itself = *shape.parts.last().unwrap_or(&schema);
+    fn at(&mut self, schemas: &[&'a Value], (at, within): (String, &str)) {
+        let shape = self.schemas.shape_of(schemas);
+        let Some(itself) = shape.parts.last().copied() else { return };
         if self.around.len() == DEPTH || self.around.iter().any(|outer| std::ptr::eq(*outer, itself)) {
             return;
         }
@@ -118,23 +123,24 @@ impl<'a> Look<'a> {
         let called = shape.called.filter(|called| !called.contains('_'));
         let named = called.map_or_else(|| within.to_owned(), name::value);
         let properties = shape.properties();
-        if let (true, Some(items)) = (properties.is_empty(), shape.get("items")) {
-            self.at(items, (format!("{at}/0"), within));
+        let items = shape.all("items");
+        if properties.is_empty() && !items.is_empty() {
+            self.at(&items, (format!("{at}/0"), within));
         }
         // A `*` in a pointer stands for every element.
-        for (property, schema) in properties.into_iter().filter(|(property, _)| *property != "*") {
+        for (property, schemas) in properties.into_iter().filter(|(property, _)| *property != "*") {
             if self.left == 0 {
                 break;
             }
             self.left -= 1;
             let at = format!("{at}/{}", property.replace('~', "~0").replace('/', "~1"));
-            self.property(property, schema, (at, &named));
+            self.property(property, &schemas, (at, &named));
         }
         self.around.pop();
     }
 
-    fn property(&mut self, property: &str, schema: &'a Value, (at, within): (String, &str)) {
-        let inner = self.schemas.shape(schema);
+    fn property(&mut self, property: &str, schemas: &[&'a Value], (at, within): (String, &str)) {
+        let inner = self.schemas.shape_of(schemas);
         if inner.is_plain() {
             let is_own = name::value(property) == "id";
             let known_as = known_as(property, inner.called, within);
@@ -145,7 +151,7 @@ impl<'a> Look<'a> {
         // A list named for its purpose says less of what it holds than what is around it.
         let says_little = matches!(inside.as_str(), "item" | "result" | "data" | "content" | "entry");
         let inside = if says_little && !within.is_empty() { within } else { &inside };
-        self.at(schema, (at, inside));
+        self.at(schemas, (at, inside));
     }
 }
 
@@ -155,13 +161,19 @@ impl<'a> Shape<'a> {
         self.parts.iter().find_map(|part| part.get(key))
     }
 
-    /// Members in the document's order.
-    pub(super) fn properties(&self) -> Vec<(&'a str, &'a Value)> {
+    /// What each part that has this key says.
+    pub(super) fn all(&self, key: &str) -> Vec<&'a Value> {
+        self.parts.iter().filter_map(|part| part.get(key)).collect()
+    }
+
+    /// Members in the document's order, each with what the parts say of it.
+    pub(super) fn properties(&self) -> Vec<(&'a str, Vec<&'a Value>)> {
         let tables = self.parts.iter().filter_map(|part| part.get("properties")?.as_object());
-        let mut found: Vec<(&str, &Value)> = Vec::new();
+        let mut found: Vec<(&str, Vec<&Value>)> = Vec::new();
         for (name, schema) in tables.flatten() {
-            if !found.iter().any(|(known, _)| known == name) {
-                found.push((name, schema));
+            match found.iter_mut().find(|(known, _)| known == name) {
+                Some((_, schemas)) => schemas.push(schema),
+                None => found.push((name, vec![schema])),
             }
         }
         found

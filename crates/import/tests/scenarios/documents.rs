@@ -126,6 +126,20 @@ fn the_path_of_the_server_goes_along() {
 
 #[test]
 fn all_parts_of_a_schema_count() {
+    // What a general part says of a list is no obstacle to what a special one says.
+    let text = imported(
+        r#"
+paths:
+  /trips: {get: {responses: {200: {description: x, content: {application/json: {schema: {allOf: [{$ref: '#/components/schemas/Page'},
+    {properties: {data: {items: {$ref: '#/components/schemas/Trip'}}}}]}}}}}}}
+  /trips/{tripId}: {get: {parameters: [{name: tripId, in: path, required: true, example: seven, schema: {type: string}}], responses: {}}}
+components:
+  schemas:
+    Page: {type: object, properties: {data: {type: array, items: {type: object}}, next: {type: string}}}
+    Trip: {type: object, properties: {id: {type: string}}}
+"#,
+    );
+    has(&text, &["extract = { trip_id = { json = \"/data/0/id\" } }", "path = \"/trips/{trip_id}\""]);
     let text = imported(
         r#"
 paths:
@@ -379,7 +393,7 @@ fn files_beside_the_document_are_taken_in() {
     let text = barograph_import::from_openapi(&text, None, &files).unwrap();
     checked(&text);
     has(&text, &["extract = { pet_id = { json = \"/id\" } }", "path = \"/pets/{pet_id}\""]);
-    has(&text, &["Not found, and so left out: the file `gone.yaml` (entity not found)"]);
+    has(&text, &["the file `gone.yaml` (entity not found), `gone.yaml#/a` at"]);
 }
 
 #[test]
