@@ -10,13 +10,11 @@
 mod believed;
 mod bootstrap;
 mod bounded;
-mod family;
 
 pub use believed::{Believed, compare_believed};
 pub(crate) use bootstrap::summary;
 pub use bootstrap::{Resampled, resample, resampled_interval};
 pub use bounded::weaken;
-pub use family::{GeometricMean, geometric_mean};
 
 use crate::normal;
 use crate::rank::{self, Confidence};
