@@ -1,6 +1,6 @@
 //! The statistics of runs: figures of one block make a pair, pairs make a finding, and all findings are judged together.
 //!
-//! A study and `barograph compare` both come here; what they differ in is who made the runs.
+//! Both a study and `barograph compare` use them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Records of runs, compared: a study of two configurations whose runs somebody else made. Like is held against like, pair
+//! Records of runs, compared: a study of two configurations whose runs are there already. Like is held against like, pair
 //! by pair.
 
 mod figures;

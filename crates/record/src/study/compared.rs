@@ -4,7 +4,7 @@ use barograph_stats::compare::Believed;
 
 use super::{KeptFinding, KeptMetric, KeptRow};
 
-/// Runs of a baseline and of a candidate, compared: a study of two configurations that somebody else made the runs of.
+/// Runs of a baseline and of a candidate, compared: a study of two configurations whose runs are there already.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compared {
     /// Names of the runs of the baseline.
