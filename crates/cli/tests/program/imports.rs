@@ -85,7 +85,7 @@ fn files_are_read_with_their_marks_and_those_beside_them() {
     let why = "barograph: pass the check of scenarios; correct what was written\n  because: wrong.toml:";
     assert!(refused.code == Some(2) && refused.err.starts_with(why), "{refused:?}");
     let written = fs::read_to_string(place.root().join("wrong.toml")).unwrap();
-    assert!(written.contains("[operations.GetA]") && written.contains("url = \"nowhere\""), "{written}");
+    assert!(written.contains("path = \"/a\"") && written.contains("url = \"nowhere\""), "{written}");
 }
 
 /// The document without what no made-up user should do: stop the node, remove its own account, follow a stream as if it
