@@ -103,7 +103,7 @@ impl Core {
         match &room.owner {
             Owner::New => {}
             Owner::Task(waker) => waker.wake_by_ref(),
-            Owner::Member(inbox, place) => inbox.tell(*place),
+            Owner::Member(inbox, place) => inbox.notify(*place),
         }
     }
 

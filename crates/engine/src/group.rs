@@ -123,7 +123,7 @@ impl<F: GroupFactory> Groups<F> {
     }
 
     /// A place of a group is empty again.
-    fn left(&self, door: &Rc<Door>, place: u32) {
+    fn vacate(&self, door: &Rc<Door>, place: u32) {
         let mut free = door.free.borrow_mut();
         let mut open = self.open.borrow_mut();
         if free.is_empty() {
@@ -175,7 +175,7 @@ impl Door {
     }
 }
 
-/// The places of members that were told something.
+/// The places of members that have a signal.
 #[derive(Default)]
 pub(crate) struct Inbox {
     places: RefCell<Vec<u32>>,
@@ -183,8 +183,8 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// The member at a place has a signal in its slot.
-    pub(crate) fn tell(&self, place: u32) {
+    /// Wakes the group: the member at a place has a signal in its slot.
+    pub(crate) fn notify(&self, place: u32) {
         self.places.borrow_mut().push(place);
         self.wake();
     }

@@ -3,8 +3,11 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::task::Context;
 
-use barograph_engine::{Settings, Turn, User, UserFactory, runnable};
+use barograph_engine::{
+    Group, GroupFactory, Members, Settings, Turn, User, UserFactory, runnable, runnable_groups,
+};
 use barograph_model::{
     Arrivals, Behaviour, Behaviours, ChooserId, Distribution, Nanos, Next, OpId, OpenLoop, Outcome, Pace,
     Share, StartOf, UserId, Vector,
@@ -16,6 +19,9 @@ static ALLOCATOR: barograph_testkit::Counting = barograph_testkit::Counting;
 /// Operations before the count begins, and counted ones.
 const WARM: u64 = 5_000;
 const COUNTED: u64 = 20_000;
+
+/// Users in a group.
+const GROUP: usize = 16;
 
 struct Nothing {
     tell: SyncSender<u64>,
@@ -39,8 +45,8 @@ impl UserFactory for Nothing {
     }
 }
 
-impl User for Idle {
-    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
+impl Idle {
+    fn count(&self, turn: &mut Turn) {
         turn.sent();
         let done = self.done.get() + 1;
         self.done.set(done);
@@ -49,6 +55,12 @@ impl User for Idle {
         } else if done == WARM + COUNTED {
             self.tell.try_send(barograph_testkit::allocations() - self.at_start.get()).expect("told once");
         }
+    }
+}
+
+impl User for Idle {
+    async fn act(&self, _: OpId, turn: &mut Turn) -> Outcome {
+        self.count(turn);
         Outcome::Good
     }
     fn choose(&self, _: ChooserId, _: &mut Turn) -> usize {
@@ -57,7 +69,51 @@ impl User for Idle {
     fn end_session(&self) {}
 }
 
-fn allocations(pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
+/// Users in groups, whose operations end in the poll after their begin.
+struct Together {
+    idle: Idle,
+    begun: Vec<usize>,
+}
+
+impl GroupFactory for Nothing {
+    type Group = Together;
+
+    fn size(&self) -> usize {
+        GROUP
+    }
+
+    fn group(&self) -> Together {
+        Together { idle: self.user(UserId(0)), begun: Vec::with_capacity(GROUP) }
+    }
+}
+
+impl Group for Together {
+    fn join(&mut self, _: usize, _: UserId) {}
+
+    fn begin(&mut self, place: usize, _: OpId, turn: &mut Turn) {
+        self.idle.count(turn);
+        self.begun.push(place);
+    }
+
+    fn abandon(&mut self, _: usize) {}
+
+    fn poll(&mut self, _: &mut Context<'_>, members: &mut Members) {
+        self.begun.drain(..).for_each(|place| members.end(place, Outcome::Good));
+    }
+
+    fn choose(&mut self, _: usize, _: ChooserId, _: &mut Turn) -> usize {
+        1
+    }
+}
+
+/// How users live.
+#[derive(Clone, Copy)]
+enum Users {
+    AsTasks,
+    InGroups,
+}
+
+fn allocations(users: Users, pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
     let half = Share::percent(50.0);
     let vector = Next::Vector(Vector::new(vec![(OpId(0), half), (OpId(1), half)]).unwrap());
     let choose = Next::Choose { chooser: ChooserId(0), branches: vec![Next::Op(OpId(0)), vector] };
@@ -77,7 +133,12 @@ fn allocations(pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
     let (tell, told) = sync_channel(1);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let mut engine = runnable(move || Nothing { tell: tell.clone() }).start(&settings).unwrap();
+        let make = move || Nothing { tell: tell.clone() };
+        let load = match users {
+            Users::AsTasks => runnable(make),
+            Users::InGroups => runnable_groups(make),
+        };
+        let mut engine = load.start(&settings).unwrap();
         engine.ramp(level, Nanos::ZERO).await.unwrap();
         let counted = tokio::task::spawn_blocking(move || told.recv()).await.unwrap().unwrap();
         engine.stop(Nanos::ZERO).await;
@@ -89,7 +150,10 @@ fn allocations(pace: Pace, open: Option<OpenLoop>, level: u32) -> u64 {
 #[test]
 fn a_closed_loop_allocates_nothing() {
     let think = Distribution::Exponential { mean: Nanos::from_millis(1), max: Nanos::from_millis(20) };
-    assert_eq!(allocations(Pace::Think(think), None, 50), 0);
+    for users in [Users::AsTasks, Users::InGroups] {
+        assert_eq!(allocations(users, Pace::Think(think.clone()), None, 50), 0);
+    }
+    assert_eq!(allocations(Users::InGroups, Pace::AtOnce, None, 50), 0);
 }
 
 #[test]
@@ -101,5 +165,7 @@ fn an_open_loop_allocates_nothing() {
         most_users: 1,
         most_waiting: 60_000,
     };
-    assert_eq!(allocations(Pace::AtOnce, Some(open), 50_000), 0);
+    for users in [Users::AsTasks, Users::InGroups] {
+        assert_eq!(allocations(users, Pace::AtOnce, Some(open.clone()), 50_000), 0);
+    }
 }

@@ -66,7 +66,7 @@ impl Group for KvGroup {
     fn abandon(&mut self, place: usize) {
         let user = &mut self.users[place];
         user.number = user.number.wrapping_add(1);
-        self.lines[user.store].lost_patience();
+        self.lines[user.store].abandon();
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, members: &mut Members) {

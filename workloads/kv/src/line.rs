@@ -86,8 +86,8 @@ impl Line {
         write(&mut self.out);
     }
 
-    /// The user of a command gave up. A connection that was not made in this time is tried again.
-    pub(crate) fn lost_patience(&mut self) {
+    /// A user abandoned a command. A connection that was not made in this time is tried again.
+    pub(crate) fn abandon(&mut self) {
         if matches!(self.state, State::Connecting(_)) {
             self.state = State::Broken(GIVEN_UP);
         }

@@ -16,7 +16,7 @@ use crate::worker::Worker;
 /// Rounds of a group, each with what one read brought, before other tasks go on.
 const ROUNDS_IN_A_ROW: usize = 8;
 
-/// Stands for the group itself where places are told.
+/// The place of the group itself in its inbox.
 const THE_GROUP: u32 = u32::MAX;
 
 /// One user of a group.
@@ -75,7 +75,7 @@ pub(crate) struct Crew<F: GroupFactory> {
     members: Members,
     /// Members whose operations begin next.
     ready: Vec<usize>,
-    /// Where the group is told that an operation may have waited too long.
+    /// Gets a signal when an operation may have waited too long.
     slot: Slot,
     /// Whether the slot has a deadline: that of the first operation begun since the last look.
     has_deadline: bool,
@@ -103,7 +103,7 @@ impl<F: GroupFactory> Crew<F> {
         self.door.inbox.listen(cx);
         for _ in 0..ROUNDS_IN_A_ROW {
             self.admit();
-            self.hear();
+            self.take_signals();
             if self.door.is_empty() {
                 return Poll::Ready(());
             }
@@ -132,8 +132,8 @@ impl<F: GroupFactory> Crew<F> {
         }
     }
 
-    /// Does what members were told.
-    fn hear(&mut self) {
+    /// Acts on the signals that came to members and to the group.
+    fn take_signals(&mut self) {
         while let Some(place) = self.door.inbox.take() {
             let now = self.worker.core.clock.now();
             if place == THE_GROUP {
@@ -300,7 +300,7 @@ impl<F: GroupFactory> Crew<F> {
     fn leave(&mut self, place: usize) {
         self.members.places[place] = None;
         self.worker.running.set(self.worker.running.get() - 1);
-        self.worker.population.left(&self.door, place as u32);
+        self.worker.population.vacate(&self.door, place as u32);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A service in a guest that gives back what it gets, and somebody outside who never stops asking.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,19 @@ pub(crate) async fn start(opened: &Opened, host: &str) -> Box<dyn Running> {
     let mut unit = opened.unit(&format!("echo-{host}"), host, program().to_str().unwrap(), &["echo", "7000"]);
     unit.ready = Readiness::StdoutLine { timeout: LIMIT };
     opened.create(&unit, ignore_lines()).await
+}
+
+/// The same as [`once`] on a network that is whole again. A guest on a machine with much else to do may need longer for its
+/// hardware address than the kernel asks for it.
+pub(crate) fn found_again(address: SocketAddr, text: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        match once(address, text, LIMIT) {
+            Ok(back) => return back,
+            Err(why) if why.kind() == ErrorKind::HostUnreachable && begun.elapsed() < LIMIT => {}
+            Err(why) => panic!("{why}"),
+        }
+    }
 }
 
 /// Sends `text` on a new connection, and reads it back.

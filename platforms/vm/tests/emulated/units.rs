@@ -209,7 +209,7 @@ async fn network(opened: &Opened) {
     unit.args[1] = format!("timeout 1 bash -c '{talk}'");
     opened.vm.create(&unit, ignore_lines()).await.map(drop).unwrap_err();
     network.heal().await.unwrap();
-    assert_eq!(echo::once(address, "hej", LIMIT).unwrap(), "hej");
+    assert_eq!(echo::found_again(address, "hej"), "hej");
 
     let rate = LinkSpec { bits_per_second: Some(20_000_000), ..LinkSpec::default() };
     network.shape("b", rate).await.unwrap();
