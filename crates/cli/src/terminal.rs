@@ -6,23 +6,24 @@ use std::time::{Duration, Instant};
 
 use barograph_harness::{Progress, Screen};
 use barograph_model::Phase;
+use barograph_model::secret::masked;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Without a terminal, a line of progress comes this often.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
-/// Writes a line for people. A reader that has gone away is no reason to stop measuring.
+/// Writes a line for people, without the passwords of URLs in it. A reader that has gone away is no reason to stop measuring.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", masked(line));
 }
 
 /// Why a result could not be written, the first time.
 static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 
-/// Writes a result. A reader that has gone away has read what it wanted; any other failure is kept for [`unwritten`].
+/// Writes a result, without the passwords of URLs in it. A reader that has gone away has read what it wanted; any other failure is kept for [`unwritten`].
 pub(crate) fn result(text: &str) {
     let mut out = io::stdout().lock();
-    if let Err(why) = writeln!(out, "{text}").and_then(|()| out.flush())
+    if let Err(why) = writeln!(out, "{}", masked(text)).and_then(|()| out.flush())
         && why.kind() != io::ErrorKind::BrokenPipe
     {
         let _ = UNWRITTEN.set(why);
@@ -71,7 +72,7 @@ impl Terminal {
         let t = self.began.elapsed().as_secs();
         let line = format!("{:>3}:{:02}  {:<8}  {text}", t / 60, t % 60, self.phase);
         match &self.bar {
-            Some(bar) => bar.println(line),
+            Some(bar) => bar.println(masked(&line)),
             None => say(&line),
         }
     }

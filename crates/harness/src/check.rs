@@ -305,6 +305,11 @@ impl<'a> Checking<'a> {
                 remedy: format!("leave `{name}` out, or deploy without shared files: no driver as a unit, stores over the network"),
             });
         }
+        let load = barograph_spec::estimate(&self.plan);
+        for action in actions.iter().filter(|action| action.at >= load) {
+            let (name, at, load) = (action.act.name(), action.at.as_secs_f64(), load.as_secs_f64());
+            self.notes.push(format!("{name} at {at} s will not be done: the load lasts {load} s at most"));
+        }
         let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
         let names: Vec<String> = serve.map(|part| part.name).collect();
         for action in &actions {

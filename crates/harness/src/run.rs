@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use barograph_model::Phase;
+use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
 use barograph_platform::{HERE, Ledger, LedgerError, Platform, Site, SiteSpec, Swept, Thing};
 use barograph_record::{
@@ -360,7 +361,7 @@ impl Run<'_> {
             expected.unit = plan.unit.into();
             expected.counters = workload.counters().iter().map(|name| (*name).to_owned()).collect();
             if let Target::There { url } = &checked.target {
-                expected.target = Some(url.clone());
+                expected.target = Some(masked(url).into_owned());
             }
             self.record.of_load(at).append(&Entry::Expected(expected))?;
         }

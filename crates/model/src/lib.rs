@@ -14,6 +14,7 @@ mod outcome;
 mod phase;
 mod qos;
 mod refusal;
+pub mod secret;
 mod unit;
 mod verdict;
 pub mod words;

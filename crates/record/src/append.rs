@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use barograph_model::secret::masked;
 use serde::Serialize;
 
 use crate::RecordError;
@@ -44,12 +45,13 @@ impl<W: Write> Appender<W> {
         &self.path
     }
 
-    /// Appends `value` as one line of JSON.
+    /// Appends `value` as one line of JSON, without the passwords of URLs in it.
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), RecordError> {
-        let mut line = serde_json::to_vec(value)
+        let line = serde_json::to_string(value)
             .map_err(|why| RecordError::Encode { path: self.path.clone(), why: why.into() })?;
-        line.push(b'\n');
-        self.bytes(&line)
+        let mut line = masked(&line).into_owned();
+        line.push('\n');
+        self.bytes(line.as_bytes())
     }
 
     /// Appends whole lines, ends included.
@@ -76,6 +78,15 @@ mod tests {
         let error = appender.json(&"text").unwrap_err();
         assert_eq!(error.to_string(), "write to `/dev/full`");
         assert!(error.in_one_line().contains("No space left"), "{}", error.in_one_line());
+    }
+
+    #[test]
+    fn a_line_has_no_passwords() {
+        let path = PathBuf::from("lines");
+        let out = Small { taken: Vec::new(), room: 1_000 };
+        let mut appender = Appender { path, out, line: Vec::new(), torn: false };
+        appender.json(&["redis://me:s3cret@h:1", "it held"]).unwrap();
+        assert_eq!(appender.out.taken, b"[\"redis://me:***@h:1\",\"it held\"]\n");
     }
 
     /// Takes `room` bytes, then says the disk is full until it is given more.

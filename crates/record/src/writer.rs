@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use barograph_model::secret::masked;
 use barograph_stats::Interval;
 
 use crate::hlog::LogWriter;
@@ -161,14 +162,14 @@ impl RunWriter {
         self.dir.join("services")
     }
 
-    /// Keeps the plan as resolved.
+    /// Keeps the plan as resolved, without the passwords of URLs in it.
     pub fn plan(&mut self, toml: &str) -> Result<(), RecordError> {
-        self.whole_file("plan.toml", toml.as_bytes())
+        self.whole_file("plan.toml", masked(toml).as_bytes())
     }
 
-    /// Keeps the disclosure; a later call replaces it.
+    /// Keeps the disclosure, without the passwords of URLs in it; a later call replaces it.
     pub fn disclosure(&mut self, facts: &serde_json::Value) -> Result<(), RecordError> {
-        self.whole_file("disclosure.json", format!("{facts:#}\n").as_bytes())
+        self.whole_file("disclosure.json", masked(&format!("{facts:#}\n")).as_bytes())
     }
 
     /// Keeps the rendered report beside the raw files, and returns its path.

@@ -6,6 +6,7 @@ mod arguments;
 use std::sync::Arc;
 
 use barograph_http::certificates;
+use barograph_model::secret::{MASK, is_secret_header};
 use barograph_model::{Behaviour, BehaviourId, Behaviours, Distribution, Pace};
 use barograph_scenario::{Action, Body, MOST_BODY, Minimal, Protocol, Scenario, Url, without_mark};
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
@@ -80,6 +81,9 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     target(args, options, &mut scenario)?;
     rule(options, &mut scenario);
     pace(options, &mut scenario);
+    for (_, value) in headers.iter().filter(|(name, _)| is_secret_header(name)) {
+        scenario.resolved = scenario.resolved.replace(value.as_str(), MASK);
+    }
     // The text says the request, the command in the record says how it is sent and judged.
     scenario.resolved.push_str("# sent and judged as the options of the command say\n");
     Ok(Asked { title: format!("{method} {url}"), base, scenario })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use barograph_harness::{CheckedLoad, Finished, HarnessError, Screen, Stop, StopHandle, World};
 use barograph_model::Nanos;
+use barograph_model::secret::{MASK, is_secret_header, masked};
 use barograph_record::{ExitCode, Follower, Run, RunId};
 
 use super::{Done, Failed, check, rootless};
@@ -147,7 +148,25 @@ pub(crate) fn command() -> String {
         let name = Path::new(&*program).file_name().map(|name| name.to_string_lossy().into_owned());
         *program = name.unwrap_or_default();
     }
-    words.join(" ")
+    mask_headers(&mut words);
+    masked(&words.join(" ")).into_owned()
+}
+
+/// Masks the values of headers that carry credentials: of `-H NAME:VALUE`, `-HNAME:VALUE` and `--header=NAME:VALUE`.
+fn mask_headers(words: &mut [String]) {
+    let mut is_header = false;
+    for word in words {
+        let begin = match () {
+            () if is_header => 0,
+            () if word.starts_with("--header=") => "--header=".len(),
+            () if word.starts_with("-H") => "-H".len(),
+            () => word.len(),
+        };
+        is_header = word == "-H" || word == "--header";
+        if let Some((name, _)) = word[begin..].split_once(':').filter(|(name, _)| is_secret_header(name)) {
+            *word = format!("{}{name}: {MASK}", &word[..begin]);
+        }
+    }
 }
 
 /// What harness, driver and ledgers run on: one thread.
@@ -205,5 +224,21 @@ fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, Failed> {
         }
         Err(_) if failed => Ok(None),
         Err(why) => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mask_headers;
+
+    #[test]
+    fn headers_with_credentials_are_masked_in_commands() {
+        let mut words =
+            ["http", "-H", "authorization: Bearer t", "--header=Cookie: a=b", "-Hx-api-key:k", "-H", "a: b"]
+                .map(str::to_owned);
+        mask_headers(&mut words);
+        let expected =
+            ["http", "-H", "authorization: ***", "--header=Cookie: ***", "-Hx-api-key: ***", "-H", "a: b"];
+        assert_eq!(words, expected);
     }
 }

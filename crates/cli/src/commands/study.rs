@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow};
 use barograph_harness::HarnessError;
 use barograph_live::Page;
 use barograph_model::Metric;
+use barograph_model::secret::masked;
 use barograph_record::{
     Conclusions, ExitCode, KeptFinding, KeptRow, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry,
     StudyHeader, StudyRead, append_to_study, read_study, write_whole,
@@ -162,7 +163,7 @@ impl Begun {
         std::fs::create_dir_all(runs_of(&folder))
             .with_context(|| format!("create folder `{}`", folder.display()))
             .map_err(cannot_write)?;
-        write(&folder, "study.toml", &prepared.study.resolved())?;
+        write(&folder, "study.toml", &masked(&prepared.study.resolved()))?;
         let header = StudyHeader {
             v: STUDY_VERSION,
             id,
@@ -190,7 +191,12 @@ impl Begun {
         let read = read_study(&folder)?;
         let header = header(&folder, &read)?.clone();
         let StudyRead { entries, broken } = read;
-        if header.study != prepared.study.resolved() || header.plans != prepared.plans() {
+        // The header has no passwords of URLs.
+        let is_same =
+            |(kept, now): (&(String, String), &(String, String))| kept.0 == now.0 && kept.1 == masked(&now.1);
+        let plans = prepared.plans();
+        let same_plans = header.plans.len() == plans.len() && header.plans.iter().zip(&plans).all(is_same);
+        if header.study != masked(&prepared.study.resolved()) || !same_plans {
             return Err(refused(anyhow!(
                 "go on with `{}`: its study, its plan or this program changed what is run since it was begun; `{}` begins a \
                  new one",

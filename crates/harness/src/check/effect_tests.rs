@@ -60,6 +60,20 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
 }
 
 #[test]
+fn an_action_after_the_load_is_noted() {
+    let at = |at: &str| format!("actions=[{{at_s={at},unit=\"application-1\",act=\"kill\"}}]");
+    let fixed =
+        ["load.strategy=fixed", "load.users=5", "load.ramp_s=2", "load.warm_up_s=3", "load.window_s=5"];
+    let notes = |action: &str| told(&[&fixed[..], &[action]].concat()).unwrap();
+    assert_eq!(notes(&at("4")), Vec::<String>::new());
+    let late = notes(&at("400"));
+    assert!(
+        late.iter().any(|note| note.starts_with("kill at 400 s will not be done: the load lasts")),
+        "{late:?}"
+    );
+}
+
+#[test]
 fn machines_of_parts_that_share_files_are_not_moved() {
     let moves = |act: &str| format!("actions=[{{at_s=1,unit=\"application-1\",{act}}}]");
     let unit = ["platform=machines", "driver.place=unit"];

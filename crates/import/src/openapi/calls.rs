@@ -8,8 +8,9 @@ use crate::media;
 
 const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
 
-/// Header parameters that say nothing in OpenAPI: the body, the answer and the security schemes say it.
-const IGNORED: [&str; 3] = ["accept", "content-type", "authorization"];
+/// Header parameters that say nothing in OpenAPI: the body, the answer and the security schemes say it; and those that the
+/// client has by itself.
+const IGNORED: [&str; 5] = ["accept", "content-type", "authorization", "host", "cookie"];
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -135,8 +135,7 @@ fn users_who_see_more_after_an_action_have_not_recovered_before() {
 #[test]
 fn an_action_outside_of_a_window_and_one_without_a_calm_part_have_less_to_tell() {
     let workload = TestWorkload::default();
-    let actions =
-        "{at_s=0,unit=\"application-1\",act=\"pause\"},{at_s=0.15,unit=\"application-1\",act=\"stop\"}";
+    let actions = "{at_s=0,unit=\"application-1\",act=\"snapshot\",name=\"first\"},{at_s=0.15,unit=\"application-1\",act=\"stop\"}";
     let (_root, kept) = acted(workload, actions);
     let impacts = kept.impacts();
     let [stop] = &impacts[..] else { panic!("{impacts:?}") };

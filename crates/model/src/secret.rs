@@ -1,0 +1,83 @@
+//! Secrets in texts that are shown or kept: passwords of URLs, and headers that carry credentials.
+
+use std::borrow::Cow;
+
+/// Stands for a secret.
+pub const MASK: &str = "***";
+
+/// Names of headers that carry credentials, whole or in part.
+const SECRET_NAMES: [&str; 7] =
+    ["authorization", "cookie", "token", "secret", "password", "api-key", "apikey"];
+
+/// A text with the passwords of its URLs (`SCHEME://USER:PASSWORD@HOST`) masked.
+#[must_use]
+pub fn masked(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        let end = after.find(ends_authority).unwrap_or(after.len());
+        let authority = &after[..end];
+        out.push_str(before);
+        match authority.rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
+            Some((Some((user, password)), host)) if !password.is_empty() => {
+                out.push_str(&format!("{user}:{MASK}@{host}"));
+            }
+            _ => out.push_str(authority),
+        }
+        rest = &after[end..];
+    }
+    if out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+fn ends_authority(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '`' | '<' | '>' | '\\')
+}
+
+/// Whether a header of this name carries credentials.
+#[must_use]
+pub fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_NAMES.iter().any(|secret| name.contains(secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_of_urls_are_masked_wherever_they_stand() {
+        for (text, expected) in [
+            ("redis://:s3cret@127.0.0.1:6379/0", "redis://:***@127.0.0.1:6379/0"),
+            ("at redis://me:a:b@h,h2:7 kept", "at redis://me:***@h,h2:7 kept"),
+            (r#"{"target":"rediss://u:p@h"}"#, r#"{"target":"rediss://u:***@h"}"#),
+            ("a://u:p@h b://u:q@i", "a://u:***@h b://u:***@i"),
+            ("redis://:p@ss@h/", "redis://:***@h/"),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+    }
+
+    #[test]
+    fn other_texts_stay_as_they_are() {
+        for text in
+            ["", "no address", "http://h:80/a@b:c", "redis://user@h", "redis://user:@h", "a:b@c", "://"]
+        {
+            assert_eq!(masked(text), text);
+        }
+    }
+
+    #[test]
+    fn headers_with_credentials_are_known_by_their_names() {
+        assert!(
+            ["Authorization", "proxy-authorization", "Cookie", "X-Api-Key", "x-auth-token"]
+                .into_iter()
+                .all(is_secret_header)
+        );
+        assert!(!["accept", "content-type", "x-request-id"].into_iter().any(is_secret_header));
+    }
+}
