@@ -115,7 +115,7 @@ impl<F: GroupFactory> Groups<F> {
         }
         let size = worker.population.together();
         let free = RefCell::new((0..size as u32).rev().collect());
-        let door = Rc::new(Door { inbox: Rc::default(), coming: RefCell::default(), free, size });
+        let door = Rc::new(Door { inbox: Rc::new(Inbox::new(size)), coming: RefCell::default(), free, size });
         open.borrow_mut().push(Rc::clone(&door));
         let mut crew = Crew::new(worker, &door, factory.group());
         worker.spawn(std::future::poll_fn(move |cx| crew.poll(cx)));
@@ -176,13 +176,17 @@ impl Door {
 }
 
 /// The places of members that have a signal.
-#[derive(Default)]
 pub(crate) struct Inbox {
     places: RefCell<Vec<u32>>,
     waker: RefCell<Option<Waker>>,
 }
 
 impl Inbox {
+    /// With room for two signals to each of `size` members: what is due, and an end.
+    fn new(size: usize) -> Self {
+        Inbox { places: RefCell::new(Vec::with_capacity(2 * size + 1)), waker: RefCell::default() }
+    }
+
     /// Wakes the group: the member at a place has a signal in its slot.
     pub(crate) fn notify(&self, place: u32) {
         self.places.borrow_mut().push(place);

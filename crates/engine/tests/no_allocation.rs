@@ -153,7 +153,6 @@ fn a_closed_loop_allocates_nothing() {
     for users in [Users::AsTasks, Users::InGroups] {
         assert_eq!(allocations(users, Pace::Think(think.clone()), None, 50), 0);
     }
-    assert_eq!(allocations(Users::InGroups, Pace::AtOnce, None, 50), 0);
 }
 
 #[test]

@@ -14,8 +14,16 @@ type Work = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Who can go on, in the order of their wakes. Wakers must be `Send`, hence the lock; nobody ever waits for it, since
 /// tasks are woken by their own thread.
-#[derive(Default)]
 pub(crate) struct Ready(Mutex<VecDeque<usize>>);
+
+/// Tasks that the queue has room for from the start, so that few of them never make it grow.
+const ROOM: usize = 256;
+
+impl Default for Ready {
+    fn default() -> Self {
+        Ready(Mutex::new(VecDeque::with_capacity(ROOM)))
+    }
+}
 
 impl Ready {
     fn push(&self, key: usize) {

@@ -86,6 +86,7 @@ impl<F: GroupFactory> Crew<F> {
     pub(crate) fn new(worker: &Rc<Worker<Groups<F>>>, door: &Rc<Door>, group: F::Group) -> Self {
         let mut members = Members::default();
         members.places.resize_with(door.size, || None);
+        members.ends.reserve(door.size);
         Crew {
             worker: Rc::clone(worker),
             door: Rc::clone(door),
