@@ -69,7 +69,7 @@ impl Core {
         Self::slot_of(core, Owner::New)
     }
 
-    /// The slot of a member of a group: what it is told arrives in the group's inbox.
+    /// The slot of a member of a group: its signals arrive in the group's inbox.
     pub(crate) fn slot_of_member(core: &Rc<Core>, inbox: &Rc<Inbox>, place: u32) -> Slot {
         Self::slot_of(core, Owner::Member(Rc::clone(inbox), place))
     }

@@ -234,7 +234,7 @@ async fn limit_memory(part: &Started, limits: Option<Limits>) -> Result<(), NotD
     let was_down = part.is_meant_to_be_down();
     let memory = |limits: &Limits| limits.memory_bytes.unwrap_or(u64::MAX);
     let less = limits.as_ref().is_some_and(|limits| memory(limits) < memory(&part.unit.limits));
-    // Before it ends: whoever watches must know by then.
+    // Before its end, so that its observers know by then.
     part.expect_end(was_down || less);
     let limited = limit(part, limits).await;
     if limited.is_err() {

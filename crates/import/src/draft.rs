@@ -147,7 +147,7 @@ pub(crate) enum Made {
     Choice(Vec<String>),
     /// A random name that is never used twice.
     Uuid,
-    /// What a person must put in; the text says what it is.
+    /// A value to be filled in by hand, with its description.
     Secret(String),
 }
 

@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(of("connections = \"new\""), 600);
     }
 
-    /// Whatever docs/scenario.md shows under `[target]` is used by something.
+    /// Every key that docs/scenario.md shows under `[target]` has an effect.
     #[test]
     fn every_documented_key_of_the_target_changes_something() {
         let folder = tempfile::tempdir().unwrap();

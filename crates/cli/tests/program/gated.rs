@@ -1,4 +1,4 @@
-//! Studies that a CI job asks with `--gate`: a version that fails must not pass, in whatever way it fails.
+//! Studies with `--gate`: a version that fails does not pass, whichever way it fails.
 
 use std::fs;
 

@@ -78,7 +78,7 @@ fn a_limit_that_does_not_hold_and_failures_end_with_four() {
     let failing = result(&failing, 4);
     assert_eq!((&failing["passed"], &failing["error_share"]), (&Value::from(false), &Value::from(1.0)));
     assert_eq!(failing["outcomes"]["refused"], failing["errors"]);
-    // Nothing but failures is no success, whatever was allowed.
+    // Nothing but failures is no success, also where all failures are allowed.
     let allowed = http(&place, &[&site.url("/status/500"), "-d", "4s", "--errors", "100%", "--json", "-q"]);
     let allowed = result(&allowed, 4);
     assert_eq!(

@@ -111,7 +111,7 @@ impl Started {
 
     async fn end(&self, end: impl Future<Output = Result<Ended, Fault>>) -> Result<Ended, Fault> {
         let was_down = self.is_meant_to_be_down();
-        // Before it ends: whoever watches must know by then.
+        // Before its end, so that its observers know by then.
         self.expect_end(true);
         let ended = end.await;
         if ended.is_err() {

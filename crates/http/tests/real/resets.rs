@@ -94,7 +94,7 @@ fn refused(stream: u32) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &7u32.to_be_bytes())
 }
 
-/// An answer of status 200 without a body: `:status: 200` is the eighth of the fields that everybody knows.
+/// An answer of status 200 without a body: `:status: 200` is the eighth entry of the static table.
 fn good(stream: u32) -> Vec<u8> {
     frame(HEADERS, 0x5, stream, b"\x88")
 }
@@ -154,7 +154,7 @@ fn frames_that_make_no_sense_break_the_rules() {
 
 #[test]
 fn an_interim_answer_is_passed_over() {
-    // `:status` is the eighth of the names that everybody knows.
+    // `:status` is the eighth entry of the static table.
     let interim = frame(HEADERS, 0x4, 1, b"\x08\x03103");
     assert_eq!(ends_with(&[interim, good(1)].concat()).unwrap().status, 200);
 }

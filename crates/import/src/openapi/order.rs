@@ -28,10 +28,10 @@ pub(super) struct Order<'a> {
     pub(super) givers: BTreeMap<String, (usize, From)>,
 }
 
-/// What a call must be given, by what it is known as.
+/// The ids that a call needs, by name.
 type Needs = BTreeSet<String>;
 
-/// What an answer gives, by what it is known as, and where.
+/// The ids in an answer, by name, and their places.
 type Gives = BTreeMap<String, From>;
 
 /// Puts calls in order.

@@ -1,6 +1,6 @@
 //! OpenAPI documents: order and links, servers, compositions, bodies, parameters, credentials, files beside them.
 
-use crate::{about, checked, from_openapi, names};
+use crate::{about, checked, from_openapi, has, names};
 
 /// A document with these paths and components.
 fn document(rest: &str) -> String {
@@ -13,13 +13,6 @@ fn imported(rest: &str) -> String {
     let text = from_openapi(&document(rest), None).unwrap();
     checked(&text);
     text
-}
-
-#[track_caller]
-fn has(text: &str, lines: &[&str]) {
-    for line in lines {
-        assert!(text.contains(line), "`{line}` is not in\n{text}");
-    }
 }
 
 #[test]

@@ -21,6 +21,13 @@ fn checked(text: &str) -> Scenario {
     read("imported.toml", text, &no_files).unwrap_or_else(|why| panic!("{why}\n\n{text}"))
 }
 
+#[track_caller]
+fn has(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.contains(line), "`{line}` is not in\n{text}");
+    }
+}
+
 fn names(scenario: &Scenario) -> Vec<&str> {
     scenario.operations.iter().map(|op| op.name).collect()
 }

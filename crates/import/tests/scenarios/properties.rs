@@ -1,4 +1,4 @@
-//! Whatever a document or a recording holds, what is written passes the check of scenarios.
+//! Every valid document or recording gives a scenario that passes its check.
 
 use barograph_import::{Assets, from_har};
 use proptest::prelude::*;

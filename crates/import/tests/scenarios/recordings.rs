@@ -3,7 +3,7 @@
 use barograph_import::{Assets, from_har};
 use serde_json::{Value, json};
 
-use crate::{about, checked, names};
+use crate::{about, checked, has, names};
 
 #[expect(clippy::needless_pass_by_value, reason = "an entry is written as what it holds")]
 fn entry(method: &str, target: &str, post: Value) -> Value {
@@ -19,13 +19,6 @@ fn imported(entries: &[Value]) -> String {
     let text = from_har(&har.to_string(), Assets::LeaveOut, None).unwrap();
     checked(&text);
     text
-}
-
-#[track_caller]
-fn has(text: &str, lines: &[&str]) {
-    for line in lines {
-        assert!(text.contains(line), "`{line}` is not in\n{text}");
-    }
 }
 
 #[test]
