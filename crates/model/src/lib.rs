@@ -5,6 +5,7 @@
 
 mod ability;
 mod behaviour;
+mod check;
 mod distribution;
 mod load;
 mod measure;
@@ -21,6 +22,7 @@ pub mod words;
 
 pub use ability::{Ability, PlatformKind};
 pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector};
+pub use check::{Check, CheckFacts, CheckId, Drifted, Excuse, Stretch};
 pub use distribution::Distribution;
 pub use load::{
     Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, SearchMethod, Stair,
@@ -39,4 +41,4 @@ pub use qos::{
 };
 pub use refusal::{Refusal, Refused};
 pub use unit::{Nanos, NotAShare, Share};
-pub use verdict::{Check, OpVerdict, RuleVerdict, TrialResult, WindowVerdict};
+pub use verdict::{OpVerdict, RuleVerdict, TrialResult, WindowVerdict};

@@ -1,6 +1,6 @@
 //! What was decided about a window: *passed* (the QoS rules) and *valid* (the measurement can be believed) apart.
 
-use crate::{Bound, Measured, Offered, Subject};
+use crate::{Bound, Check, Measured, Offered, Subject};
 
 /// A rule held against a measured window. Values are in the unit of the subject.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,19 +90,6 @@ impl OpVerdict {
     pub fn passed(&self) -> bool {
         !self.judged || (self.time_ok && self.mix_ok && self.failures_ok && self.further_ok)
     }
-}
-
-/// One reason to believe or not to believe a measurement.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Check {
-    /// What was checked, in two or three words.
-    pub name: String,
-    /// The figure found, worded with its unit.
-    pub found: String,
-    /// What is allowed, worded with its unit.
-    pub allowed: String,
-    /// Does it hold?
-    pub ok: bool,
 }
 
 /// A measured window held against the rules.

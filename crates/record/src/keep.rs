@@ -7,9 +7,9 @@ use barograph_model::{
 use barograph_stats::{Histogram, Interval, OpStats};
 
 use crate::{
-    Count, Entry, Expected, IntervalRow, KeptBetter, KeptBound, KeptCheck, KeptDerived, KeptMeasure, KeptOp,
-    KeptResult, KeptRule, KeptSubject, KeptUnit, KeptWindow, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted,
-    Purpose, Resources, Rule, Trial,
+    Count, Entry, Expected, Figure, IntervalRow, KeptBetter, KeptBound, KeptCheck, KeptDerived, KeptMeasure,
+    KeptOp, KeptResult, KeptRule, KeptSubject, KeptUnit, KeptWindow, OpRow, PhaseEnded, PhaseOutcome,
+    PhaseStarted, Purpose, Resources, Rule, Trial,
 };
 
 /// A quantile of a histogram of microseconds, in milliseconds; 0 when it is empty.
@@ -305,10 +305,20 @@ impl From<Better> for KeptBetter {
 impl KeptCheck {
     fn keep(check: &Check) -> Self {
         KeptCheck {
-            name: check.name.clone(),
-            found: check.found.clone(),
-            allowed: check.allowed.clone(),
+            id: check.id.id().to_owned(),
+            name: check.id.name().to_owned(),
+            found: check.found(),
+            allowed: check.allowed(),
             ok: check.ok,
+            excused: check.excuse.is_some(),
+            op: check.facts.op().map(str::to_owned),
+            driver: check.driver.as_ref().map(|(name, _)| name.clone()),
+            figures: check
+                .facts
+                .figures()
+                .into_iter()
+                .map(|(name, value)| Figure::new(name, value))
+                .collect(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Trials as they are kept: a measured window, each operation held against its rule, and the validity checks.
 
-use barograph_model::{LoadUnit, Offered};
+use barograph_model::{CheckId, LoadUnit, Offered};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{nan, unknown};
-use crate::{KeptRule, Resources};
+use crate::{Figure, KeptRule, Resources};
 
 /// What a level of load counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -366,9 +366,12 @@ pub struct KeptMeasure {
 }
 
 /// One reason to believe or not to believe a measurement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptCheck {
-    /// What was checked.
+    /// Id of the check; empty in older records, which have its name alone.
+    #[serde(default)]
+    pub id: String,
+    /// The name in tables.
     pub name: String,
     /// The figure found, worded with its unit.
     pub found: String,
@@ -376,4 +379,29 @@ pub struct KeptCheck {
     pub allowed: String,
     /// Did it hold?
     pub ok: bool,
+    /// It held although the figures were beyond what is allowed, because the window failed in any case.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub excused: bool,
+    /// The operation it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub op: Option<String>,
+    /// The driver that was the limit, of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// The figures found and allowed, with their units at the end of their names. Absent in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
+impl KeptCheck {
+    /// Is it this check?
+    #[must_use]
+    pub fn is(&self, id: CheckId) -> bool {
+        if self.id.is_empty() { self.name == id.name() } else { self.id == id.id() }
+    }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_model::{
-    Amount, Better, Bound, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Metric, Nanos,
-    Offered, OpId, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
+    Amount, Better, Bound, Check, CheckFacts, CheckId, CounterId, Formula, LoadUnit, MeasureSpec, Measured,
+    Metric, Nanos, Offered, OpId, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
 };
 use barograph_record::{
     Control, Entry, Figure, Fill, Finished, Header, Interrupted, KeptRule, KeptUnit, KeptWindow, LoadStarted,
@@ -66,7 +66,8 @@ fn window() -> WindowVerdict {
         failures_ok: true,
         further_ok: true,
     };
-    let check = Check { name: "start lag".into(), found: "3 ms".into(), allowed: "100 ms".into(), ok: true };
+    let lag = CheckFacts::StartLag { p99_ms: 3.0, most_ms: 100.0, is_limited: true };
+    let check = Check::new(CheckId::StartLag, lag, true);
     WindowVerdict {
         offered: Offered { unit: LoadUnit::PerSecond, level: 1000 },
         users: 60,

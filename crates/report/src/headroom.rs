@@ -3,7 +3,7 @@
 
 mod bounds;
 
-use barograph_model::Ability;
+use barograph_model::{Ability, CheckId};
 use barograph_record::{IntervalRow, KeptPart, KeptResult, KeptWindow, ProbeRow, Run, Trial};
 use barograph_stats::headroom::Use;
 
@@ -165,7 +165,7 @@ fn cores(run: &Run, trial: &Trial) -> Vec<Found> {
     }));
     // Not where operations are work of the workers themselves.
     let checks = &trial.window.checks;
-    let is_limit = checks.is_empty() || checks.iter().any(|check| check.name == "busiest driver worker");
+    let is_limit = checks.is_empty() || checks.iter().any(|check| check.is(CheckId::BusiestWorker));
     let busiest = mean(rows(run, &trial.window).map(|row| row.busiest_worker)).filter(|_| is_limit);
     found.extend(busiest.map(|used| {
         let amount = format!("{} of its core", words::percent(used));

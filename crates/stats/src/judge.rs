@@ -73,10 +73,6 @@ impl Default for DriverLimits {
     }
 }
 
-/// So ends what a check of steadiness or of a mix says that found something and holds all the same, because the window breaks
-/// a rule in any case.
-pub const FAILS_ANYWAY: &str = "fails anyway";
-
 /// The quantile that is shown where no rule names another.
 const SHOWN: f64 = 0.99;
 

@@ -123,7 +123,7 @@ impl FaultRow {
     }
 
     fn add(&mut self, verdict: &WindowVerdict) {
-        let held = verdict.checks.iter().any(|check| check.name == self.fault.check && check.ok);
+        let held = verdict.checks.iter().any(|check| check.id == self.fault.check && check.ok);
         self.unseen += u64::from(verdict.passed() && held);
         self.counted.add(verdict);
     }
@@ -135,6 +135,8 @@ impl FaultRow {
 
 #[cfg(test)]
 mod tests {
+    use barograph_model::CheckId;
+
     use super::*;
 
     const SMALL: Size = Size { runs: 4, windows: 5, faults: 4 };
@@ -165,7 +167,7 @@ mod tests {
     /// Some windows of the largest stretch are too slow in any case: the check says what it found in them.
     #[test]
     fn a_window_that_failed_names_what_was_found() {
-        let fault = plants::ALL.iter().find(|fault| fault.check == "steady state").unwrap();
+        let fault = plants::ALL.iter().find(|fault| fault.check == CheckId::SteadyState).unwrap();
         let mut counted = Counted::default();
         let by = *fault.sizes.last().unwrap();
         (0..20).for_each(|seed| counted.add(&(fault.window)(seed, by).judge()));
@@ -175,10 +177,10 @@ mod tests {
 
     #[test]
     fn what_is_small_is_left_alone() {
-        let small = [("stolen CPU", 0.05), ("CPU used by others", 0.05), ("clock", 0.05)];
+        let small = [(CheckId::StolenCpu, 0.05), (CheckId::OutsideCpu, 0.05), (CheckId::Clock, 0.05)];
         for (check, size) in small {
             let fault = plants::ALL.iter().find(|fault| fault.check == check).unwrap();
-            assert!((fault.window)(1, size).judge().valid(), "{check} {size}");
+            assert!((fault.window)(1, size).judge().valid(), "{check:?} {size}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Trials: what was tried, what each operation did in it, what was checked, and what it used.
 
-use barograph_record::{KeptCheck, KeptMeasure, KeptOp, KeptRule, Resources, Run, Trial};
+use barograph_record::{Figure, KeptCheck, KeptMeasure, KeptOp, KeptRule, Resources, Run, Trial};
 
 use super::{Book, Columns, some};
 use crate::ExportError;
@@ -136,7 +136,19 @@ fn checks(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .text("check", |r| (&r.1.name).into())
         .truth("ok", |r| r.1.ok.into())
         .text("found", |r| (&r.1.found).into())
-        .text("allowed", |r| (&r.1.allowed).into());
-    let rows = run.trials().flat_map(|trial| trial.window.checks.iter().map(move |check| (trial, check)));
-    book.table("checks", &columns, rows)
+        .text("allowed", |r| (&r.1.allowed).into())
+        .text("id", |r| some(&r.1.id).into())
+        .truth("excused", |r| r.1.excused.into())
+        .text("operation", |r| r.1.op.as_ref().into())
+        .text("driver", |r| r.1.driver.as_ref().into());
+    let rows = || run.trials().flat_map(|trial| trial.window.checks.iter().map(move |check| (trial, check)));
+    book.table("checks", &columns, rows())?;
+    type Numbered<'a> = (u32, &'a KeptCheck, &'a Figure);
+    let columns = Columns::<Numbered<'_>>::new()
+        .whole("trial", |r| r.0.into())
+        .text("id", |r| some(&r.1.id).into())
+        .text("figure", |r| (&r.2.name).into())
+        .float("value", |r| r.2.value.into());
+    let figures = rows().flat_map(|(trial, check)| check.figures.iter().map(move |of| (trial.n, check, of)));
+    book.table("check_figures", &columns, figures)
 }

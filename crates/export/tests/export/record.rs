@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use barograph_model::{
-    Amount, Better, Bound, Check, CounterId, Formula, LoadUnit, MeasureSpec, Measured, Nanos, Offered,
-    OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
+    Amount, Better, Bound, Check, CheckFacts, CheckId, CounterId, Formula, LoadUnit, MeasureSpec, Measured,
+    Nanos, Offered, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
 };
 use barograph_record::{
     Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove, KeptAction,
@@ -126,7 +126,8 @@ fn window() -> WindowVerdict {
         chance: 0.015_625,
         holds: false,
     };
-    let check = Check { name: "start lag".into(), found: "3 ms".into(), allowed: "100 ms".into(), ok: true };
+    let lag = CheckFacts::StartLag { p99_ms: 6.25, most_ms: 102.5, is_limited: true };
+    let check = Check::new(CheckId::StartLag, lag, true);
     WindowVerdict {
         offered: Offered { unit: LoadUnit::PerSecond, level: 1000 },
         users: 60,

@@ -122,7 +122,7 @@ fn figures_and_texts_are_those_of_the_record() {
     assert_eq!(cell("trial_operations", 0, "response_mean_ms"), Some("4.5"));
     assert_eq!(cell("trial_operations", 0, "service_p95_ms"), Some("6.5"));
     assert_eq!(cell("trial_operations", 0, "passed"), Some("false"));
-    assert_eq!(cell("checks", 0, "found"), Some("3 ms"));
+    assert_eq!(cell("checks", 0, "found"), Some("p99 6.25 ms"));
     let measure = ["measure", "title", "unit", "better", "value"].map(|column| cell("measures", 0, column));
     assert_eq!(measure, ["received", "data received", "MB/s", "higher", "1.5"].map(Some));
     let counted = ["from_s", "counter", "count"].map(|column| cell("interval_counters", 1, column));
@@ -200,7 +200,9 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Tiers(_) => &["tiers"],
         Entry::Interval(_) => &["intervals", "interval_operations", "interval_counters", "outcomes"],
         Entry::Control(_) => &["controls"],
-        Entry::Trial(_) => &["trials", "trial_operations", "trial_rules", "measures", "checks"],
+        Entry::Trial(_) => {
+            &["trials", "trial_operations", "trial_rules", "measures", "checks", "check_figures"]
+        }
         Entry::Expected(_) => &["runs", "rules", "interval_counters"],
         Entry::Verdict(_) => &["verdict", "reasons", "doubts", "estimate", "pass_curve"],
         // The names of folders, each exported like a run.

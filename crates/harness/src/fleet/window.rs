@@ -1,15 +1,8 @@
 //! What each driver did in a measured window: which of them was the limit, when the drivers were.
 
-use barograph_model::Check;
-use barograph_model::words::millis;
+use barograph_model::{Check, CheckId};
 
 use super::DriverSample;
-
-/// The check of start lag, as the judge calls it.
-const LAG: &str = "driver start lag";
-
-/// The check of CPU time, as the judge calls it.
-const BUSIEST: &str = "busiest driver worker";
 
 /// Adds the next interval of every driver.
 pub(crate) fn follow(window: &mut Vec<DriverSample>, next: &[DriverSample]) {
@@ -21,33 +14,24 @@ pub(crate) fn follow(window: &mut Vec<DriverSample>, next: &[DriverSample]) {
     }
 }
 
-/// Says which driver it was, where a check says that the drivers were the limit.
+/// Names the driver with the largest figure in checks that the drivers broke.
 pub(crate) fn name_the_limit(checks: &mut [Check], window: &[DriverSample], seconds: f64) {
-    let lag = |sample: &DriverSample| sample.lag.value_at_quantile(0.99);
+    let lag_ms = |sample: &DriverSample| sample.lag.value_at_quantile(0.99) as f64 / 1e3;
+    let busy = |sample: &DriverSample| sample.busiest_worker_cpu_s / seconds.max(1e-9);
     for check in checks.iter_mut().filter(|check| !check.ok) {
-        let worst = match check.name.as_str() {
-            LAG => window
-                .iter()
-                .max_by_key(|sample| lag(sample))
-                .map(|sample| format!("{} with {}", sample.name, millis(lag(sample) as f64 / 1e3))),
-            BUSIEST => window
-                .iter()
-                .max_by(|a, b| a.busiest_worker_cpu_s.total_cmp(&b.busiest_worker_cpu_s))
-                .map(|sample| {
-                    let percent = sample.busiest_worker_cpu_s / seconds.max(1e-9) * 100.0;
-                    format!("{} with {percent:.0} %", sample.name)
-                }),
-            _ => None,
+        let figure: &dyn Fn(&DriverSample) -> f64 = match check.id {
+            CheckId::StartLag => &lag_ms,
+            CheckId::BusiestWorker => &busy,
+            _ => continue,
         };
-        if let Some(worst) = worst {
-            check.found.push_str(&format!("; most in {worst}"));
-        }
+        let worst = window.iter().max_by(|a, b| figure(a).total_cmp(&figure(b)));
+        check.driver = worst.map(|sample| (sample.name.clone(), figure(sample)));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::Nanos;
+    use barograph_model::{CheckFacts, Nanos};
     use barograph_stats::Interval;
 
     use super::*;
@@ -61,8 +45,8 @@ mod tests {
         DriverSample::new(driver, format!("driver-{}", driver + 1), &interval, &Facts::default())
     }
 
-    fn check(name: &str, ok: bool) -> Check {
-        Check { name: name.to_owned(), found: "found".to_owned(), allowed: String::new(), ok }
+    fn check(id: CheckId, ok: bool) -> Check {
+        Check::new(id, CheckFacts::NothingEnded, ok)
     }
 
     #[test]
@@ -71,16 +55,22 @@ mod tests {
         follow(&mut window, &[sample(0, 40_000, 0.3), sample(1, 2_000, 0.95)]);
         follow(&mut window, &[sample(1, 2_000, 0.95)]);
         assert_eq!((window.len(), window[0].lag.len(), window[1].lag.len()), (2, 200, 200));
-        let mut checks = [check(LAG, false), check(BUSIEST, false), check(LAG, true), check("other", false)];
+        let (lag, busiest) = (CheckId::StartLag, CheckId::BusiestWorker);
+        let mut checks =
+            [check(lag, false), check(busiest, false), check(lag, true), check(CheckId::Clock, false)];
         name_the_limit(&mut checks, &window, 2.0);
-        let found: Vec<&str> = checks.iter().map(|c| c.found.as_str()).collect();
-        assert_eq!(
-            found,
-            ["found; most in driver-1 with 40 ms", "found; most in driver-2 with 95 %", "found", "found"]
-        );
+        let found: Vec<String> = checks.iter().map(Check::found).collect();
+        let none = "no operation ended";
+        let expected = [
+            format!("{none}; most in driver-1 with 40 ms"),
+            format!("{none}; most in driver-2 with 95 %"),
+            none.to_owned(),
+            none.to_owned(),
+        ];
+        assert_eq!(found, expected);
         // The only driver is this process, and needs no name.
-        let mut alone = [check(LAG, false)];
+        let mut alone = [check(lag, false)];
         name_the_limit(&mut alone, &[], 2.0);
-        assert_eq!(alone[0].found, "found");
+        assert_eq!(alone[0].driver, None);
     }
 }

@@ -77,7 +77,7 @@ fn a_whole_run_shows_everything() {
         "10.95 % ± 1.10 %",
         "Neither judged nor used in this profile: Register, UpdateUserProfile",
         "Operations per user and second",
-        "start lag, p99 212 ms (allowed 100 ms)",
+        "driver start lag p99 212 ms (allowed at most 100 ms)",
         "0.01 of the published size",
         "6,893,575",
         "trial 4 is repeated",

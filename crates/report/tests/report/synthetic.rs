@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use barograph_model::{Check, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict};
+use barograph_model::{
+    Check, CheckFacts, CheckId, Drifted, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict,
+};
 use barograph_record::{
     Count, Entry, Expected, Figure, Fill, Header, KeptDerived, KeptUnit, LoadStarted, Note, ProbeRow,
     Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Tier, Tiers, Trial, VERSION, Verdict,
@@ -153,19 +155,25 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
             further_ok: true,
         }
     });
-    let check = |name: &str, found: &str, allowed: &str, ok: bool| Check {
-        name: name.to_owned(),
-        found: found.to_owned(),
-        allowed: allowed.to_owned(),
-        ok,
+    let lag = CheckFacts::StartLag {
+        p99_ms: if driver_ok { 1.9 } else { 212.0 },
+        most_ms: 100.0,
+        is_limited: true,
+    };
+    let little =
+        CheckFacts::Little { in_flight: 4.0, served: 3.9, over_edges: 0.05, apart: 0.012, most: 0.1 };
+    let drift = CheckFacts::Drift {
+        found: Some(Drifted { relative: -0.008, low: -0.02, high: 0.004 }),
+        fewest: 4,
+        most: 0.1,
+        floor_ms: None,
     };
     let checks = vec![
-        check("start lag, p99", if driver_ok { "1.9 ms" } else { "212 ms" }, "100 ms", driver_ok),
-        check("busiest driver worker", "34 % of a core", "95 %", true),
-        check("Little's law", "1.2 % apart", "10 %", true),
-        check("steady throughput", "drift −0.8 % over the window", "10 %", true),
-        check("clock", "0.2 ms jump", "100 ms", true),
-        check("data", "7 checks, no finding", "no finding", true),
+        Check::new(CheckId::StartLag, lag, driver_ok),
+        Check::new(CheckId::BusiestWorker, CheckFacts::Worker { share: 0.34, most: 0.95 }, true),
+        Check::new(CheckId::Little, little, true),
+        Check::new(CheckId::SteadyThroughput, drift, true),
+        Check::new(CheckId::Clock, CheckFacts::Clock { apart_s: 0.0002, most_s: 0.1 }, true),
     ];
     let seconds = (to - from) as f64;
     WindowVerdict {

@@ -1,16 +1,13 @@
 //! The reasons to believe a window or not: all of them in order, and those of steadiness and clock.
-//!
-//! Every check words what it found and what is allowed, because a person who reads "not valid" needs the figure.
 
-use barograph_model::words::millis;
-use barograph_model::{Check, OpVerdict, RuleVerdict};
+use barograph_model::{Check, CheckFacts, CheckId, Drifted, Excuse, OpVerdict, RuleVerdict, Stretch};
 
 use super::driver::{self, tightest_limit};
 use super::rules::is_overload;
-use super::{FAILS_ANYWAY, WindowInput, errors, host, little, mix, pacing};
+use super::{WindowInput, errors, host, little, mix, pacing};
 use crate::Part;
 use crate::episode::{Episode, Noise, episode};
-use crate::steady::{DRIFT_ALLOWED, Drift, FEWEST_VALUES, drift};
+use crate::steady::{DRIFT_ALLOWED, FEWEST_VALUES, drift};
 
 /// Wall clock and monotonic clock may part by this many seconds in a window: time synchronisation slews by far less,
 /// a step or a suspended machine shows more.
@@ -43,15 +40,8 @@ pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict], rules: &[RuleVerdi
     checks.extend(errors::mix(input, hopeless));
     checks.push(clock(input));
     // A load that nobody changed is no news.
-    checks.extend((input.level_changes > 0).then(|| Check {
-        name: "constant load".to_owned(),
-        found: match input.level_changes {
-            1 => "1 change by a control command".to_owned(),
-            n => format!("{n} changes by control commands"),
-        },
-        allowed: "none in a measured window".to_owned(),
-        ok: false,
-    }));
+    let changes = CheckFacts::Changes { changes: input.level_changes };
+    checks.extend((input.level_changes > 0).then(|| Check::new(CheckId::ConstantLoad, changes, false)));
     checks
 }
 
@@ -76,73 +66,56 @@ enum Better {
 
 fn steady_throughput(input: &WindowInput<'_>, passed: bool) -> Check {
     let values = throughput_series(input);
-    let (found, ok) = worded(drift(&values), &Allowed { floor: 0.0, passed, better: Better::Higher });
-    Check { name: "steady throughput".to_owned(), found, allowed: allowed_drift(), ok }
+    steady(CheckId::SteadyThroughput, &values, &Allowed { floor_s: None, passed, better: Better::Higher })
 }
 
 fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
-    let values = response_series(input);
-    let name = "steady response time".to_owned();
     let Some(limit) = tightest_limit(input.profile) else {
-        return Check { name, found: "not judged".to_owned(), allowed: "any".to_owned(), ok: true };
+        return Check::new(CheckId::SteadyResponse, CheckFacts::NotJudged { why: None }, true);
     };
-    let floor = limit.as_secs_f64() * DRIFT_OF_LIMIT;
-    let (found, ok) = worded(drift(&values), &Allowed { floor, passed, better: Better::Lower });
-    let allowed = format!("{}, or at most {}", allowed_drift(), millis(floor * 1e3));
-    Check { name, found, allowed, ok }
+    let floor_s = Some(limit.as_secs_f64() * DRIFT_OF_LIMIT);
+    let allowed = Allowed { floor_s, passed, better: Better::Lower };
+    steady(CheckId::SteadyResponse, &response_series(input), &allowed)
 }
 
 /// A stretch apart from the rest, in throughput or response time: the window has no steady state. In a window that fails
 /// only a beginning that is worse than the rest is against it, as with drifts.
 fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
     let limit = tightest_limit(input.profile);
-    let floor = limit.map(|limit| limit.as_secs_f64() * STRETCH_OF_LIMIT);
+    let floor_s = limit.map(|limit| limit.as_secs_f64() * STRETCH_OF_LIMIT);
     let series = [
-        (("throughput", Noise::Even), Some(throughput_series(input)), (0.0, Better::Higher)),
+        (false, Noise::Even, Some(throughput_series(input)), (0.0, Better::Higher)),
         (
-            ("mean response time", Noise::Proportional),
-            floor.map(|_| response_series(input)),
-            (floor.unwrap_or(0.0), Better::Lower),
+            true,
+            Noise::Proportional,
+            floor_s.map(|_| response_series(input)),
+            (floor_s.unwrap_or(0.0), Better::Lower),
         ),
     ];
-    let mut found = "the same throughout".to_owned();
-    let (mut known, mut ok) = (false, true);
-    for ((name, noise), values, (floor, better)) in series {
+    let (mut found, mut excuse, mut known) = (None, None, false);
+    for (is_response, noise, values, (floor, better)) in series {
         let Some(one) = values.and_then(|values| episode(&values, noise)) else { continue };
         known = true;
-        if !one.counts(floor) {
+        // What counts against the window is told before what is excused.
+        if !one.counts(floor) || (found.is_some() && excuse.is_none()) {
             continue;
         }
         let worse_first = one.is_the_beginning() && one.worse(better);
-        let excused = !passed && !worse_first;
-        if ok {
-            found = format!("{name} {}{}", told(&one, input), if excused { anyway() } else { String::new() });
-            ok = excused;
-        }
+        excuse = (!passed && !worse_first).then_some(Excuse::GetsWorse);
+        found = Some(one.stretch(is_response, input.joined.seconds()));
     }
-    let mut allowed =
-        format!("no stretch that moves the mean by more than {:.0} %", DRIFT_ALLOWED.get() * 100.0);
-    if let Some(floor) = floor {
-        allowed += &format!(", of response time by more than {} besides", millis(floor * 1e3));
-    }
-    known.then(|| Check { name: "steady state".to_owned(), found, allowed, ok })
-}
-
-fn anyway() -> String {
-    format!("; it gets worse in a window that {FAILS_ANYWAY}")
-}
-
-fn told(one: &Episode, input: &WindowInput<'_>) -> String {
-    let seconds = input.joined.seconds();
-    format!(
-        "was {:+.0} % apart from {:.0} s to {:.0} s: no steady state",
-        (one.mean / one.rest - 1.0) * 100.0,
-        one.from * seconds,
-        one.to * seconds
-    )
+    let ok = found.is_none();
+    let facts =
+        CheckFacts::Stretch { found, most: DRIFT_ALLOWED.get(), floor_ms: floor_s.map(|floor| floor * 1e3) };
+    known.then(|| Check::excused(CheckId::SteadyState, facts, (ok, excuse)))
 }
 
 impl Episode {
+    fn stretch(&self, is_response: bool, seconds: f64) -> Stretch {
+        let change = self.mean / self.rest - 1.0;
+        Stretch { is_response, change, from_s: self.from * seconds, to_s: self.to * seconds }
+    }
+
     fn worse(&self, better: Better) -> bool {
         match better {
             Better::Higher => self.mean < self.rest,
@@ -157,33 +130,29 @@ fn throughput_series(input: &WindowInput<'_>) -> Vec<f64> {
 }
 
 struct Allowed {
-    floor: f64,
+    /// The drift in seconds below which response time counts as steady.
+    floor_s: Option<f64>,
     passed: bool,
     better: Better,
 }
 
-fn allowed_drift() -> String {
-    format!("within {:.0} % of the mean, or not certain at 99 %", DRIFT_ALLOWED.get() * 100.0)
-}
-
-fn worded(found: Option<Drift>, allowed: &Allowed) -> (String, bool) {
-    let Some(found) = found else {
-        return (format!("fewer than {FEWEST_VALUES} intervals, or nothing in them"), false);
+fn steady(id: CheckId, values: &[f64], allowed: &Allowed) -> Check {
+    let found = drift(values);
+    let is_steady = found.is_some_and(|found| found.steady(allowed.floor_s.unwrap_or(0.0)));
+    let excused = found.filter(|found| {
+        let improves = match allowed.better {
+            Better::Higher => found.relative > 0.0,
+            Better::Lower => found.relative < 0.0,
+        };
+        !is_steady && !allowed.passed && !improves
+    });
+    let facts = CheckFacts::Drift {
+        found: found.map(|d| Drifted { relative: d.relative, low: d.low, high: d.high }),
+        fewest: FEWEST_VALUES,
+        most: DRIFT_ALLOWED.get(),
+        floor_ms: allowed.floor_s.map(|floor| floor * 1e3),
     };
-    let improves = match allowed.better {
-        Better::Higher => found.relative > 0.0,
-        Better::Lower => found.relative < 0.0,
-    };
-    let excused = !allowed.passed && !improves;
-    let steady = found.steady(allowed.floor);
-    let excuse = if excused && !steady { anyway() } else { String::new() };
-    let text = format!(
-        "drifts by {:+.1} % ({:+.1} to {:+.1} %){excuse}",
-        found.relative * 100.0,
-        found.low * 100.0,
-        found.high * 100.0
-    );
-    (text, steady || excused)
+    Check::excused(id, facts, (is_steady, excused.map(|_| Excuse::GetsWorse)))
 }
 
 /// Mean response time in seconds of the operations whose response time is judged, interval by interval. An interval
@@ -196,10 +165,6 @@ fn response_series(input: &WindowInput<'_>) -> Vec<f64> {
 }
 
 fn clock(input: &WindowInput<'_>) -> Check {
-    Check {
-        name: "clock".to_owned(),
-        found: format!("wall clock {:+.3} s against monotonic clock", input.clock_jump_s),
-        allowed: format!("less than {CLOCK_JUMP_ALLOWED_S} s apart"),
-        ok: input.clock_jump_s.abs() < CLOCK_JUMP_ALLOWED_S,
-    }
+    let facts = CheckFacts::Clock { apart_s: input.clock_jump_s, most_s: CLOCK_JUMP_ALLOWED_S };
+    Check::new(CheckId::Clock, facts, input.clock_jump_s.abs() < CLOCK_JUMP_ALLOWED_S)
 }

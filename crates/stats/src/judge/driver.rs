@@ -1,7 +1,8 @@
 //! Was the driver the limit? Start lag, its busiest worker, and whether it offered the load that was asked for.
 
-use barograph_model::words::{count, millis};
-use barograph_model::{Arrivals, Check, LoadUnit, Nanos, OpenLoop, Profile, StartOf};
+use barograph_model::{
+    Arrivals, Check, CheckFacts, CheckId, Excuse, LoadUnit, Nanos, OpenLoop, Profile, StartOf,
+};
 
 use super::WindowInput;
 use crate::interval::{Interval, histogram};
@@ -37,19 +38,14 @@ pub(super) fn tightest_limit(profile: &Profile) -> Option<Nanos> {
 }
 
 fn start_lag(input: &WindowInput<'_>) -> Check {
-    let found_ms = input.joined.lag.value_at_quantile(0.99) as f64 / 1e3;
-    let (allowed_ms, of) = match tightest_limit(input.profile) {
-        Some(limit) => (limit.as_secs_f64() * 1e3 * input.driver.lag_of_limit.get(), ""),
-        None => {
-            (LAG_FLOOR_MS.max(judged_p99_ms(input) * LAG_OF_RESPONSE), ", as no response time is limited")
-        }
+    let p99_ms = input.joined.lag.value_at_quantile(0.99) as f64 / 1e3;
+    let limit = tightest_limit(input.profile);
+    let most_ms = match limit {
+        Some(limit) => limit.as_secs_f64() * 1e3 * input.driver.lag_of_limit.get(),
+        None => LAG_FLOOR_MS.max(judged_p99_ms(input) * LAG_OF_RESPONSE),
     };
-    Check {
-        name: "driver start lag".to_owned(),
-        found: format!("p99 {}", millis(found_ms)),
-        allowed: format!("at most {}{of}", millis(allowed_ms)),
-        ok: found_ms <= allowed_ms,
-    }
+    let facts = CheckFacts::StartLag { p99_ms, most_ms, is_limited: limit.is_some() };
+    Check::new(CheckId::StartLag, facts, p99_ms <= most_ms)
 }
 
 /// The p99 of response time over all judged operations together.
@@ -65,12 +61,8 @@ fn judged_p99_ms(input: &WindowInput<'_>) -> f64 {
 fn busiest_worker(input: &WindowInput<'_>, allowed: f64) -> Check {
     let seconds = input.joined.seconds();
     let busy = if seconds > 0.0 { input.joined.busiest_worker_cpu_s / seconds } else { 0.0 };
-    Check {
-        name: "busiest driver worker".to_owned(),
-        found: format!("{:.0} % of a core", busy * 100.0),
-        allowed: format!("at most {:.0} %", allowed * 100.0),
-        ok: busy <= allowed,
-    }
+    let facts = CheckFacts::Worker { share: busy, most: allowed };
+    Check::new(CheckId::BusiestWorker, facts, busy <= allowed)
 }
 
 fn users(input: &WindowInput<'_>) -> Check {
@@ -79,12 +71,7 @@ fn users(input: &WindowInput<'_>) -> Check {
     let asked = input.offered.level;
     let slack = f64::from(asked) * USERS_TOLERANCE;
     let ok = [least, most].iter().all(|found| (f64::from(*found) - f64::from(asked)).abs() <= slack);
-    Check {
-        name: "users present".to_owned(),
-        found: if least == most { format!("{least}") } else { format!("{least} to {most}") },
-        allowed: format!("{asked} within {:.0} %", USERS_TOLERANCE * 100.0),
-        ok,
-    }
+    Check::new(CheckId::Users, CheckFacts::Users { least, most, asked, tolerance: USERS_TOLERANCE }, ok)
 }
 
 /// Did as many operations start as were asked for? Arrivals that begin whole sessions, and those of a trace, have no
@@ -93,30 +80,12 @@ fn offered_rate(input: &WindowInput<'_>) -> Check {
     let Interval { starts, late, .. } = input.joined;
     let seconds = input.joined.seconds();
     let rate = if seconds > 0.0 { *starts as f64 / seconds } else { 0.0 };
-    let waited = match late {
-        0 => String::new(),
-        n => format!(", {} arrivals late", count(*n)),
-    };
-    let rate_words = if rate < 1_000.0 { format!("{rate:.1}") } else { count(rate.round() as u64) };
-    let found = format!("{rate_words} starts/s{waited}");
-    let name = "offered rate".to_owned();
-    let Some(tolerance) = rate_tolerance(input, seconds) else {
-        return Check {
-            name,
-            found,
-            allowed: "any: arrivals are a trace, or begin sessions".to_owned(),
-            ok: true,
-        };
-    };
+    let tolerance = rate_tolerance(input, seconds);
+    let facts = CheckFacts::Rate { rate, late: *late, asked: input.offered.level, tolerance };
     let asked = f64::from(input.offered.level);
-    let right = (rate - asked).abs() <= asked * tolerance;
-    let excused = !right && rate < asked && too_slow_by_service(input);
-    Check {
-        name,
-        found: if excused { format!("{found}; {EXCUSE}") } else { found },
-        allowed: format!("{} within {:.1} %", count(input.offered.level.into()), tolerance * 100.0),
-        ok: right || excused,
-    }
+    let right = tolerance.is_none_or(|tolerance| (rate - asked).abs() <= asked * tolerance);
+    let is_excused = !right && rate < asked && too_slow_by_service(input);
+    Check::excused(CheckId::OfferedRate, facts, (right, is_excused.then_some(Excuse::SlowService)))
 }
 
 /// By which part the rate may be missed; `None` where there is no rate to miss.
@@ -135,17 +104,9 @@ pub(super) fn rate_tolerance(input: &WindowInput<'_>, seconds: f64) -> Option<f6
 /// Arrivals that were dropped would have had the longest response times of all.
 fn driver_bound(input: &WindowInput<'_>) -> Check {
     let dropped = input.joined.dropped;
-    let excused = dropped > 0 && too_slow_by_service(input);
-    let found = format!("{} arrivals dropped", count(dropped));
-    Check {
-        name: "driver bound".to_owned(),
-        found: if excused { format!("{found}; {EXCUSE}") } else { found },
-        allowed: "none; raise load.most_users or load.most_waiting".to_owned(),
-        ok: dropped == 0 || excused,
-    }
+    let excuse = (dropped > 0 && too_slow_by_service(input)).then_some(Excuse::SlowService);
+    Check::excused(CheckId::DriverBound, CheckFacts::Dropped { arrivals: dropped }, (dropped == 0, excuse))
 }
-
-pub(super) const EXCUSE: &str = "by service time alone the target is too slow";
 
 /// Is some limit broken even by service time, which knows nothing of waiting in the driver? Then more users and more
 /// room to wait would not help: the target is too slow, and that is to be found, not disbelieved.

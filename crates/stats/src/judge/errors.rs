@@ -1,10 +1,9 @@
 //! Do failures say something about the target? Those of the driver's own machine do not, and those that change their kind
 //! within a window tell of two different states.
 
-use barograph_model::words::count;
-use barograph_model::{Check, Outcome, Share};
+use barograph_model::{Check, CheckFacts, CheckId, Excuse, Outcome, Share};
 
-use super::{FAILS_ANYWAY, WindowInput, slices};
+use super::{WindowInput, slices};
 use crate::homogeneity::unlike;
 
 /// Kinds of failure that an answer of the target can be.
@@ -23,18 +22,7 @@ const CHANGE_ALLOWED: Share = Share::percent(25.0);
 /// Failures for want of something in the driver. Not one is allowed: the next may have the same reason without showing it.
 pub(super) fn of_the_driver(input: &WindowInput<'_>) -> Check {
     let failed: u64 = input.joined.ops.iter().map(|op| op.outcomes[Outcome::DriverFault.index()]).sum();
-    Check {
-        name: "driver's own failures".to_owned(),
-        found: match failed {
-            0 => "none".to_owned(),
-            n => format!(
-                "{} operations failed because the driver had no port, file or memory left, or was forbidden to connect",
-                count(n)
-            ),
-        },
-        allowed: "none".to_owned(),
-        ok: failed == 0,
-    }
+    Check::new(CheckId::DriverFailures, CheckFacts::Failed { operations: failed }, failed == 0)
 }
 
 /// Do the same things fail throughout? `hopeless` windows are too slow or fail too often in any case: an overload begins
@@ -51,20 +39,8 @@ pub(super) fn mix(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
     })?;
     let found = unlike(&blocks, per_slice)?;
     let same = !found.certain() || found.distance <= CHANGE_ALLOWED.get();
-    let kind = found.kind.map_or("rare kinds", |kind| OF_THE_TARGET[kind].name());
-    let excuse = if hopeless && !same { format!("; the window {FAILS_ANYWAY}") } else { String::new() };
-    Some(Check {
-        name: "error mix".to_owned(),
-        found: format!(
-            "{kind}: {:.0} % of the failures in the {}, {:.0} % in the rest{excuse}",
-            found.share * 100.0,
-            slices::name(found.slice),
-            found.share_of_others * 100.0
-        ),
-        allowed: format!(
-            "{:.0} % of other kinds in a third of the window, or not certain",
-            CHANGE_ALLOWED.get() * 100.0
-        ),
-        ok: same || hopeless,
-    })
+    let kind = found.kind.map(|kind| OF_THE_TARGET[kind].name().to_owned());
+    let facts = slices::facts(&found, kind, CHANGE_ALLOWED);
+    let excuse = (hopeless && !same).then_some(Excuse::Overload);
+    Some(Check::excused(CheckId::ErrorMix, facts, (same, excuse)))
 }

@@ -4,7 +4,7 @@
 //! each other, and that is the load itself. What counts is CPU that *others* had. The kernel's accounts tell: what the
 //! host was busy, less what driver and deployment used.
 
-use barograph_model::{Check, Share};
+use barograph_model::{Check, CheckFacts, CheckId, Share};
 
 /// So much of the host's CPU may others have, by the hypervisor or beside the run: it lowers what is left for the run by the
 /// same part, and the default search tells capacities apart by 5 %.
@@ -42,61 +42,44 @@ pub(super) fn all(host: &HostUse) -> Vec<Check> {
     vec![
         steal(host),
         outside_cpu(host),
-        waiting("memory pressure from outside", "memory", &host.outside_memory_wait),
-        waiting("disk pressure from outside", "disks", &host.outside_io_wait),
+        waiting(CheckId::OutsideMemory, &host.outside_memory_wait),
+        waiting(CheckId::OutsideDisks, &host.outside_io_wait),
     ]
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
-fn not_judged(name: &str, why: &str) -> Check {
-    Check { name: name.to_owned(), found: format!("not judged: {why}"), allowed: "any".to_owned(), ok: true }
+fn not_judged(id: CheckId, why: &str) -> Check {
+    Check::new(id, CheckFacts::NotJudged { why: Some(why.to_owned()) }, true)
 }
 
 fn steal(host: &HostUse) -> Check {
-    Check {
-        name: "stolen CPU".to_owned(),
-        found: format!("{} of the host's CPU time taken by the hypervisor", percent(host.steal.get())),
-        allowed: format!("at most {:.0} %", TAKEN_ALLOWED.get() * 100.0),
-        ok: host.steal <= TAKEN_ALLOWED,
-    }
+    let facts = CheckFacts::Stolen { share: host.steal.get(), most: TAKEN_ALLOWED.get() };
+    Check::new(CheckId::StolenCpu, facts, host.steal <= TAKEN_ALLOWED)
 }
 
 fn outside_cpu(host: &HostUse) -> Check {
-    let name = "CPU used by others";
     let cores = match &host.outside_cores {
         Ok(cores) => *cores,
-        Err(why) => return not_judged(name, why),
+        Err(why) => return not_judged(CheckId::OutsideCpu, why),
     };
     let share = if host.cores > 0.0 { cores / host.cores } else { 0.0 };
-    Check {
-        name: name.to_owned(),
-        found: format!(
-            "{cores:.2} of {} cores ({}) outside of the run, {} idle",
-            host.cores,
-            percent(share),
-            percent(host.idle.get())
-        ),
-        allowed: format!(
-            "at most {:.0} %, or {:.0} % of the host idle",
-            TAKEN_ALLOWED.get() * 100.0,
-            IDLE_ENOUGH.get() * 100.0
-        ),
-        ok: share <= TAKEN_ALLOWED.get() || host.idle >= IDLE_ENOUGH,
-    }
+    let facts = CheckFacts::Outside {
+        cores,
+        of_cores: host.cores,
+        share,
+        idle: host.idle.get(),
+        most: TAKEN_ALLOWED.get(),
+        idle_enough: IDLE_ENOUGH.get(),
+    };
+    Check::new(CheckId::OutsideCpu, facts, share <= TAKEN_ALLOWED.get() || host.idle >= IDLE_ENOUGH)
 }
 
-fn waiting(name: &str, what: &str, wait: &Known<Share>) -> Check {
+fn waiting(id: CheckId, wait: &Known<Share>) -> Check {
     match wait {
-        Err(why) => not_judged(name, why),
-        Ok(wait) => Check {
-            name: name.to_owned(),
-            found: format!("others waited for {what} in {} of the time", percent(wait.get())),
-            allowed: format!("at most {:.0} %", WAITING_ALLOWED.get() * 100.0),
-            ok: *wait <= WAITING_ALLOWED,
-        },
+        Err(why) => not_judged(id, why),
+        Ok(wait) => {
+            let facts = CheckFacts::Waiting { share: wait.get(), most: WAITING_ALLOWED.get() };
+            Check::new(id, facts, *wait <= WAITING_ALLOWED)
+        }
     }
 }
 
@@ -116,28 +99,28 @@ mod tests {
         }
     }
 
-    fn faults(host: &HostUse) -> Vec<String> {
-        all(host).into_iter().filter(|check| !check.ok).map(|check| check.name).collect()
+    fn faults(host: &HostUse) -> Vec<&'static str> {
+        all(host).into_iter().filter(|check| !check.ok).map(|check| check.id.name()).collect()
     }
 
     #[test]
     fn a_host_that_serves_the_run_alone_is_believed_however_busy() {
-        assert_eq!(faults(&clean()), Vec::<String>::new());
+        assert_eq!(faults(&clean()), [""; 0]);
         let full = HostUse { idle: Share::ZERO, ..clean() };
-        assert_eq!(faults(&full), Vec::<String>::new());
+        assert_eq!(faults(&full), [""; 0]);
     }
 
     #[test]
     fn every_taking_is_flagged_beyond_its_limit() {
         let steal = |percent| HostUse { steal: Share::percent(percent), ..clean() };
-        assert_eq!(faults(&steal(10.0)), Vec::<String>::new());
+        assert_eq!(faults(&steal(10.0)), [""; 0]);
         assert_eq!(faults(&steal(10.1)), ["stolen CPU"]);
         let outside = |cores| HostUse { outside_cores: Ok(cores), ..clean() };
-        assert_eq!(faults(&outside(0.2)), Vec::<String>::new());
+        assert_eq!(faults(&outside(0.2)), [""; 0]);
         assert_eq!(faults(&outside(0.21)), ["CPU used by others"]);
         let told = all(&outside(0.5)).remove(1);
-        assert_eq!(told.found, "0.50 of 2 cores (25.0 %) outside of the run, 12.5 % idle");
-        assert_eq!(told.allowed, "at most 10 %, or 50 % of the host idle");
+        assert_eq!(told.found(), "0.50 of 2 cores (25.0 %) outside of the run, 12.5 % idle");
+        assert_eq!(told.allowed(), "at most 10 %, or 50 % of the host idle");
         let memory = HostUse { outside_memory_wait: Ok(Share::percent(11.0)), ..clean() };
         assert_eq!(faults(&memory), ["memory pressure from outside"]);
         let io = HostUse { outside_io_wait: Ok(Share::percent(30.0)), ..clean() };
@@ -147,13 +130,13 @@ mod tests {
     #[test]
     fn what_others_use_of_a_host_that_is_half_idle_is_not_missing() {
         let host = HostUse { outside_cores: Ok(6.0), cores: 16.0, idle: Share::percent(50.0), ..clean() };
-        assert_eq!(faults(&host), Vec::<String>::new());
+        assert_eq!(faults(&host), [""; 0]);
     }
 
     #[test]
     fn what_is_not_known_is_not_judged_and_says_why() {
         let host = HostUse { outside_cores: Err("the target is on this host".to_owned()), ..clean() };
-        assert_eq!(faults(&host), Vec::<String>::new());
-        assert_eq!(all(&host)[1].found, "not judged: the target is on this host");
+        assert_eq!(faults(&host), [""; 0]);
+        assert_eq!(all(&host)[1].found(), "not judged: the target is on this host");
     }
 }

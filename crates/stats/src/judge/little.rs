@@ -6,7 +6,7 @@
 //! of the counters part the sides however few they are. An operation that never ends is in progress for all of them: pacing,
 //! the users present and its timeout tell of that, not this law.
 
-use barograph_model::Check;
+use barograph_model::{Check, CheckFacts, CheckId};
 
 use super::WindowInput;
 use crate::OpStats;
@@ -15,27 +15,22 @@ use crate::OpStats;
 const TOLERANCE: f64 = 0.01;
 
 pub(super) fn check(input: &WindowInput<'_>) -> Check {
-    let name = "Little's law".to_owned();
     let seconds = input.joined.seconds();
     let in_flight = input.joined.in_flight_s;
     let served: f64 = input.joined.ops.iter().map(|op| op.service_sum_s + op.cancelled_sum_s).sum();
     let count: u64 = input.joined.ops.iter().map(OpStats::count).sum();
     if seconds <= 0.0 || count == 0 {
-        return Check { name, found: "no operation ended".to_owned(), allowed: "some".to_owned(), ok: false };
+        return Check::new(CheckId::Little, CheckFacts::NothingEnded, false);
     }
     let straddle = input.joined.aged_s;
     let larger = in_flight.max(served).max(f64::MIN_POSITIVE);
-    let differs = (in_flight - straddle - served).abs() / larger;
-    Check {
-        name,
-        found: format!(
-            "{:.2} in flight, throughput x service time {:.2}, over the edges {:.2}: {:.1} % apart",
-            in_flight / seconds,
-            served / seconds,
-            straddle / seconds,
-            differs * 100.0
-        ),
-        allowed: format!("at most {:.0} % apart", TOLERANCE * 100.0),
-        ok: differs <= TOLERANCE,
-    }
+    let apart = (in_flight - straddle - served).abs() / larger;
+    let facts = CheckFacts::Little {
+        in_flight: in_flight / seconds,
+        served: served / seconds,
+        over_edges: straddle / seconds,
+        apart,
+        most: TOLERANCE,
+    };
+    Check::new(CheckId::Little, facts, apart <= TOLERANCE)
 }

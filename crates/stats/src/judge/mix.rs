@@ -1,9 +1,9 @@
 //! The mix of operations: is it the required one, as far as a window of this size can tell, and do users do the same
 //! throughout the window?
 
-use barograph_model::{Bound, Check, LoadUnit, OpId, OpVerdict, Profile, Share};
+use barograph_model::{Bound, Check, CheckFacts, CheckId, Excuse, LoadUnit, OpId, OpVerdict, Profile, Share};
 
-use super::{FAILS_ANYWAY, WindowInput, slices};
+use super::{WindowInput, slices};
 use crate::homogeneity::unlike;
 use crate::steady::mean_within;
 use crate::{Part, PartOp};
@@ -55,23 +55,10 @@ pub(super) fn drift(input: &WindowInput<'_>, hopeless: bool) -> Option<Check> {
         slices::counted(input.parts, |part| judged.iter().map(|op| part.ops[*op].ended()).collect())?;
     let found = unlike(&blocks, per_slice)?;
     let same = found.deviations <= CERTAIN || found.distance <= CHANGE_ALLOWED.get();
-    let op = found.kind.map_or("rare operations", |kind| input.ops[judged[kind]].name);
-    let excuse = if hopeless && !same { format!("; the window {FAILS_ANYWAY}") } else { String::new() };
-    Some(Check {
-        name: "steady mix".to_owned(),
-        found: format!(
-            "{:.1} % of the operations in the {} are others than in the rest, most of all {op}: {:.1} % and {:.1} %{excuse}",
-            found.distance * 100.0,
-            slices::name(found.slice),
-            found.share * 100.0,
-            found.share_of_others * 100.0
-        ),
-        allowed: format!(
-            "at most {:.0} %, or not certain beyond how it swings anyway",
-            CHANGE_ALLOWED.get() * 100.0
-        ),
-        ok: same || hopeless,
-    })
+    let op = found.kind.map(|kind| input.ops[judged[kind]].name.to_owned());
+    let facts = slices::facts(&found, op, CHANGE_ALLOWED);
+    let excuse = (hopeless && !same).then_some(Excuse::Overload);
+    Some(Check::excused(CheckId::SteadyMix, facts, (same, excuse)))
 }
 
 /// A share that is off while users are in the session that they were in when many of them came, or came out of a queue. They
@@ -87,17 +74,14 @@ pub(super) fn unsettled(input: &WindowInput<'_>, ops: &[OpVerdict]) -> Option<Ch
     let off = |op: &&OpVerdict| op.judged && !op.mix_ok && op.mix_required > 0.0;
     let by = |op: &OpVerdict| (op.mix / op.mix_required - 1.0).abs();
     let worst = ops.iter().filter(off).max_by(|a, b| by(a).total_cmp(&by(b)))?;
-    Some(Check {
-        name: "mix after a step".to_owned(),
-        found: format!(
-            "{} was {:.2} % of the mix instead of {:.2} %, {spread_s:.0} s after many users came or had waited",
-            worst.op,
-            worst.mix * 100.0,
-            worst.mix_required * 100.0
-        ),
-        allowed: format!("the required mix, or a window later than a mean session ({session_s:.0} s)"),
-        ok: false,
-    })
+    let facts = CheckFacts::AfterStep {
+        op: worst.op.clone(),
+        share: worst.mix,
+        required: worst.mix_required,
+        after_s: spread_s,
+        session_s,
+    };
+    Some(Check::new(CheckId::MixAfterStep, facts, false))
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use barograph_model::{Behaviour, Check, LoadUnit, Next, OpId, Pace};
+use barograph_model::{Behaviour, Check, CheckFacts, CheckId, Excuse, LoadUnit, Next, OpId, Pace};
 
-use super::driver::{EXCUSE, rate_tolerance, too_slow_by_service};
+use super::driver::{rate_tolerance, too_slow_by_service};
 use super::{WindowInput, slices};
 use crate::pace::mean_s;
 use crate::steady::mean_within;
@@ -64,18 +64,14 @@ fn closed(input: &WindowInput<'_>) -> Option<Check> {
     // rate than it started.
     let edges = super::checks::edge_growth(input.parts) / ended.max(1) as f64;
     let slack = within + most * (TOLERANCE + edges);
-    let per_minute = |rate: f64| rate * 60.0;
-    Some(Check {
-        name: "pacing".to_owned(),
-        found: format!("{:.2} operations of {} per user and minute", per_minute(rate), main.name),
-        allowed: format!(
-            "{:.2} to {:.2}, as the profile and service times make them, within {:.1} %",
-            per_minute(least),
-            per_minute(most),
-            slack / most * 100.0
-        ),
-        ok: rate >= least - slack && rate <= most + slack,
-    })
+    let facts = CheckFacts::Pacing {
+        behaviour: main.name.to_owned(),
+        rate_s: rate,
+        least_s: least,
+        most_s: most,
+        tolerance: slack / most,
+    };
+    Some(Check::new(CheckId::Pacing, facts, rate >= least - slack && rate <= most + slack))
 }
 
 /// Every operation of a behaviour.
@@ -119,14 +115,7 @@ fn open(input: &WindowInput<'_>) -> Option<Check> {
             (worst, right) = (rate, (rate - mean).abs() <= slack);
         }
     }
-    let excused = !right && too_slow_by_service(input);
-    Some(Check {
-        name: "pacing".to_owned(),
-        found: format!(
-            "{worst:.1} starts/s in the third that is furthest from the mean of {mean:.1}{}",
-            if excused { format!("; {EXCUSE}") } else { String::new() }
-        ),
-        allowed: format!("within {:.1} % in every third", tolerance * 100.0),
-        ok: right || excused,
-    })
+    let excuse = (!right && too_slow_by_service(input)).then_some(Excuse::SlowService);
+    let facts = CheckFacts::Thirds { furthest_s: worst, mean_s: mean, tolerance };
+    Some(Check::excused(CheckId::Pacing, facts, (right, excuse)))
 }

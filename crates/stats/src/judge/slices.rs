@@ -1,6 +1,9 @@
 //! The thirds of a window, each in blocks: what happens between thirds is held against what happens within.
 
+use barograph_model::{CheckFacts, Share};
+
 use crate::Part;
+use crate::homogeneity::Unlike;
 
 /// Slices of a window.
 const SLICES: usize = 3;
@@ -8,9 +11,16 @@ const SLICES: usize = 3;
 /// Blocks of a slice at the least, so that there is something within it to compare, and at the most.
 const BLOCKS: (usize, usize) = (2, 8);
 
-/// What a slice is called.
-pub(super) fn name(slice: usize) -> &'static str {
-    ["first third", "middle third", "last third"].get(slice).copied().unwrap_or("window")
+/// The figures of a check for thirds that are unlike.
+pub(super) fn facts(found: &Unlike, kind: Option<String>, most: Share) -> CheckFacts {
+    CheckFacts::Shares {
+        kind,
+        third: found.slice,
+        distance: found.distance,
+        share: found.share,
+        in_rest: found.share_of_others,
+        most: most.get(),
+    }
 }
 
 /// Counts of the blocks of all slices, and how many blocks a slice has; `None` when there are too few intervals for it.

@@ -95,8 +95,8 @@ impl Window {
     }
 
     /// Names of the checks that do not hold.
-    pub(crate) fn faults(&self) -> Vec<String> {
-        self.judge().checks.into_iter().filter(|c| !c.ok).map(|c| c.name).collect()
+    pub(crate) fn faults(&self) -> Vec<&'static str> {
+        self.judge().checks.into_iter().filter(|c| !c.ok).map(|c| c.id.name()).collect()
     }
 
     pub(crate) fn result(&self) -> TrialResult {

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use barograph_model::{TrialResult, WindowVerdict};
+use barograph_model::{CheckId, Excuse, TrialResult, WindowVerdict};
 use barograph_stats::binomial;
-use barograph_stats::judge::FAILS_ANYWAY;
-
-/// The check that calls a mix not valid which would be a broken rule later.
-const AFTER_A_STEP: &str = "mix after a step";
 
 /// Windows of one kind, and what was said about them.
 #[derive(Default)]
@@ -23,9 +19,9 @@ pub(super) struct Counted {
     /// Windows that were believed and kept every rule.
     pub(super) passed: u64,
     /// By check: windows in which it was looked at, and in which it did not hold.
-    pub(super) checks: BTreeMap<String, (u64, u64)>,
+    pub(super) checks: BTreeMap<CheckId, (u64, u64)>,
     /// By check: windows that were believed to have failed, and in which it named what it found though it held.
-    excused: BTreeMap<String, u64>,
+    excused: BTreeMap<CheckId, u64>,
 }
 
 impl Counted {
@@ -33,16 +29,16 @@ impl Counted {
         self.windows += 1;
         self.disbelieved += u64::from(!verdict.valid());
         let against = verdict.checks.iter().filter(|check| !check.ok);
-        let is_unsettled = !verdict.valid() && against.clone().all(|check| check.name == AFTER_A_STEP);
+        let is_unsettled = !verdict.valid() && against.clone().all(|check| check.id == CheckId::MixAfterStep);
         self.unsettled += u64::from(is_unsettled);
         self.broken += u64::from(!verdict.passed());
         self.passed += u64::from(verdict.result() == TrialResult::Pass);
         for check in &verdict.checks {
-            let (looked, failed) = self.checks.entry(check.name.clone()).or_default();
+            let (looked, failed) = self.checks.entry(check.id).or_default();
             *looked += 1;
             *failed += u64::from(!check.ok);
-            if verdict.valid() && check.found.ends_with(FAILS_ANYWAY) {
-                *self.excused.entry(check.name.clone()).or_default() += 1;
+            if verdict.valid() && matches!(check.excuse, Some(Excuse::GetsWorse | Excuse::Overload)) {
+                *self.excused.entry(check.id).or_default() += 1;
             }
         }
     }
@@ -62,27 +58,27 @@ impl Counted {
         self.unsettled += other.unsettled;
         self.broken += other.broken;
         self.passed += other.passed;
-        for (name, (looked, failed)) in &other.checks {
-            let mine = self.checks.entry(name.clone()).or_default();
+        for (id, (looked, failed)) in &other.checks {
+            let mine = self.checks.entry(*id).or_default();
             *mine = (mine.0 + looked, mine.1 + failed);
         }
-        for (name, excused) in &other.excused {
-            *self.excused.entry(name.clone()).or_default() += excused;
+        for (id, excused) in &other.excused {
+            *self.excused.entry(*id).or_default() += excused;
         }
     }
 
     /// In how many windows that failed a check named what it found though it held.
-    pub(super) fn excused(&self, check: &str) -> u64 {
-        self.excused.get(check).copied().unwrap_or_default()
+    pub(super) fn excused(&self, check: CheckId) -> u64 {
+        self.excused.get(&check).copied().unwrap_or_default()
     }
 
-    pub(super) fn failed(&self, check: &str) -> u64 {
+    pub(super) fn failed(&self, check: CheckId) -> u64 {
         self.looked(check).1
     }
 
     /// In how many windows a check was looked at, and in how many it did not hold.
-    pub(super) fn looked(&self, check: &str) -> (u64, u64) {
-        self.checks.get(check).copied().unwrap_or_default()
+    pub(super) fn looked(&self, check: CheckId) -> (u64, u64) {
+        self.checks.get(&check).copied().unwrap_or_default()
     }
 }
 

@@ -1,6 +1,8 @@
 //! The page with what was found.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+
+use barograph_model::CheckId;
 
 use super::counted::{Counted, at_most};
 use super::plants::SPAN;
@@ -8,15 +10,15 @@ use super::{CleanRow, FaultRow, MOST_DISBELIEVED};
 
 /// What simulated time does not have, so that a clean window cannot be disbelieved for it: a host, a clock that jumps, and a
 /// driver that is late, busy or short of something.
-const NOT_SIMULATED: [&str; 8] = [
-    "driver start lag",
-    "busiest driver worker",
-    "driver's own failures",
-    "stolen CPU",
-    "CPU used by others",
-    "memory pressure from outside",
-    "disk pressure from outside",
-    "clock",
+const NOT_SIMULATED: [CheckId; 8] = [
+    CheckId::StartLag,
+    CheckId::BusiestWorker,
+    CheckId::DriverFailures,
+    CheckId::StolenCpu,
+    CheckId::OutsideCpu,
+    CheckId::OutsideMemory,
+    CheckId::OutsideDisks,
+    CheckId::Clock,
 ];
 
 /// All windows of each load, in the order in which they come.
@@ -100,16 +102,16 @@ fn by_check(loads: &[(&'static str, Counted)]) -> String {
         heads.join(" | "),
         "---|".repeat(heads.len())
     );
-    let names: BTreeSet<&str> =
-        loads.iter().flat_map(|(_, counted)| counted.checks.keys()).map(String::as_str).collect();
-    for name in names {
-        let cells: Vec<String> = loads.iter().map(|(_, counted)| cell(name, counted)).collect();
+    let checks = loads.iter().flat_map(|(_, counted)| counted.checks.keys());
+    let checks: BTreeMap<&str, CheckId> = checks.map(|check| (check.name(), *check)).collect();
+    for (name, check) in checks {
+        let cells: Vec<String> = loads.iter().map(|(_, counted)| cell(check, counted)).collect();
         text.push_str(&format!("| {name} | {} |\n", cells.join(" | ")));
     }
     text
 }
 
-fn cell(check: &str, counted: &Counted) -> String {
+fn cell(check: CheckId, counted: &Counted) -> String {
     let (looked, failed) = counted.looked(check);
     match looked {
         0 => "–".to_owned(),
@@ -136,7 +138,7 @@ fn planted(faults: &[FaultRow]) -> String {
         let windows = row.counted.windows;
         let line = format!(
             "| {} | {what} | {windows} | {} | {} | {} | {} |\n",
-            row.fault.check,
+            row.fault.check.name(),
             share(row.found(), windows),
             share(row.counted.disbelieved, windows),
             share(row.counted.excused(row.fault.check), windows),

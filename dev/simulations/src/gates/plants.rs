@@ -6,7 +6,7 @@
 
 use barograph_engine::Stream;
 use barograph_engine::sim::Simulation;
-use barograph_model::{Nanos, OpId, Outcome, Share};
+use barograph_model::{CheckId, Nanos, OpId, Outcome, Share};
 use rand::RngExt;
 
 use super::shop::{CLEAN, Plant, Shop};
@@ -17,7 +17,7 @@ pub(super) struct Fault {
     /// What happens, with `{}` for the size.
     pub(super) what: &'static str,
     /// The check that should not hold.
-    pub(super) check: &'static str,
+    pub(super) check: CheckId,
     /// Sizes, growing; the last must always be found.
     pub(super) sizes: &'static [f64],
     /// How a size is written.
@@ -71,7 +71,7 @@ fn into(seconds: f64) -> f64 {
 pub(super) static ALL: [Fault; 21] = [
     Fault {
         what: "{} of the operations in progress are lost by the counting",
-        check: "Little's law",
+        check: CheckId::Little,
         sizes: &[0.005, 0.02, 0.1],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -80,7 +80,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "one start in fifty is {} late",
-        check: "driver start lag",
+        check: CheckId::StartLag,
         sizes: &[0.01, 0.03, 0.1],
         unit: Unit::Milliseconds,
         window: |seed, size| {
@@ -94,7 +94,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "the busiest worker uses {} of a core",
-        check: "busiest driver worker",
+        check: CheckId::BusiestWorker,
         sizes: &[0.9, 0.97],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -105,7 +105,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "the hypervisor takes {}",
-        check: "stolen CPU",
+        check: CheckId::StolenCpu,
         sizes: &[0.05, 0.12],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -114,7 +114,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "others use {} of the host's cores",
-        check: "CPU used by others",
+        check: CheckId::OutsideCpu,
         sizes: &[0.05, 0.12, 0.5],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -123,7 +123,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "others wait for memory in {} of the time",
-        check: "memory pressure from outside",
+        check: CheckId::OutsideMemory,
         sizes: &[0.05, 0.2],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -134,7 +134,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "others wait for disks in {} of the time",
-        check: "disk pressure from outside",
+        check: CheckId::OutsideDisks,
         sizes: &[0.05, 0.2],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -143,14 +143,14 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "the wall clock jumps by {}",
-        check: "clock",
+        check: CheckId::Clock,
         sizes: &[0.05, 0.2],
         unit: Unit::Milliseconds,
         window: |seed, size| tampered(seed, |window| window.clock_jump_s = size),
     },
     Fault {
         what: "{} operations find no local port",
-        check: "driver's own failures",
+        check: CheckId::DriverFailures,
         sizes: &[1.0],
         unit: Unit::Count,
         window: |seed, _| {
@@ -170,7 +170,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "service times grow {} from the start of the window to its end",
-        check: "steady response time",
+        check: CheckId::SteadyResponse,
         sizes: &[1.5, 2.0, 4.0],
         unit: Unit::Times,
         window: |seed, size| {
@@ -182,7 +182,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "the load grows by {} in the window",
-        check: "steady throughput",
+        check: CheckId::SteadyThroughput,
         sizes: &[0.05, 0.15, 0.3],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -194,7 +194,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "for a third of the window everything takes {} as long",
-        check: "steady state",
+        check: CheckId::SteadyState,
         sizes: &[2.0, 4.0, 6.0],
         unit: Unit::Times,
         window: |seed, size| {
@@ -206,7 +206,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "in the last third {} of those who would browse buy besides",
-        check: "steady mix",
+        check: CheckId::SteadyMix,
         sizes: &[0.05, 0.15, 0.4],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -216,7 +216,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "failures are refusals, and {} of them broken connections in the last third",
-        check: "error mix",
+        check: CheckId::ErrorMix,
         sizes: &[0.25, 0.5, 1.0],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -233,14 +233,14 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "users wait {} as long as their profile says",
-        check: "pacing",
+        check: CheckId::Pacing,
         sizes: &[1.03, 1.1, 1.25],
         unit: Unit::Times,
         window: |seed, size| one(seed, Load::Closed, Plant { slower_pace: |size| size, size, ..CLEAN }),
     },
     Fault {
         what: "{} of the operations that begin in the first tenth of the window never end",
-        check: "pacing",
+        check: CheckId::Pacing,
         sizes: &[0.005, 0.02, 0.08],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -253,7 +253,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "arrivals begin {} too rare and end as much too frequent",
-        check: "pacing",
+        check: CheckId::Pacing,
         sizes: &[0.005, 0.03, 0.1],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -266,7 +266,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "{} of the users are missing",
-        check: "users present",
+        check: CheckId::Users,
         sizes: &[0.005, 0.03, 0.1],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -277,7 +277,7 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "arrivals are {} too rare",
-        check: "offered rate",
+        check: CheckId::OfferedRate,
         sizes: &[0.005, 0.03, 0.1],
         unit: Unit::Percent,
         window: |seed, size| {
@@ -288,14 +288,14 @@ pub(super) static ALL: [Fault; 21] = [
     },
     Fault {
         what: "{} command from outside changes the load",
-        check: "constant load",
+        check: CheckId::ConstantLoad,
         sizes: &[1.0],
         unit: Unit::Count,
         window: |seed, size| tampered(seed, |window| window.level_changes = size as u32),
     },
     Fault {
         what: "there are {} users for arrivals that need about ten",
-        check: "driver bound",
+        check: CheckId::DriverBound,
         sizes: &[20.0, 5.0],
         unit: Unit::Count,
         window: |seed, size| one(seed, Load::Open(size as u32), CLEAN),
