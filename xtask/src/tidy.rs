@@ -5,6 +5,7 @@ mod banned;
 mod crates_page;
 mod floors;
 mod module_docs;
+mod private_paths;
 mod sizes;
 mod titles;
 mod tree;
@@ -45,6 +46,7 @@ pub(crate) fn all(root: &Path) -> anyhow::Result<Vec<Finding>> {
     findings.extend(module_docs::check(&sources));
     findings.extend(banned::check(&sources));
     findings.extend(titles::check(&markdown));
+    findings.extend(private_paths::check(&tree::published_files(root)?));
     findings.extend(crates_page::check(&page, &crates_page::used(&manifest, &metadata)?));
     Ok(findings)
 }

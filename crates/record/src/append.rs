@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use barograph_model::secret::masked;
 use serde::Serialize;
 
-use crate::RecordError;
+use crate::{Folders, RecordError};
 
 /// Appends lines to something writable; errors name the path.
 #[derive(Debug)]
@@ -47,9 +47,14 @@ impl<W: Write> Appender<W> {
 
     /// Appends `value` as one line of JSON, without the passwords of URLs in it.
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), RecordError> {
+        self.json_relative(value, &Folders::default())
+    }
+
+    /// The same with short names in place of `folders`.
+    pub fn json_relative<T: Serialize>(&mut self, value: &T, folders: &Folders) -> Result<(), RecordError> {
         let line = serde_json::to_string(value)
             .map_err(|why| RecordError::Encode { path: self.path.clone(), why: why.into() })?;
-        let mut line = masked(&line).into_owned();
+        let mut line = folders.relative(&masked(&line)).into_owned();
         line.push('\n');
         self.bytes(line.as_bytes())
     }

@@ -3,7 +3,7 @@
 //! `runs/ID/` holds `plan.toml` (as resolved), `run.jsonl` (entries, one JSON object per line), `response.hlog`
 //! and `service.hlog` (HdrHistogram interval logs, microseconds), `probe.csv` (resource samples),
 //! `statistics.csv` (what services said of themselves), `disclosure.json` and `services/` (logs). Whatever is finished
-//! is on disk: a killed run is readable up to its last whole line.
+//! is on disk: a killed run is readable up to its last whole line. Paths are kept as seen from the working folder.
 //!
 //! The kept shapes are apart from the types of the inner floors on purpose, so that those may change while
 //! old records stay readable. Times ending in `at_s` count seconds since the run began; the times of intervals and
@@ -14,6 +14,7 @@ mod entry;
 mod error;
 mod estimate;
 mod exit;
+mod folders;
 mod follow;
 mod hlog;
 mod id;
@@ -40,6 +41,7 @@ pub use entry::{
 pub use error::RecordError;
 pub use estimate::{KeptAbove, KeptConfirmation, KeptCrossCheck, KeptEstimate, KeptPassPoint, KeptRepeats};
 pub use exit::ExitCode;
+pub use folders::Folders;
 pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader, tag};
 pub use id::{NotARunId, RunId};
@@ -54,8 +56,8 @@ pub use study::{
     CONCLUSIONS_VERSION, CONTROL, Compared, Conclusions, Excluded, KeptAmdahl, KeptBand, KeptConfiguration,
     KeptCrossing, KeptFinding, KeptFit, KeptInterval, KeptKnee, KeptLine, KeptMetric, KeptPercentiles,
     KeptPoint, KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs, MissingFigure, RunEnded, RunStarted,
-    STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, WithinRun, append_to_study,
-    list_studies, read_study,
+    STUDY_BEGIN, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry, StudyHeader, StudyRead, WithinRun,
+    append_to_study, list_studies, read_study,
 };
 pub use times::{KeptTimes, longer_at};
 pub use topology::{KeptAction, KeptPart, KeptSnapshot, KeptTopology};

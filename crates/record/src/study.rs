@@ -29,6 +29,9 @@ pub const STUDY_PREFIX: &str = "study-";
 /// The entries of a study, in its folder.
 pub const STUDY_FILE: &str = "study.jsonl";
 
+/// What `--resume` needs to know of this machine, in the folder of a study. It is no part of what is shared.
+pub const STUDY_BEGIN: &str = "begin.json";
+
 /// One line of `study.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -63,9 +66,10 @@ pub struct StudyHeader {
     pub started_at: String,
     /// The command as typed.
     pub command: String,
-    /// The study's file, so that it is found from any folder.
+    /// The study's file.
     pub file: String,
-    /// The folder the study was begun in: paths in plans and overrides count from it.
+    /// The working folder, in records of older versions; now it is in [`STUDY_BEGIN`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
     /// Overrides of the form `key=value`.
     pub sets: Vec<String>,

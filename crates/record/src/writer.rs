@@ -10,7 +10,7 @@ use barograph_stats::Interval;
 
 use crate::hlog::LogWriter;
 use crate::{
-    Appender, Entry, Finished, Follower, Header, IntervalRow, Loads, ProbeRow, RecordError, RunId,
+    Appender, Entry, Finished, Folders, Follower, Header, IntervalRow, Loads, ProbeRow, RecordError, RunId,
     StatisticRow, probe, statistic,
 };
 
@@ -79,6 +79,7 @@ pub struct RunWriter {
     load_start_s: f64,
     followers: Vec<Arc<dyn Follower>>,
     header: Option<Header>,
+    folders: Folders,
     /// Those of the loads of a run of several; empty for one load.
     loads: Vec<RunWriter>,
 }
@@ -95,10 +96,14 @@ impl RunWriter {
         make(&dir.join("services"), |p| fs::create_dir(p))?;
         let mut probes = Appender::open(dir.join("probe.csv"))?;
         probes.bytes(probe::header().as_bytes())?;
-        RunWriter::in_folder(dir, Some(probes))
+        RunWriter::in_folder(dir, Some(probes), Folders::of(root))
     }
 
-    fn in_folder(dir: PathBuf, probes: Option<Appender<File>>) -> Result<Self, RecordError> {
+    fn in_folder(
+        dir: PathBuf,
+        probes: Option<Appender<File>>,
+        folders: Folders,
+    ) -> Result<Self, RecordError> {
         Ok(RunWriter {
             entries: Appender::open(dir.join("run.jsonl"))?,
             probes,
@@ -110,6 +115,7 @@ impl RunWriter {
             load_start_s: 0.0,
             followers: Vec::new(),
             header: None,
+            folders,
             loads: Vec::new(),
         })
     }
@@ -124,7 +130,7 @@ impl RunWriter {
             let dir = self.dir.join(LOADS).join(name);
             fs::create_dir_all(&dir)
                 .map_err(|why| RecordError::CreateDirectory { path: dir.clone(), why })?;
-            let mut load = RunWriter::in_folder(dir, None)?;
+            let mut load = RunWriter::in_folder(dir, None, self.folders.clone())?;
             if let Some(header) = &self.header {
                 load.append(&Entry::Header(header.clone()))?;
             }
@@ -162,14 +168,21 @@ impl RunWriter {
         self.dir.join("services")
     }
 
-    /// Keeps the plan as resolved, without the passwords of URLs in it.
+    /// Keeps the plan as resolved, without the passwords of URLs in it. Files and folders that it names are kept under their
+    /// last parts from then on.
     pub fn plan(&mut self, toml: &str) -> Result<(), RecordError> {
-        self.whole_file("plan.toml", masked(toml).as_bytes())
+        self.learn(toml);
+        self.text_file("plan.toml", toml)
     }
 
     /// Keeps the disclosure, without the passwords of URLs in it; a later call replaces it.
     pub fn disclosure(&mut self, facts: &serde_json::Value) -> Result<(), RecordError> {
-        self.whole_file("disclosure.json", masked(&format!("{facts:#}\n")).as_bytes())
+        self.text_file("disclosure.json", &format!("{facts:#}\n"))
+    }
+
+    fn learn(&mut self, text: &str) {
+        self.folders.learn(text);
+        self.loads.iter_mut().for_each(|load| load.folders.learn(text));
     }
 
     /// Keeps the rendered report beside the raw files, and returns its path.
@@ -187,16 +200,17 @@ impl RunWriter {
                     self.started_at = at.into();
                 }
                 self.header = Some(header.clone());
+                self.learn(&header.command);
             }
             Entry::LoadStarted(load) => {
                 self.load_start_s = load.at_s;
                 self.loads.iter_mut().for_each(|each| each.load_start_s = load.at_s);
             }
             // Kept as it came: the kind of an unknown entry is inside its value.
-            Entry::Unknown(unknown) => return self.entries.json(&unknown.value),
+            Entry::Unknown(unknown) => return self.entries.json_relative(&unknown.value, &self.folders),
             _ => {}
         }
-        self.entries.json(entry)?;
+        self.entries.json_relative(entry, &self.folders)?;
         self.followers.iter().for_each(|follower| follower.entry(entry));
         Ok(())
     }
@@ -247,8 +261,8 @@ impl RunWriter {
         file.bytes(lines.as_bytes())
     }
 
-    /// Closes the record: its last entry is written and everything put on the disk. The writer stays usable
-    /// for [`Self::report`].
+    /// Closes the record: its last entry is written, everything put on the disk, and paths in files of services are made
+    /// relative. The writer stays usable for [`Self::report`].
     pub fn finish(&mut self) -> Result<(), RecordError> {
         self.loads.iter_mut().try_for_each(RunWriter::finish)?;
         self.entries.json(&Entry::Finished(Finished {}))?;
@@ -256,7 +270,13 @@ impl RunWriter {
         self.probes.as_mut().map_or(Ok(()), Appender::sync)?;
         self.statistics.as_mut().map_or(Ok(()), Appender::sync)?;
         self.response.sync()?;
-        self.service.sync()
+        self.service.sync()?;
+        let services = self.services_dir();
+        if services.is_dir() { self.folders.rewrite(&services) } else { Ok(()) }
+    }
+
+    fn text_file(&self, name: &str, text: &str) -> Result<(), RecordError> {
+        self.whole_file(name, self.folders.relative(&masked(text)).as_bytes())
     }
 
     fn whole_file(&self, name: &str, bytes: &[u8]) -> Result<(), RecordError> {

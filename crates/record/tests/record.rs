@@ -470,3 +470,33 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn no_file_of_a_record_names_a_folder_of_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display();
+    let header = Header {
+        v: VERSION,
+        id: id().to_string(),
+        tool: "barograph 0.1.0".to_owned(),
+        started_at: "2030-11-20T18:45:00Z".to_owned(),
+        command: format!("barograph run {place}/plans/x.toml --set data.dir={place}/data"),
+    };
+    let root = folder.path().join("runs");
+    let mut writer = RunWriter::create(&root, &id()).unwrap();
+    writer.append(&Entry::Header(header)).unwrap();
+    writer.plan(&format!("runs = \"{place}/runs\"\n[tls]\nca = \"{place}/ca.pem\"\n")).unwrap();
+    let text = format!("read {place}/data/nano, {place}/ca.pem and {place}/runs/x/site");
+    writer.append(&Entry::Note(Note { at_s: 1.0, text })).unwrap();
+    writer.disclosure(&serde_json::json!({ "command": format!("x {place}/ca.pem") })).unwrap();
+    fs::write(writer.services_dir().join("a.log"), format!("at {place}/runs/x/site/a\n")).unwrap();
+    writer.finish().unwrap();
+
+    let read = |name: &str| fs::read_to_string(writer.dir().join(name)).unwrap();
+    assert_eq!(read("plan.toml"), "runs = \"runs\"\n[tls]\nca = \"ca.pem\"\n");
+    assert_eq!(read("disclosure.json"), "{\n  \"command\": \"x ca.pem\"\n}\n");
+    assert_eq!(read("services/a.log"), "at runs/x/site/a\n");
+    let run = Run::open(writer.dir()).unwrap();
+    assert_eq!(run.header.command, "barograph run x.toml --set data.dir=data");
+    assert_eq!(run.notes().next(), Some((1.0, "read data/nano, ca.pem and runs/x/site")));
+}

@@ -52,6 +52,20 @@ pub(crate) fn markdown_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     Ok(found)
 }
 
+/// Texts that are published beside the code: documentation, what users begin with, and stored records.
+pub(crate) fn published_files(root: &Path) -> anyhow::Result<Vec<Source>> {
+    let mut found = Vec::new();
+    for top in ["docs", "plans", "studies", "scenarios", "crates/record/tests/corpus/first-version"] {
+        for extension in ["csv", "html", "json", "jsonl", "md", "svg", "toml"] {
+            walk(&Walk { root, extension }, &root.join(top), &mut found)?;
+        }
+    }
+    for page in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md"] {
+        found.push(Source { path: page.to_owned(), text: read(root, page)? });
+    }
+    Ok(found)
+}
+
 /// One file that must exist.
 pub(crate) fn read(root: &Path, path: &str) -> anyhow::Result<String> {
     fs::read_to_string(root.join(path)).with_context(|| format!("read {path}"))

@@ -1,5 +1,6 @@
 //! `barograph study`: many runs in random order, and what follows from them; `show` and `report` tell it again.
 
+mod begin;
 mod dry_run;
 mod prepare;
 mod runs;
@@ -14,12 +15,13 @@ use barograph_live::Page;
 use barograph_model::Metric;
 use barograph_model::secret::masked;
 use barograph_record::{
-    Conclusions, ExitCode, KeptFinding, KeptRow, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION, StudyEntry,
-    StudyHeader, StudyRead, append_to_study, read_study, write_whole,
+    Conclusions, ExitCode, Folders, KeptFinding, KeptRow, STUDY_FILE, STUDY_PREFIX, STUDY_VERSION,
+    StudyEntry, StudyHeader, StudyRead, append_to_study, read_study, write_whole,
 };
 use barograph_spec::study::Study;
 use barograph_study::{About, Progress, carry_out, conclude};
 
+use self::begin::Begin;
 use self::prepare::{Asked, Prepared, counted, prepare};
 use self::runs::{Runs, Watched};
 use super::run::{Start, command, warn_of_debug_builds};
@@ -68,14 +70,13 @@ pub(crate) fn study(args: &StudyArgs) -> Done {
 /// What was asked for when a study was begun, from its folder.
 fn of_folder(args: &StudyArgs, id: &str) -> Result<(Asked, Option<PathBuf>), Failed> {
     let folder = named(&args.runs, id).unwrap_or_else(|| args.runs.join(id));
-    let read = read_study(&folder)?;
-    let header = header(&folder, &read)?;
+    let begin = Begin::read(&folder)?;
     let here = std::env::current_dir().unwrap_or_default();
-    if here != Path::new(&header.folder) {
-        let cd = &header.folder;
+    if here != Path::new(&begin.folder) {
+        let cd = &begin.folder;
         return Err(refused(anyhow!("go on with `{id}` here; it was begun in another folder: cd {cd}")));
     }
-    Ok((Asked::of_header(header), Some(folder)))
+    Ok((begin.into_asked(), Some(folder)))
 }
 
 /// The folder of the study of this name, or at this path.
@@ -163,20 +164,23 @@ impl Begun {
         std::fs::create_dir_all(runs_of(&folder))
             .with_context(|| format!("create folder `{}`", folder.display()))
             .map_err(cannot_write)?;
-        write(&folder, "study.toml", &masked(&prepared.study.resolved()))?;
+        Begin::of(asked).write(&folder)?;
+        let folders = folders(&folder, prepared, &command());
+        let kept = |text: &str| folders.relative(&masked(text)).into_owned();
+        write(&folder, "study.toml", &kept(&prepared.study.resolved()))?;
         let header = StudyHeader {
             v: STUDY_VERSION,
             id,
             tool: super::drive::tool(),
             started_at: start.at().to_owned(),
-            command: command(),
-            file: asked.file.display().to_string(),
-            folder: std::env::current_dir().unwrap_or_default().display().to_string(),
-            sets: asked.sets.clone(),
+            command: kept(&command()),
+            file: kept(&asked.file.display().to_string()),
+            folder: String::new(),
+            sets: asked.sets.iter().map(|set| kept(set)).collect(),
             repeats: asked.repeats,
             only: asked.only.clone(),
-            study: prepared.study.resolved(),
-            plans: prepared.plans(),
+            study: kept(&prepared.study.resolved()),
+            plans: prepared.plans().into_iter().map(|(name, plan)| (name, kept(&plan))).collect(),
         };
         let lock = lock(&folder)?;
         let mut entries = append_to_study(&folder).map_err(|why| cannot_write(why.into()))?;
@@ -191,12 +195,15 @@ impl Begun {
         let read = read_study(&folder)?;
         let header = header(&folder, &read)?.clone();
         let StudyRead { entries, broken } = read;
-        // The header has no passwords of URLs.
-        let is_same =
-            |(kept, now): (&(String, String), &(String, String))| kept.0 == now.0 && kept.1 == masked(&now.1);
+        // The header has neither passwords of URLs nor folders of this machine; those of older versions have folders.
+        let folders = folders(&folder, prepared, "");
+        let is_same = |kept: &str, now: &str| folders.relative(kept) == folders.relative(&masked(now));
+        let is_same_plan =
+            |(kept, now): (&(String, String), &(String, String))| kept.0 == now.0 && is_same(&kept.1, &now.1);
         let plans = prepared.plans();
-        let same_plans = header.plans.len() == plans.len() && header.plans.iter().zip(&plans).all(is_same);
-        if header.study != masked(&prepared.study.resolved()) || !same_plans {
+        let same_plans =
+            header.plans.len() == plans.len() && header.plans.iter().zip(&plans).all(is_same_plan);
+        if !is_same(&header.study, &prepared.study.resolved()) || !same_plans {
             return Err(refused(anyhow!(
                 "go on with `{}`: its study, its plan or this program changed what is run since it was begun; `{}` begins a \
                  new one",
@@ -259,6 +266,15 @@ impl Begun {
         }
         Ok(end(&conclusions, args.gate, args.strict))
     }
+}
+
+/// The folders of this machine that the texts of a study name.
+fn folders(study: &Path, prepared: &Prepared, command: &str) -> Folders {
+    let mut folders = Folders::of(study.parent().unwrap_or(study));
+    folders.learn(&prepared.study.resolved());
+    prepared.plans().iter().for_each(|(_, plan)| folders.learn(plan));
+    folders.learn(command);
+    folders
 }
 
 /// How a complete study ends: with what cannot be believed first, then, for those who ask, with what is worse, what nothing is

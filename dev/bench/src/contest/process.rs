@@ -42,10 +42,15 @@ impl Pinned {
         command
     }
 
-    /// The program's own words, for the record.
+    /// The program's own words, for the page: files without their folders.
     pub(crate) fn line(&self) -> String {
-        let name = self.program.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        [&[name], self.arguments.as_slice()].concat().join(" ")
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let shown = |word: &String| match Path::new(word) {
+            path if path.is_absolute() => name(path).unwrap_or_default(),
+            _ => word.clone(),
+        };
+        let arguments = self.arguments.iter().map(shown);
+        name(&self.program).into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
     }
 }
 

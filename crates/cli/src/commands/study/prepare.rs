@@ -7,7 +7,7 @@ use barograph_harness::{Checked, CheckedLoad, HarnessError};
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
 use barograph_platform::Missing;
-use barograph_record::{ExitCode, StudyHeader};
+use barograph_record::ExitCode;
 use barograph_spec::Plan;
 use barograph_spec::study::{Divisor, Factor, MetricPlan, Study};
 use barograph_workload::Workload;
@@ -34,15 +34,6 @@ impl Asked {
             repeats: args.repeats,
             only: args.only.clone(),
         })
-    }
-
-    pub(super) fn of_header(header: &StudyHeader) -> Self {
-        Asked {
-            file: PathBuf::from(&header.file),
-            sets: header.sets.clone(),
-            repeats: header.repeats,
-            only: header.only.clone(),
-        }
     }
 }
 

@@ -1,0 +1,77 @@
+//! How a study was begun on this machine: what `--resume` needs and the shared record of a study does not have.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use barograph_model::secret::masked;
+use barograph_record::{STUDY_BEGIN, read_study};
+use serde::{Deserialize, Serialize};
+
+use super::prepare::Asked;
+use super::{header, refused, write};
+use crate::commands::Failed;
+
+/// The working folder and the arguments.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Begin {
+    /// Paths in plans and overrides count from it.
+    pub(super) folder: String,
+    file: String,
+    sets: Vec<String>,
+    repeats: Option<u32>,
+    only: Vec<String>,
+}
+
+impl Begin {
+    /// A study that begins in this folder.
+    pub(super) fn of(asked: &Asked) -> Self {
+        Begin {
+            folder: std::env::current_dir().unwrap_or_default().display().to_string(),
+            file: asked.file.display().to_string(),
+            sets: asked.sets.iter().map(|set| masked(set).into_owned()).collect(),
+            repeats: asked.repeats,
+            only: asked.only.clone(),
+        }
+    }
+
+    pub(super) fn write(&self, study: &Path) -> Result<(), Failed> {
+        let text = serde_json::to_string_pretty(self).context("write the begin of a study as JSON");
+        write(study, STUDY_BEGIN, &(text.map_err(refused)? + "\n"))
+    }
+
+    /// That of the study in this folder; older versions have it in the header.
+    pub(super) fn read(study: &Path) -> Result<Self, Failed> {
+        let path = study.join(STUDY_BEGIN);
+        let read = match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(anyhow::Error::from),
+            Err(why) if why.kind() == ErrorKind::NotFound => return Self::of_header(study),
+            Err(why) => Err(why.into()),
+        };
+        read.with_context(|| format!("read `{}`", path.display())).map_err(refused)
+    }
+
+    fn of_header(study: &Path) -> Result<Self, Failed> {
+        let read = read_study(study)?;
+        let header = header(study, &read)?;
+        if header.folder.is_empty() {
+            let why = format!(
+                "go on with the study in `{}`: it was begun on another machine, and `{}` begins a new one",
+                study.display(),
+                header.command
+            );
+            return Err(refused(anyhow::anyhow!(why)));
+        }
+        Ok(Begin {
+            folder: header.folder.clone(),
+            file: header.file.clone(),
+            sets: header.sets.clone(),
+            repeats: header.repeats,
+            only: header.only.clone(),
+        })
+    }
+
+    pub(super) fn into_asked(self) -> Asked {
+        Asked { file: PathBuf::from(self.file), sets: self.sets, repeats: self.repeats, only: self.only }
+    }
+}
