@@ -13,6 +13,7 @@ use crate::exchange::{Receiving, Unanswered, exchange};
 use crate::fault::Fault;
 use crate::lane::Lane;
 use crate::request::{Asked, Method, Prepared, Request};
+use crate::target::Target;
 
 /// The connections of one user.
 pub struct Connections {
@@ -57,6 +58,12 @@ impl Connections {
             let asked = rendered.asked;
             self.ask(rendered, asked).await
         }
+    }
+
+    /// What they lead to.
+    #[must_use]
+    pub fn target(&self) -> &Target {
+        self.client.target()
     }
 
     /// What all connections of this user's worker have done so far.

@@ -31,6 +31,8 @@ pub struct Target {
     pub timeout: Option<Nanos>,
     /// Are cookies kept until the session ends, and sent?
     pub cookies: bool,
+    /// The most redirects that a request follows. Files leave it at 0: they extract the `location` header.
+    pub redirects: u8,
 }
 
 /// An address: scheme, host, port and base path.

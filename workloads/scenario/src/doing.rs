@@ -1,14 +1,15 @@
 //! One operation in progress: its exchanges in their order, and what is asked beside it.
 
 use barograph_engine::Turn;
-use barograph_http::Fault;
+use barograph_http::{Connections, Fault};
 use barograph_model::{OpId, Outcome};
-use barograph_scenario::{Action, Exchange, Operation, Request};
+use barograph_scenario::{Action, Exchange, Operation, Request, Source};
 
 use crate::draw::Drawing;
 use crate::judge::{Bad, Bench};
 use crate::memory::{FrameKey, Sight};
 use crate::program::{Program, Ready};
+use crate::redirect;
 use crate::render::{Ink, Wire};
 use crate::seen::Seen;
 use crate::slot::Slot;
@@ -71,8 +72,11 @@ impl<'u> Doing<'u> {
             Wire::Prepared(prepared) => user.connections.send_prepared(prepared).await,
             Wire::Draft(draft) => user.connections.send_draft(draft).await,
         };
-        let seen = Seen::Answer(answered.map_err(|fault| self.broken(&fault))?);
-        self.take(exchange, &seen)
+        let mut answer = answered.map_err(|fault| self.broken(&fault))?;
+        if self.program().scenario.target.redirects > 0 && redirect::is_redirect(answer.status) {
+            answer = Box::pin(self.follow(request, ready.method, answer)).await?;
+        }
+        self.take(exchange, &Seen::Answer(answer))
     }
 
     /// Makes the draws of an exchange, and says whether it is to be done.
@@ -103,19 +107,27 @@ impl<'u> Doing<'u> {
         request: &Request,
         offers: &[Box<str>],
     ) -> Result<barograph_http::Draft, Outcome> {
+        self.with_ink(&self.user.connections, |ink| ink.write(ready.method, request, offers))
+    }
+
+    /// Writes with the values of the operation.
+    pub(crate) fn with_ink<T>(
+        &self,
+        connections: &Connections,
+        write: impl FnOnce(&Ink<'_>) -> Result<T, Source>,
+    ) -> Result<T, Outcome> {
         let program = self.program();
         let memory = &*self.user.memory.borrow();
         let ink = Ink {
-            connections: &self.user.connections,
-            target: program.resolved.target(),
+            connections,
+            target: connections.target(),
             base: &program.base,
             sight: Sight { scenario: &program.scenario, memory, frame: self.at.number, operation: &self.set },
             jar: (!memory.jar.is_empty()).then_some(&memory.jar),
             clock: program.clock,
             scratch: &self.user.worker.scratch,
         };
-        let draft = ink.write(ready.method, request, offers);
-        draft.map_err(|source| self.note(Bad::wrong(program.is_absent(source)), &[]))
+        write(&ink).map_err(|source| self.note(Bad::wrong(program.is_absent(source)), &[]))
     }
 
     /// Judges what came, and keeps of it what is to be kept.

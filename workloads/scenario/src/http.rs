@@ -170,6 +170,7 @@ fn target(args: &HttpArgs, options: &LoadOptions, scenario: &mut Scenario) -> Re
     target.timeout = Some(options.timeout);
     target.connect_timeout = options.timeout;
     target.cookies = false;
+    target.redirects = args.redirects();
     Ok(())
 }
 
@@ -313,7 +314,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pem = folder.path().join("ca.pem");
         std::fs::write(&pem, "a certificate").unwrap();
-        let rows: [(&str, &[&str]); 13] = [
+        let rows: [(&str, &[&str]); 15] = [
             ("url", &["/path"]),
             ("method", &["-m", "PUT"]),
             ("headers", &["-H", "a: b"]),
@@ -326,6 +327,8 @@ mod tests {
             ("ca", &["--ca", pem.to_str().unwrap()]),
             ("unix_socket", &["--unix-socket", "/run/x"]),
             ("source", &["--source", "127.0.0.2"]),
+            ("redirects", &["--redirects", "3"]),
+            ("follow", &["--follow"]),
             ("help", &[]),
         ];
         for argument in (ScenarioFiles { time_of_day: || Nanos::ZERO }).arguments().get_arguments() {

@@ -9,6 +9,7 @@ use barograph_scenario::{Body, Request, Segment, Source};
 
 use crate::cookies::Jar;
 use crate::memory::Sight;
+use crate::redirect::Hop;
 
 /// A request ready to be sent.
 pub(crate) enum Wire<'p> {
@@ -42,12 +43,7 @@ impl Ink<'_> {
         let mut draft = self.connections.draft(method);
         let path = draft.path();
         let from = path.len();
-        path.extend_from_slice(self.base.as_bytes());
-        let value = path.len();
-        request.target.render(&self.sight, path)?;
-        if matches!(request.target.segments(), [Segment::Value(..), ..]) {
-            self.follow(request, path, from..value);
-        }
+        self.path(request, path)?;
         let mut cookies = self.scratch.take();
         cookies.clear();
         if let Some(jar) = self.jar {
@@ -63,12 +59,42 @@ impl Ink<'_> {
                 value.extend_from_slice(offer.as_bytes());
             }
         }
+        self.body(&mut draft, request)?;
+        Ok(draft)
+    }
+
+    /// Writes the request that follows a redirect, without cookies that are kept. `Err` names the value that is absent.
+    pub(crate) fn redirected(&self, hop: &Hop, request: &Request) -> Result<Draft, Source> {
+        let mut draft = self.connections.draft(hop.method);
+        draft.path().extend_from_slice(hop.path.as_bytes());
+        for header in request.headers.iter().filter(|header| hop.sends(&header.name)) {
+            header.value.render(&self.sight, draft.header(&header.name))?;
+        }
+        if hop.with_body {
+            self.body(&mut draft, request)?;
+        }
+        Ok(draft)
+    }
+
+    /// Appends path and query.
+    pub(crate) fn path(&self, request: &Request, path: &mut Vec<u8>) -> Result<(), Source> {
+        let from = path.len();
+        path.extend_from_slice(self.base.as_bytes());
+        let value = path.len();
+        request.target.render(&self.sight, path)?;
+        if matches!(request.target.segments(), [Segment::Value(..), ..]) {
+            self.follow(request, path, from..value);
+        }
+        Ok(())
+    }
+
+    fn body(&self, draft: &mut Draft, request: &Request) -> Result<(), Source> {
         match &request.body {
             None => {}
             Some(Body::File(bytes)) => draft.body().extend_from_slice(bytes),
             Some(Body::Template(template)) => template.render(&self.sight, draft.body())?,
         }
-        Ok(draft)
+        Ok(())
     }
 
     /// A link in an answer: what is behind `#` is never sent, and a URL of the target's own origin is its path and query.

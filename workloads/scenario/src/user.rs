@@ -20,6 +20,8 @@ use crate::worker::Worker;
 pub(crate) struct ScenarioUser {
     pub(crate) worker: Rc<Worker>,
     pub(crate) connections: Connections,
+    /// To other origins than the target's, by their number among those of the worker.
+    pub(crate) others: RefCell<Vec<(usize, Rc<Connections>)>>,
     pub(crate) memory: RefCell<Memory>,
     pub(crate) streams: Streams,
 }
@@ -29,10 +31,23 @@ impl ScenarioUser {
         let program = &worker.program;
         ScenarioUser {
             connections: worker.client.user(id.0),
+            others: RefCell::default(),
             memory: RefCell::new(Memory::new(&program.scenario, id, program.counting)),
             streams: Streams::new(program.scenario.streams.len()),
             worker: Rc::clone(worker),
         }
+    }
+
+    /// Its connections to another origin than the target's.
+    pub(crate) async fn connections_to(&self, origin: &str) -> Result<Rc<Connections>, String> {
+        let (number, client) = self.worker.origins.client(origin, self.connections.target()).await?;
+        let mut others = self.others.borrow_mut();
+        if let Some((_, known)) = others.iter().find(|(other, _)| *other == number) {
+            return Ok(Rc::clone(known));
+        }
+        let new = Rc::new(client.user(self.memory.borrow().user.0));
+        others.push((number, Rc::clone(&new)));
+        Ok(new)
     }
 
     fn branch(&self, chooser: &Chooser, at: FrameKey, turn: &mut Turn) -> Result<usize, String> {

@@ -11,6 +11,7 @@ use barograph_script::Scripts;
 use barograph_workload::{Failure, Reasons};
 
 use crate::judge::Bad;
+use crate::origins::Origins;
 use crate::program::Program;
 use crate::script;
 use crate::slot::{self, Slot};
@@ -23,6 +24,8 @@ const KEPT: usize = 256;
 pub(crate) struct Worker {
     pub(crate) program: Arc<Program>,
     pub(crate) client: Rc<Client>,
+    /// Where redirects lead beside the target.
+    pub(crate) origins: Origins,
     pub(crate) scripts: Vec<Scripts>,
     /// Room for texts on their way from values to values.
     pub(crate) scratch: RefCell<Vec<u8>>,
@@ -34,6 +37,7 @@ impl Worker {
     pub(crate) fn new(program: &Arc<Program>, reasons: &Arc<Mutex<Reasons>>) -> Rc<Self> {
         Rc::new(Worker {
             client: Client::new(&program.resolved),
+            origins: Origins::default(),
             scripts: script::compile(&program.scenario)
                 .expect("they were compiled when the program was made"),
             program: Arc::clone(program),

@@ -65,6 +65,7 @@ impl Reading<'_> {
             connect_timeout,
             timeout,
             cookies,
+            redirects: 0,
         }
     }
 

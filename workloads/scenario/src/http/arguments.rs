@@ -28,6 +28,12 @@ pub(super) struct HttpArgs {
     /// Statuses that are expected, as in 2xx,302; any other is a failure [default: 2xx]
     #[arg(long, value_delimiter = ',', value_parser = status, value_name = "STATUS,...")]
     pub(super) status: Vec<RangeInclusive<u16>>,
+    /// Follow up to N redirects; all requests of the chain are one operation
+    #[arg(long, value_parser = clap::value_parser!(u8).range(..=MOST_REDIRECTS), value_name = "N")]
+    pub(super) redirects: Option<u8>,
+    /// Follow up to 10 redirects
+    #[arg(short = 'L', long, conflicts_with = "redirects")]
+    pub(super) follow: bool,
     /// Connections: per-user, pool:N (the users of a worker share N), new (one per request)
     #[arg(long, default_value = "per-user", value_parser = connections, value_name = "HOW")]
     pub(super) connections: Connections,
@@ -46,6 +52,19 @@ pub(super) struct HttpArgs {
     /// Connect from this address (given often: in turn)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) source: Vec<IpAddr>,
+}
+
+/// Redirects of a chain at the most; browsers follow 20.
+const MOST_REDIRECTS: i64 = 50;
+
+/// Redirects that `--follow` allows.
+const USUAL_REDIRECTS: u8 = 10;
+
+impl HttpArgs {
+    /// The most redirects that a request follows.
+    pub(super) fn redirects(&self) -> u8 {
+        self.redirects.unwrap_or(if self.follow { USUAL_REDIRECTS } else { 0 })
+    }
 }
 
 fn status(text: &str) -> Result<RangeInclusive<u16>, String> {

@@ -4,6 +4,7 @@ mod activities;
 mod answers;
 mod determinism;
 mod examples;
+mod redirects;
 mod requests;
 mod rig;
 mod scripts;

@@ -1,0 +1,58 @@
+//! The origins beside the target to which the users of a worker are redirected.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use barograph_http::{Client, Options, Resolved, Target, Tls};
+use tokio::sync::{OnceCell, oneshot};
+
+/// Origins of a worker at the most: each user has connections to all that it came to.
+const MOST: usize = 64;
+
+/// The clients of these origins, made when the first redirect leads there.
+#[derive(Default)]
+pub(crate) struct Origins(RefCell<Vec<Origin>>);
+
+struct Origin {
+    name: String,
+    client: Late,
+}
+
+/// A client that is made by the first who needs it, while others wait.
+type Late = Rc<OnceCell<Rc<Client>>>;
+
+impl Origins {
+    /// The client of an origin and its number. It is spoken to as the target is, but for the name in its certificate.
+    pub(crate) async fn client(&self, name: &str, target: &Target) -> Result<(usize, Rc<Client>), String> {
+        let (number, cell) = self.cell(name)?;
+        let client = cell.get_or_try_init(async || Ok(Client::new(&resolved(name, target).await?))).await;
+        client.map(|client| (number, Rc::clone(client)))
+    }
+
+    fn cell(&self, name: &str) -> Result<(usize, Late), String> {
+        let mut origins = self.0.borrow_mut();
+        let number = origins.iter().position(|origin| origin.name == name).unwrap_or(origins.len());
+        if number == origins.len() {
+            if number == MOST {
+                return Err(format!("redirected to more than {MOST} origins"));
+            }
+            origins.push(Origin { name: name.to_owned(), client: Rc::default() });
+        }
+        Ok((number, Rc::clone(&origins[number].client)))
+    }
+}
+
+/// Looks an origin up in a thread of its own: asking the network for a name would stop all users of the worker.
+async fn resolved(name: &str, target: &Target) -> Result<Resolved, String> {
+    let own = target.options();
+    let options = Options { tls: Tls { server_name: None, ..own.tls.clone() }, ..own.clone() };
+    let (send, receive) = oneshot::channel();
+    let url = name.to_owned();
+    std::thread::spawn(move || {
+        let resolved = Target::parse(&url, &options).and_then(|target| target.resolve());
+        // The operation may be over.
+        let _ = send.send(resolved);
+    });
+    let resolved = receive.await.map_err(|_| "the look-up of a name has ended early".to_owned())?;
+    resolved.map_err(|why| barograph_model::words::in_one_line(&why))
+}

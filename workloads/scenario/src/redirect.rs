@@ -1,0 +1,106 @@
+//! Redirects: the requests that follow an answer until one redirects no further.
+
+use std::rc::Rc;
+
+use barograph_http::{Answer, Connections, Method};
+use barograph_model::Outcome;
+use barograph_model::secret::is_secret_header;
+use barograph_scenario::Request;
+
+use crate::doing::Doing;
+use crate::judge::Bad;
+
+/// A request that follows a redirect.
+pub(crate) struct Hop {
+    pub(crate) method: Method<'static>,
+    /// Path and query.
+    pub(crate) path: String,
+    pub(crate) with_body: bool,
+    /// To the origin of the first request.
+    to_own: bool,
+}
+
+impl Hop {
+    /// Credentials and a host header are for the origin of the first request alone.
+    pub(crate) fn sends(&self, header: &str) -> bool {
+        let is_private = header == "host" || is_secret_header(header);
+        let is_of_body = header.starts_with("content-");
+        (self.to_own || !is_private) && (self.with_body || !is_of_body)
+    }
+
+    /// Turns the method into GET where the status asks for it.
+    fn turn(&mut self, status: u16) {
+        let turns = match status {
+            301 | 302 => self.method == Method::POST,
+            303 => self.method != Method::HEAD,
+            _ => false,
+        };
+        if turns {
+            self.method = Method::GET;
+            self.with_body = false;
+        }
+    }
+}
+
+/// Statuses of answers that name another URL to ask.
+pub(crate) fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+impl<'u> Doing<'u> {
+    /// The answer at the end of a chain of redirects that begins with `answer`.
+    pub(crate) async fn follow(
+        &mut self,
+        request: &Request,
+        method: Method<'static>,
+        mut answer: Answer,
+    ) -> Result<Answer, Outcome> {
+        let most = self.program().scenario.target.redirects;
+        let path = self.with_ink(&self.user.connections, |ink| {
+            let mut path = Vec::new();
+            ink.path(request, &mut path).map(|()| String::from_utf8_lossy(&path).into_owned())
+        })?;
+        let mut hop = Hop { method, path, with_body: request.body.is_some(), to_own: true };
+        let mut other: Option<Rc<Connections>> = None;
+        let mut followed = 0;
+        while is_redirect(answer.status)
+            && let Some(header) = answer.header("location")
+        {
+            if followed == most {
+                return Err(self.note(Bad::wrong(format!("more than {most} redirects")), &[]));
+            }
+            followed += 1;
+            hop.turn(answer.status);
+            other =
+                self.leave(&mut hop, header, other.as_deref()).await.map_err(|why| self.note(why, &[]))?;
+            let connections = other.as_deref().unwrap_or(&self.user.connections);
+            let draft = self.with_ink(connections, |ink| ink.redirected(&hop, request))?;
+            self.sent();
+            answer = connections.send_draft(draft).await.map_err(|fault| self.broken(&fault))?;
+        }
+        Ok(answer)
+    }
+
+    /// Turns the hop to where the header points, seen from `from`, and gives the connections to there; `None` for those
+    /// to the target.
+    async fn leave(
+        &self,
+        hop: &mut Hop,
+        header: &[u8],
+        from: Option<&Connections>,
+    ) -> Result<Option<Rc<Connections>>, Bad> {
+        let own = self.user.connections.target();
+        let text = String::from_utf8_lossy(header);
+        let location = from.map_or(own, Connections::target).location(&hop.path, &text);
+        let location = location.map_err(|why| Bad::wrong(format!("redirected to `{text}`: {why}")))?;
+        hop.path = location.path;
+        hop.to_own = location.origin == own.origin();
+        if hop.to_own {
+            return Ok(None);
+        }
+        let connections = self.user.connections_to(&location.origin).await;
+        let lost =
+            |why| Bad { outcome: Outcome::Broken, why: format!("redirected to {}: {why}", location.origin) };
+        connections.map(Some).map_err(lost)
+    }
+}
