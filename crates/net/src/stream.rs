@@ -102,6 +102,15 @@ impl Stream {
         }
     }
 
+    /// The certificate of the peer as DER; `None` in the clear.
+    #[must_use]
+    pub fn peer_certificate(&self) -> Option<&[u8]> {
+        match &self.io {
+            Io::Plain(_) => None,
+            Io::Tls(stream) => stream.get_ref().1.peer_certificates()?.first().map(AsRef::as_ref),
+        }
+    }
+
     /// Whether nothing has come since the last answer: neither the connection's end, nor bytes that would be taken for
     /// the next answer. In the clear this seldom costs a call.
     pub fn is_quiet(&mut self) -> bool {
