@@ -38,7 +38,7 @@ mod url;
 mod websocket;
 
 pub use answer::Answer;
-pub use barograph_net::{Policy, Tls, Verify, certificates};
+pub use barograph_net::{Identity, Policy, Tls, Verify, certificates};
 pub use client::Client;
 pub use connections::Connections;
 pub use draft::Draft;

@@ -1,6 +1,24 @@
-//! Secrets in texts that are shown or kept: passwords of URLs, and headers that carry credentials.
+//! Secrets in texts that are shown or kept: passwords of URLs, headers that carry credentials, files of keys.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A file whose bytes are shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretFile {
+    /// The path as it was given.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+impl fmt::Debug for SecretFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretFile({})", self.path.display())
+    }
+}
 
 /// Stands for a secret.
 pub const MASK: &str = "***";

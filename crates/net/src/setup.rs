@@ -50,6 +50,14 @@ pub enum SetupError {
         /// What is wrong and what to do.
         why: String,
     },
+    /// The client certificate or its key cannot be used.
+    #[error("use the client certificate: `{}`: {why}", file.display())]
+    Identity {
+        /// The file that is wrong.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The name to verify is not one.
     #[error("`{name}` cannot be the name in a certificate: give a host name or an address")]
     ServerName {

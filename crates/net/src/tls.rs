@@ -11,6 +11,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::fault::TlsFault;
+use crate::identity::Identity;
 use crate::setup::SetupError;
 use crate::trust;
 
@@ -23,6 +24,8 @@ pub struct Tls {
     pub verify: Verify,
     /// The name to ask for and to verify, if it is not the address's host.
     pub server_name: Option<String>,
+    /// What the peer is shown when it asks for a certificate.
+    pub identity: Option<Identity>,
 }
 
 /// What of the peer is verified.
@@ -103,10 +106,14 @@ impl TlsConfig {
 fn config(tls: &Tls) -> Result<ClientConfig, SetupError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = trust::verifier(tls, &provider)?;
-    let builder = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|why| SetupError::Authorities { why: why.to_string() })?;
-    let mut config = builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+    let mut config = match &tls.identity {
+        Some(identity) => builder.with_client_cert_resolver(identity.resolver(&provider)?),
+        None => builder.with_no_client_auth(),
+    };
     // Tickets of one user would shorten the handshakes of others, and workers would share their store.
     config.resumption = Resumption::disabled();
     Ok(config)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use barograph_model::Nanos;
+use barograph_model::secret::SecretFile;
 
 use crate::Header;
 
@@ -129,6 +130,8 @@ pub struct Tls {
     pub authorities: Option<Arc<[u8]>>,
     /// The name to ask for and to verify, if it is not the address's host.
     pub server_name: Option<String>,
+    /// A client certificate and its key, as PEM.
+    pub identity: Option<(SecretFile, SecretFile)>,
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use tokio_rustls::rustls::{ServerConfig, crypto};
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::server::{NoClientAuth, WebPkiClientVerifier};
+use tokio_rustls::rustls::{RootCertStore, ServerConfig, crypto};
 
 /// Names that a good certificate of a target is valid for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -25,6 +27,8 @@ pub struct Identity {
     certificate: CertificateDer<'static>,
     key: Arc<PrivateKeyDer<'static>>,
     pem: [String; 2],
+    /// The authority of clients that are taken; `None` takes any.
+    clients: Option<CertificateDer<'static>>,
 }
 
 impl Authority {
@@ -57,6 +61,12 @@ impl Authority {
     /// The same, but its time is over.
     pub fn expired(&self) -> io::Result<Identity> {
         self.sign(&NAMES, |params| params.not_after = rcgen::date_time_ymd(2001, 1, 1))
+    }
+
+    /// A server certificate as [`Self::server`] makes it, whose target takes clients with certificates of this authority
+    /// only.
+    pub fn asking(&self) -> io::Result<Identity> {
+        Ok(Identity { clients: Some(self.issuer.der().clone()), ..self.server()? })
     }
 
     /// A good certificate of somebody else, `other.invalid`.
@@ -93,6 +103,7 @@ impl Identity {
             certificate: certificate.der().clone(),
             key: Arc::new(PrivatePkcs8KeyDer::from(key.serialize_der()).into()),
             pem: [certificate.pem(), key.serialize_pem()],
+            clients: None,
         }
     }
 
@@ -106,10 +117,21 @@ impl Identity {
     pub fn config(&self, alpn: &[&str]) -> io::Result<ServerConfig> {
         // Named, not taken from the process: a test must not depend on what another crate installed.
         let provider = Arc::new(crypto::ring::default_provider());
+        let clients: Arc<dyn ClientCertVerifier> = match &self.clients {
+            None => Arc::new(NoClientAuth),
+            Some(authority) => {
+                let mut roots = RootCertStore::empty();
+                roots.add(authority.clone()).map_err(io::Error::other)?;
+                let roots = Arc::new(roots);
+                WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
+                    .build()
+                    .map_err(io::Error::other)?
+            }
+        };
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?
-            .with_no_client_auth()
+            .with_client_cert_verifier(clients)
             .with_single_cert(vec![self.certificate.clone()], self.key.clone_key())
             .map_err(io::Error::other)?;
         config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();

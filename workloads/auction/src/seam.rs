@@ -44,7 +44,7 @@ impl AuctionWorkload {
     const DEFAULT: AuctionWorkload = AuctionWorkload {
         settings: AuctionPlan::DEFAULT,
         news: News::Polled,
-        tls: Tls { authorities: None, verify: Verify::Peer, server_name: None },
+        tls: Tls { authorities: None, verify: Verify::Peer, server_name: None, identity: None },
         certificate: None,
     };
 
@@ -59,6 +59,7 @@ impl AuctionWorkload {
             authorities: Some(certificate.pem.as_bytes().into()),
             verify: Verify::Peer,
             server_name: Some(Certificate::NAME.to_owned()),
+            ..Tls::default()
         };
         Ok(AuctionWorkload { tls, certificate: Some(certificate), ..plain })
     }
@@ -73,6 +74,7 @@ impl AuctionWorkload {
             authorities: files.first().map(|(_, pem)| Arc::clone(pem)),
             verify: verify(said),
             server_name: deployed.or_else(|| said.server_name.clone()),
+            ..Tls::default()
         };
         AuctionWorkload { tls, ..plain }
     }
@@ -360,6 +362,7 @@ fn trust(plan: &Plan) -> Result<Tls, Refused> {
         authorities: said.authorities.as_ref().map(read).transpose()?,
         verify: verify(said),
         server_name: said.server_name.clone(),
+        identity: None,
     })
 }
 

@@ -3,16 +3,17 @@
 
 mod arguments;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use barograph_http::certificates;
-use barograph_model::secret::{MASK, is_secret_header};
+use barograph_model::secret::{MASK, SecretFile, is_secret_header};
 use barograph_model::{Behaviour, BehaviourId, Behaviours, Distribution, Pace};
 use barograph_scenario::{Action, Body, MOST_BODY, Minimal, Protocol, Scenario, Url, without_mark};
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::{ScenarioFile, ScenarioFiles};
+use crate::{ScenarioFile, ScenarioFiles, reach};
 use arguments::HttpArgs;
 
 /// What wrk, hey and oha people expect, roughly; and as many as one machine reaches without more ado.
@@ -165,6 +166,11 @@ fn target(args: &HttpArgs, options: &LoadOptions, scenario: &mut Scenario) -> Re
     if let Some(file) = &args.ca {
         target.tls.authorities = Some(certificates(file).map_err(CommandError::refused)?);
     }
+    if let Some(file) = &args.cert {
+        let key = args.key.as_ref().unwrap_or(file);
+        target.tls.identity = Some((pem(file)?, pem(key)?));
+        reach::identity(target).map_or(Ok(()), |own| own.check()).map_err(CommandError::refused)?;
+    }
     target.unix_socket.clone_from(&args.unix_socket);
     target.source_addresses.clone_from(&args.source);
     target.timeout = Some(options.timeout);
@@ -172,6 +178,11 @@ fn target(args: &HttpArgs, options: &LoadOptions, scenario: &mut Scenario) -> Re
     target.cookies = false;
     target.redirects = args.redirects();
     Ok(())
+}
+
+fn pem(file: &Path) -> Result<SecretFile, CommandError> {
+    let bytes = certificates(file).map_err(CommandError::refused)?;
+    Ok(SecretFile { path: file.to_owned(), bytes })
 }
 
 /// Failures are always judged, response time where there is a limit.
@@ -198,6 +209,7 @@ mod tests {
     use barograph_model::words::in_one_line;
     use barograph_model::{Nanos, Share};
     use barograph_scenario::Connections;
+    use barograph_testkit::Authority;
 
     use super::*;
 
@@ -314,7 +326,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pem = folder.path().join("ca.pem");
         std::fs::write(&pem, "a certificate").unwrap();
-        let rows: [(&str, &[&str]); 15] = [
+        let [certificate, key] =
+            ["c.pem", "k.pem"].map(|name| folder.path().join(name).display().to_string());
+        let identity = Authority::new().unwrap().server().unwrap();
+        std::fs::write(&certificate, identity.pem().concat()).unwrap();
+        std::fs::write(&key, &identity.pem()[1]).unwrap();
+        let rows: [(&str, &[&str]); 17] = [
             ("url", &["/path"]),
             ("method", &["-m", "PUT"]),
             ("headers", &["-H", "a: b"]),
@@ -325,6 +342,8 @@ mod tests {
             ("http2", &["--http2"]),
             ("insecure", &["--insecure"]),
             ("ca", &["--ca", pem.to_str().unwrap()]),
+            ("cert", &["--cert", &certificate]),
+            ("key", &["--cert", &certificate, "--key", &key]),
             ("unix_socket", &["--unix-socket", "/run/x"]),
             ("source", &["--source", "127.0.0.2"]),
             ("redirects", &["--redirects", "3"]),
@@ -359,6 +378,8 @@ mod tests {
         assert!(
             why(&["h", "--data", "@/no/such"]).starts_with("read the body from `/no/such`: No such file")
         );
+        let key = why(&["h", "--cert", "/dev/null"]);
+        assert_eq!(key, "use the client certificate: `/dev/null`: there is no `BEGIN CERTIFICATE` in it");
         assert!(
             why(&["h", "--ca", "/no/such"]).starts_with("read the certificates in `/no/such`: No such file")
         );

@@ -1,6 +1,6 @@
 //! How the target of a scenario is spoken to, in the words of the HTTP client.
 
-use barograph_http::{Options, Policy, Protocol, Tls, Verify};
+use barograph_http::{Identity, Options, Policy, Protocol, Tls, Verify};
 use barograph_scenario as scenario;
 
 /// The client's options for a scenario's target.
@@ -18,6 +18,7 @@ pub fn reach(target: &scenario::Target) -> Options {
             authorities: target.tls.authorities.clone(),
             verify: if target.tls.trust_anyone { Verify::Nothing } else { Verify::Peer },
             server_name: target.tls.server_name.clone(),
+            identity: identity(target),
         },
         unix_socket: target.unix_socket.clone(),
         sources: target.source_addresses.clone(),
@@ -28,4 +29,10 @@ pub fn reach(target: &scenario::Target) -> Options {
         },
         ..Options::default()
     }
+}
+
+/// The client certificate, if there is one.
+pub(crate) fn identity(target: &scenario::Target) -> Option<Identity> {
+    let (certificate, key) = target.tls.identity.clone()?;
+    Some(Identity { certificate, key })
 }

@@ -351,6 +351,8 @@ mod tests {
         let pem = folder.path().join("ca.pem");
         std::fs::write(&pem, "a certificate").unwrap();
         let authorities = format!("\n[target.tls]\nauthorities = {pem:?}");
+        let certificate = authorities.replace("authorities", "certificate");
+        let key = format!("{certificate}\nkey = \"/dev/null\"");
         let changes = [
             ("url", "url = \"http://other\""),
             ("protocol", "protocol = \"http2\""),
@@ -366,6 +368,8 @@ mod tests {
             ("verify", "\n[target.tls]\nverify = false"),
             ("authorities", &authorities),
             ("server_name", "\n[target.tls]\nserver_name = \"x\""),
+            ("certificate", &certificate),
+            ("key", &key),
         ];
         let page = include_str!("../../../docs/scenario.md");
         let section = page.split("\n## ").find(|section| section.starts_with("target: ")).unwrap();

@@ -36,6 +36,27 @@ fn certificates_are_verified_unless_somebody_says_otherwise() {
 }
 
 #[test]
+fn a_target_that_asks_for_a_certificate_is_shown_one() {
+    let place = Place::without_data();
+    let authority = Authority::new().unwrap();
+    let site = Site::start(Door::v4().tls(authority.asking().unwrap()), Speaks::Http1).unwrap();
+    let client = authority.server().unwrap();
+    for (name, text) in
+        [("ca.pem", authority.ca_pem()), ("both.pem", &client.pem().concat()), ("key.pem", &client.pem()[1])]
+    {
+        fs::write(place.root().join(name), text).unwrap();
+    }
+    let url = site.url("/hello");
+    measured(&place, &url, &["--ca", "ca.pem", "--cert", "both.pem"]);
+    measured(&place, &url, &["--ca", "ca.pem", "--cert", "both.pem", "--key", "key.pem"]);
+    let without = http(&place, &[&url, "--ca", "ca.pem", "-d", "1s", "-c", "1"]);
+    assert!(matches!(without.code, Some(3 | 4 | 9)), "{without:?}");
+    let wrong = http(&place, &[&url, "--ca", "ca.pem", "--cert", "both.pem", "--key", "ca.pem"]);
+    let why = "use the client certificate: `ca.pem`: there is no `BEGIN PRIVATE KEY` in it";
+    assert!(wrong.code == Some(2) && wrong.err.contains(why), "{wrong:?}");
+}
+
+#[test]
 fn a_certificate_past_its_last_day_and_a_port_that_speaks_no_tls_say_so() {
     let place = Place::without_data();
     let authority = Authority::new().unwrap();

@@ -4,10 +4,11 @@ use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
 use barograph_model::Outcome;
+use barograph_model::secret::SecretFile;
 use barograph_net::{
-    Alpn, Dialer, Fault, Routes, SetupError, Tls, TlsConfig, TlsFault, Verify, certificates,
+    Alpn, Dialer, Fault, Identity, Routes, SetupError, Tls, TlsConfig, TlsFault, Verify, certificates,
 };
-use barograph_testkit::{Authority, Identity};
+use barograph_testkit::{Authority, Identity as Peer};
 
 use super::peer::{self, secured, serve};
 use super::{echo, failed, in_words, on_worker};
@@ -17,7 +18,7 @@ fn trusting(authority: &Authority) -> Tls {
 }
 
 /// The protocol agreed on with a peer that has this identity and offers these protocols.
-fn agreed(identity: &Identity, offers: &[&str], tls: &Tls, alpn: Alpn) -> Result<Option<Vec<u8>>, Fault> {
+fn agreed(identity: &Peer, offers: &[&str], tls: &Tls, alpn: Alpn) -> Result<Option<Vec<u8>>, Fault> {
     let config = Arc::new(identity.config(offers).unwrap());
     // A client that does not believe it ends the connection.
     let (address, peer) = serve(1, move |stream| drop(peer::echo(secured(&config, stream))));
@@ -37,7 +38,7 @@ fn agreed(identity: &Identity, offers: &[&str], tls: &Tls, alpn: Alpn) -> Result
 }
 
 /// Why there is no session with a peer of this identity.
-fn refused(identity: &Identity, tls: &Tls) -> (TlsFault, String) {
+fn refused(identity: &Peer, tls: &Tls) -> (TlsFault, String) {
     let fault = failed(agreed(identity, &[], tls, Alpn::NONE));
     assert_eq!(fault.outcome(), Outcome::Broken);
     let text = in_words(&fault);
@@ -77,21 +78,19 @@ fn a_certificate_is_believed_up_to_a_trusted_authority_only() {
 #[test]
 fn a_certificate_that_was_named_itself_is_believed() {
     let authority = Authority::new().unwrap();
-    let trusting = |identity: &Identity| Tls {
-        authorities: Some(identity.pem()[0].as_bytes().into()),
-        ..Tls::default()
-    };
+    let trusting =
+        |identity: &Peer| Tls { authorities: Some(identity.pem()[0].as_bytes().into()), ..Tls::default() };
     let (own, signed) =
-        (Identity::self_signed(&["localhost", "127.0.0.1"], 2999).unwrap(), authority.server().unwrap());
+        (Peer::self_signed(&["localhost", "127.0.0.1"], 2999).unwrap(), authority.server().unwrap());
     for good in [&own, &signed] {
         assert_eq!(agreed(good, &[], &trusting(good), Alpn::NONE).unwrap(), None);
     }
     let (why, _) = refused(&own, &trusting(&signed));
     assert!(matches!(why, TlsFault::UnknownAuthority), "{why:?}");
-    let other = Identity::self_signed(&["other.invalid"], 2999).unwrap();
+    let other = Peer::self_signed(&["other.invalid"], 2999).unwrap();
     let (why, _) = refused(&other, &trusting(&other));
     assert!(matches!(&why, TlsFault::WrongName { asked } if asked == "127.0.0.1"), "{why:?}");
-    let old = Identity::self_signed(&["127.0.0.1"], 2001).unwrap();
+    let old = Peer::self_signed(&["127.0.0.1"], 2001).unwrap();
     let (why, _) = refused(&old, &trusting(&old));
     assert!(matches!(why, TlsFault::Expired), "{why:?}");
 }
@@ -164,6 +163,19 @@ fn what_is_not_tls_is_told_from_a_connection_that_ends() {
         assert_eq!((counters.opened, counters.handshakes, counters.closed), (1, 0, 1));
         peer.join().unwrap();
     }
+}
+
+#[test]
+fn a_peer_that_asks_for_a_certificate_is_shown_one() {
+    let authority = Authority::new().unwrap();
+    let asking = authority.asking().unwrap();
+    let [certificate, key] = authority.server().unwrap().pem().clone();
+    let file = |text: &str| SecretFile { path: "x.pem".into(), bytes: text.as_bytes().into() };
+    let identity = Identity { certificate: file(&certificate), key: file(&key) };
+    let shown = Tls { identity: Some(identity), ..trusting(&authority) };
+    assert_eq!(agreed(&asking, &[], &shown, Alpn::NONE).unwrap(), None);
+    // One that does not ask is served as well.
+    assert_eq!(agreed(&authority.server().unwrap(), &[], &shown, Alpn::NONE).unwrap(), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use barograph_model::Nanos;
+use barograph_model::secret::SecretFile;
 
 use crate::draw::Per;
 use crate::given::Got;
@@ -18,7 +19,7 @@ const MOST_PER_USER: i64 = 256;
 /// Most connections of a pool; local ports end there.
 const MOST_POOLED: i64 = 65_535;
 
-/// Largest file of certificates: a system's whole list is a tenth of it.
+/// Largest file of certificates or a key: a system's whole list is a tenth of it.
 const MOST_CERTIFICATES: usize = 4 << 20;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -101,8 +102,25 @@ impl Reading<'_> {
         let file = section.text("authorities");
         let authorities = file.and_then(|got| self.file(&got, MOST_CERTIFICATES)).map(Arc::from);
         let server_name = section.text("server_name").map(|got| got.value);
+        let identity = self.identity(&mut section);
         section.finish();
-        Tls { trust_anyone: !verify, authorities, server_name }
+        Tls { trust_anyone: !verify, authorities, server_name, identity }
+    }
+
+    /// The client certificate with its key, which may be in the same file.
+    fn identity(&mut self, section: &mut Section<'_>) -> Option<(SecretFile, SecretFile)> {
+        let mut read = |key: &'static str, section: &mut Section<'_>| {
+            let got = section.text(key)?;
+            let bytes = self.file(&got, MOST_CERTIFICATES)?;
+            Some(SecretFile { path: got.value.into(), bytes: bytes.into() })
+        };
+        let (certificate, key) = (read("certificate", section), read("key", section));
+        if certificate.is_none() && key.is_some() {
+            let remedy = "name the file of the certificate, too";
+            self.given.refuse(&section.at_key("key"), "a key alone", "a key beside `certificate`", remedy);
+        }
+        let certificate = certificate?;
+        Some((certificate.clone(), key.unwrap_or(certificate)))
     }
 }
 

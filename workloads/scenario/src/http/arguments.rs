@@ -46,6 +46,12 @@ pub(super) struct HttpArgs {
     /// File with the certificates (PEM) to trust instead of the usual ones
     #[arg(long, value_name = "FILE")]
     pub(super) ca: Option<PathBuf>,
+    /// File with a client certificate (PEM), and its key where --key names no other file
+    #[arg(long, value_name = "FILE")]
+    pub(super) cert: Option<PathBuf>,
+    /// File with the key of --cert (PEM)
+    #[arg(long, requires = "cert", value_name = "FILE")]
+    pub(super) key: Option<PathBuf>,
     /// Connect to this socket file; host and path still come from the URL
     #[arg(long, value_name = "PATH")]
     pub(super) unix_socket: Option<PathBuf>,
