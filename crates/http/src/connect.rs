@@ -44,7 +44,7 @@ impl Client {
     pub(crate) async fn connect(&self, number: u32) -> Result<(Stream, Speaks), Fault> {
         let (stream, http2) = match self.target().secured() {
             Some(secured) => {
-                let stream = self.dialer.connect_tls(number, &secured.any).await?;
+                let stream = self.secure(number, &secured.any).await?;
                 let agreed = stream.alpn() == Some(HTTP2.as_bytes());
                 (stream, agreed)
             }
@@ -59,8 +59,19 @@ impl Client {
     /// Makes a connection on which HTTP/1.1 is spoken whatever is spoken on others.
     pub(crate) async fn connect_http1(&self, number: u32) -> Result<Stream, Fault> {
         match self.target().secured() {
-            Some(secured) => Ok(self.dialer.connect_tls(number, &secured.http1).await?),
+            Some(secured) => self.secure(number, &secured.http1).await,
             None => Ok(self.dialer.connect(number).await?),
         }
+    }
+
+    /// Makes a connection through TLS, and through a tunnel where there is a proxy.
+    async fn secure(&self, number: u32, tls: &TlsConfig) -> Result<Stream, Fault> {
+        let Some(proxy) = &self.target().options().proxy else {
+            return Ok(self.dialer.connect_tls(number, tls).await?);
+        };
+        let mut stream = self.dialer.connect(number).await?;
+        // In a box: a tunnel is rare, and would make every waiting user larger.
+        Box::pin(proxy.tunnel(&mut stream, &self.target().host_and_port())).await?;
+        Ok(self.dialer.secure(stream, number, tls).await?)
     }
 }

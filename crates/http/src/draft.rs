@@ -34,6 +34,7 @@ impl Draft {
         let mut bytes = blank.buffers.take();
         bytes.extend_from_slice(method.name().as_bytes());
         bytes.push(b' ');
+        bytes.extend_from_slice(blank.origin.as_bytes());
         let asked = Asked { bodiless: method == Method::HEAD, safe: method.is_safe() };
         Draft {
             from: bytes.len(),
@@ -139,6 +140,7 @@ impl Draft {
                 bytes.extend_from_slice(piece.as_bytes());
             }
         }
+        bytes.extend_from_slice(blank.for_proxy.as_bytes());
         bytes.extend_from_slice(self.connection.as_bytes());
     }
 

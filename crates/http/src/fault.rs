@@ -13,6 +13,12 @@ pub enum Fault {
     /// The connection could not be made.
     #[error(transparent)]
     Connect(#[from] barograph_net::Fault),
+    /// The proxy opens no tunnel to the target.
+    #[error("the proxy {} (status {status})", if *status == 407 { "asks for a user and a password" } else { "opens no tunnel" })]
+    Proxy {
+        /// The status of its answer.
+        status: u16,
+    },
     /// The peer spoke first of one protocol, then of another.
     #[error("{to} agreed on another protocol than on the connection before")]
     Changed {
@@ -89,7 +95,7 @@ impl Fault {
             | Fault::TooLarge { .. }
             | Fault::NoEvents { .. }
             | Fault::Request { .. } => Outcome::WrongAnswer,
-            Fault::Status(_) => Outcome::Refused,
+            Fault::Status(_) | Fault::Proxy { .. } => Outcome::Refused,
         }
     }
 
@@ -109,6 +115,9 @@ pub enum TargetError {
         /// What is wrong with it and what would be right.
         why: String,
     },
+    /// It cannot be reached through a proxy as it is to be spoken to.
+    #[error("send HTTP/2 in the clear through a proxy: ask for an address with https, or for HTTP/1.1")]
+    Proxy,
     /// No connection to it can be set up.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -130,6 +139,7 @@ mod tests {
             (Fault::TooLarge { limit: 1 }, Outcome::WrongAnswer),
             (Fault::request("it has no end"), Outcome::WrongAnswer),
             (Fault::Status(404), Outcome::Refused),
+            (Fault::Proxy { status: 407 }, Outcome::Refused),
         ] {
             assert_eq!(fault.outcome(), outcome, "{fault}");
         }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use barograph_net::{Policy, Tls};
 
+use crate::detour::Detour;
+use crate::proxy::Proxy;
+
 /// Largest body taken unless said otherwise, so that a runaway target cannot eat the driver's memory.
 const BODY_LIMIT: usize = 256 * 1024 * 1024;
 
@@ -23,6 +26,10 @@ pub struct Options {
     pub tls: Tls,
     /// Connect to this socket file; the address still names the host.
     pub unix_socket: Option<PathBuf>,
+    /// Addresses at which hosts are reached instead of their own; the first that fits counts.
+    pub detours: Vec<Detour>,
+    /// Send all requests through this proxy.
+    pub proxy: Option<Proxy>,
     /// Local addresses to connect from, in turn; see [`barograph_net::Endpoint::resolve`] where there are none.
     pub sources: Vec<IpAddr>,
     /// How connections are shared. A new one for each request tells the peer so.
@@ -39,6 +46,8 @@ impl Default for Options {
             protocol: Protocol::Auto,
             tls: Tls::default(),
             unix_socket: None,
+            detours: Vec::new(),
+            proxy: None,
             sources: Vec::new(),
             policy: Policy::PerUser(CONNECTIONS),
             streams: STREAMS,

@@ -8,6 +8,7 @@ use barograph_net::{Buffers, Policy};
 
 use crate::draft::Draft;
 use crate::fault::Fault;
+use crate::proxy::Proxy;
 use crate::target::Target;
 
 /// First size of a buffer for requests. It is held while the answer is awaited, by thousands of long polls at once.
@@ -84,6 +85,10 @@ pub(crate) struct Asked {
 /// What all requests to a target begin from.
 pub(crate) struct Blank {
     pub(crate) authority: String,
+    /// What goes before the path: scheme, host and port for a proxy.
+    pub(crate) origin: String,
+    /// The line that a proxy wants to see, with its end; mostly empty.
+    pub(crate) for_proxy: String,
     /// Tells the peer that the connection is used once.
     pub(crate) once: bool,
     pub(crate) buffers: Buffers,
@@ -91,8 +96,11 @@ pub(crate) struct Blank {
 
 impl Blank {
     pub(crate) fn new(target: &Target) -> Rc<Self> {
+        let proxy = target.options().proxy.as_ref().filter(|_| !target.is_tls());
         Rc::new(Blank {
             authority: target.authority().to_owned(),
+            origin: proxy.map(|_| target.origin()).unwrap_or_default(),
+            for_proxy: proxy.map(Proxy::authorization).unwrap_or_default(),
             once: target.options().policy == Policy::New,
             buffers: Buffers::new(REQUEST_CAPACITY),
         })

@@ -8,6 +8,7 @@ use std::time::Duration;
 use barograph_net::{Endpoint, Policy, Routes};
 
 use crate::connect::Secured;
+use crate::detour::Detour;
 use crate::fault::TargetError;
 use crate::options::{Options, Protocol};
 use crate::url::Url;
@@ -32,6 +33,9 @@ impl Target {
     pub fn parse(url: &str, options: &Options) -> Result<Target, TargetError> {
         let failed = |why| TargetError::Url { url: url.to_owned(), why };
         let url = Url::parse(url).map_err(failed)?;
+        if options.proxy.is_some() && !url.tls && options.protocol == Protocol::Http2 {
+            return Err(TargetError::Proxy);
+        }
         let secured = match url.tls {
             true => Some(Secured::new(&url.host, &options.tls, options.protocol)?),
             false => None,
@@ -63,6 +67,12 @@ impl Target {
         &self.0.options
     }
 
+    /// Host and port, the port of the scheme included.
+    pub(crate) fn host_and_port(&self) -> String {
+        let Url { host, port, .. } = &self.0.url;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+
     pub(crate) fn secured(&self) -> Option<&Secured> {
         self.0.secured.as_ref()
     }
@@ -73,9 +83,14 @@ impl Target {
     /// When the name leads nowhere, or no source address can reach where it leads.
     pub fn resolve(&self) -> Result<Resolved, TargetError> {
         let Url { host, port, .. } = &self.0.url;
-        let endpoint = match &self.0.options.unix_socket {
-            Some(path) => Endpoint::Unix(path.clone()),
-            None => Endpoint::Host { host: host.clone(), port: *port },
+        let Options { unix_socket, proxy, detours, .. } = &self.0.options;
+        let endpoint = match (unix_socket, proxy) {
+            (Some(path), _) => Endpoint::Unix(path.clone()),
+            (None, Some(proxy)) => proxy.endpoint(),
+            (None, None) => {
+                let (host, port) = Detour::of(detours, host, *port);
+                Endpoint::Host { host, port }
+            }
         };
         Ok(Resolved { target: self.clone(), routes: endpoint.resolve(&self.0.options.sources)? })
     }
@@ -112,12 +127,14 @@ impl Resolved {
     }
 
     /// The same target at those of its addresses that answer: a name such as `localhost` often has one at which nothing
-    /// listens. Connects once to each, through TLS where the target has it. Blocks.
+    /// listens. Connects once to each, through TLS where the target has it; of a proxy only the connection to it is
+    /// tried. Blocks.
     ///
     /// # Errors
     /// When no address answers within `timeout`, at most 10 s; the text says what to look at.
     pub fn answering(&self, timeout: Duration) -> Result<Resolved, Box<dyn Error + Send + Sync>> {
-        let tls = self.target.secured().map(|secured| &secured.any);
+        let proxied = self.target.options().proxy.is_some();
+        let tls = self.target.secured().filter(|_| !proxied).map(|secured| &secured.any);
         Ok(Resolved { target: self.target.clone(), routes: self.routes.answering(tls, timeout)? })
     }
 }

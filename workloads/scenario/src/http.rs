@@ -13,7 +13,8 @@ use barograph_scenario::{Action, Body, MOST_BODY, Minimal, Protocol, Scenario, U
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::{ScenarioFile, ScenarioFiles, reach};
+use crate::reach::{self, Ways};
+use crate::{ScenarioFile, ScenarioFiles};
 use arguments::HttpArgs;
 
 /// What wrk, hey and oha people expect, roughly; and as many as one machine reaches without more ado.
@@ -31,12 +32,14 @@ impl LoadCommand for ScenarioFiles {
     fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError> {
         let args = HttpArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
         let asked = asked(&args, options)?;
+        let workload =
+            ScenarioFile { ways: asked.ways, ..ScenarioFile::new(asked.scenario, self.time_of_day) };
         Ok(TypedLoad {
             title: asked.title,
             url: asked.base,
             users: options.users_or(USERS),
             keys: Vec::new(),
-            workload: Some(Arc::new(ScenarioFile::new(asked.scenario, self.time_of_day))),
+            workload: Some(Arc::new(workload)),
         })
     }
 }
@@ -48,6 +51,7 @@ struct Asked {
     /// Method and URL, as a title.
     title: String,
     scenario: Scenario,
+    ways: Ways,
 }
 
 /// Makes a scenario of the arguments.
@@ -87,7 +91,9 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     }
     // The text says the request, the command in the record says how it is sent and judged.
     scenario.resolved.push_str("# sent and judged as the options of the command say\n");
-    Ok(Asked { title: format!("{method} {url}"), base, scenario })
+    let detours = args.resolve.iter().chain(&args.connect_to).cloned().collect();
+    let ways = Ways { proxy: args.proxy.clone(), detours };
+    Ok(Asked { title: format!("{method} {url}"), base, scenario, ways })
 }
 
 /// Scheme, host and port of a URL.
@@ -331,7 +337,7 @@ mod tests {
         let identity = Authority::new().unwrap().server().unwrap();
         std::fs::write(&certificate, identity.pem().concat()).unwrap();
         std::fs::write(&key, &identity.pem()[1]).unwrap();
-        let rows: [(&str, &[&str]); 17] = [
+        let rows: [(&str, &[&str]); 20] = [
             ("url", &["/path"]),
             ("method", &["-m", "PUT"]),
             ("headers", &["-H", "a: b"]),
@@ -344,6 +350,9 @@ mod tests {
             ("ca", &["--ca", pem.to_str().unwrap()]),
             ("cert", &["--cert", &certificate]),
             ("key", &["--cert", &certificate, "--key", &key]),
+            ("resolve", &["--resolve", "h:80:127.0.0.1"]),
+            ("connect_to", &["--connect-to", "::127.0.0.1:"]),
+            ("proxy", &["--proxy", "http://127.0.0.1:1"]),
             ("unix_socket", &["--unix-socket", "/run/x"]),
             ("source", &["--source", "127.0.0.2"]),
             ("redirects", &["--redirects", "3"]),
@@ -357,7 +366,8 @@ mod tests {
         let made = |path: &str, words: &[&str]| {
             let url = format!("http://h{path}");
             let words: Vec<&str> = [url.as_str()].iter().chain(words).copied().collect();
-            format!("{:?}", of(&words, &OPTIONS).unwrap().scenario)
+            let asked = of(&words, &OPTIONS).unwrap();
+            format!("{:?} {:?}", asked.scenario, asked.ways)
         };
         let usual = made("/", &[]);
         for (id, words) in rows.into_iter().filter(|(_, words)| !words.is_empty()) {

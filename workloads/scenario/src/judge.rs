@@ -41,7 +41,8 @@ impl Bench<'_> {
                 return Err(Bad { outcome: Outcome::Expired, why: String::new() });
             }
             if !check.allows(status) {
-                return Err(Bad { outcome: Outcome::Refused, why: format!("status {status}") });
+                let proxy = if status == 407 { ": the proxy asks for a user and a password" } else { "" };
+                return Err(Bad { outcome: Outcome::Refused, why: format!("status {status}{proxy}") });
             }
         }
         for header in &check.headers {

@@ -1,7 +1,14 @@
 //! How the target of a scenario is spoken to, in the words of the HTTP client.
 
-use barograph_http::{Identity, Options, Policy, Protocol, Tls, Verify};
+use barograph_http::{Detour, Identity, Options, Policy, Protocol, Proxy, Tls, Verify};
 use barograph_scenario as scenario;
+
+/// Ways to the target that only a command line has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Ways {
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) detours: Vec<Detour>,
+}
 
 /// The client's options for a scenario's target.
 ///

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use barograph_engine::Runnable;
-use barograph_http::Target;
+use barograph_http::{Options as HttpOptions, Target};
 use barograph_model::words::in_one_line;
 use barograph_model::{Behaviours, Nanos, OpSpec, Profile, Strategy};
 use barograph_scenario::{Connections as Sharing, Exchange, Scenario};
@@ -17,7 +17,8 @@ use barograph_workload::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Options, ScenarioError, explain, reach, runnable};
+use crate::reach::{self, Ways};
+use crate::{Options, ScenarioError, explain, runnable};
 
 /// Its name in plans.
 const NAME: &str = "scenario";
@@ -37,6 +38,7 @@ pub struct ScenarioFile {
     files: Vec<PathBuf>,
     reasons: Arc<Mutex<Reasons>>,
     time_of_day: fn() -> Nanos,
+    pub(crate) ways: Ways,
 }
 
 impl ScenarioFile {
@@ -54,6 +56,7 @@ impl ScenarioFile {
             files: Vec::new(),
             reasons: Reasons::shared(),
             time_of_day,
+            ways: Ways::default(),
         }
     }
 
@@ -146,8 +149,9 @@ impl Workload for ScenarioFile {
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
         let unreachable =
             |why: Box<dyn Error + Send + Sync>| LoadError::Unreachable { url: job.url.to_owned(), why };
-        let target = Target::parse(job.url, &reach::reach(&self.scenario.target))
-            .map_err(|why| unreachable(why.into()))?;
+        let Ways { proxy, detours } = self.ways.clone();
+        let options = HttpOptions { proxy, detours, ..reach::reach(&self.scenario.target) };
+        let target = Target::parse(job.url, &options).map_err(|why| unreachable(why.into()))?;
         let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
         let timeout = self.scenario.target.connect_timeout.into();
         let resolved = resolved.answering(timeout).map_err(unreachable)?;

@@ -1,6 +1,7 @@
 //! The ways in which `barograph http` reaches a target: TLS, HTTP/2, sockets of files, bodies, pools; and a real nginx.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use barograph_test_services as services;
 use barograph_testkit::{Authority, Door, Site, Speaks};
@@ -95,6 +96,33 @@ fn bodies_and_headers_are_sent() {
     assert!(wrong.code == Some(2) && wrong.err.contains("read the body as JSON"), "{wrong:?}");
     let none = http(&place, &[&site.url("/echo"), "--data", "@none", "-d", "1s"]);
     assert!(none.code == Some(2) && none.err.contains("read the body from `none`"), "{none:?}");
+}
+
+#[test]
+fn a_proxy_is_measured_through_and_its_password_is_not_told() {
+    let configuration = "worker_processes 1; events {} http { {temp_paths} access_log off;\n\
+                         server { listen 127.0.0.1:{port}; location / { proxy_pass http://$http_host$request_uri;\n\
+                         proxy_http_version 1.1; proxy_set_header connection ''; } } }";
+    let Some(nginx) = services::or_skip(services::nginx(configuration, &[])) else { return };
+    let (place, site) = (Place::without_data(), site());
+    let proxy = format!("http://me:s3cret@127.0.0.1:{}", nginx.port());
+    let url = site.url("/hello").replace("127.0.0.1", "h.invalid");
+    let unresolved = http(&place, &[&url, "-d", "1s"]);
+    assert_eq!(unresolved.code, Some(3), "{unresolved:?}");
+    let address = format!("h.invalid:{}:127.0.0.1", site.address().tcp().port());
+    measured(&place, &url, &["--resolve", &address]);
+    let result = measured(&place, &site.url("/hello"), &["--proxy", &proxy, "--keep-record", "kept"]);
+    assert!(result["requests"].as_u64() <= Some(site.requests()), "{result}");
+    for file in walk(&place.root().join("kept")) {
+        let bytes = fs::read(&file).unwrap();
+        assert!(!bytes.windows(6).any(|word| word == b"s3cret"), "{}", file.display());
+    }
+}
+
+/// All files in a folder and below it.
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
 #[test]

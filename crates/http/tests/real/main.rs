@@ -4,6 +4,7 @@ mod exchanges;
 mod handshakes;
 mod http2;
 mod policies;
+mod proxies;
 mod requests;
 mod resets;
 mod routes;

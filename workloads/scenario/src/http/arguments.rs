@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use barograph_http::{Detour, Proxy};
 use barograph_scenario::{Connections, statuses};
 use clap::{ArgGroup, Args};
 
@@ -52,6 +53,15 @@ pub(super) struct HttpArgs {
     /// File with the key of --cert (PEM)
     #[arg(long, requires = "cert", value_name = "FILE")]
     pub(super) key: Option<PathBuf>,
+    /// Address of a host and port of the URL, as in h.example:443:127.0.0.1 (may be given often)
+    #[arg(long, value_parser = Detour::resolve, value_name = "HOST:PORT:ADDRESS")]
+    pub(super) resolve: Vec<Detour>,
+    /// Connect to another host and port than the URL's; empty fields fit any (may be given often)
+    #[arg(long, value_parser = Detour::connect_to, value_name = "HOST:PORT:TO_HOST:TO_PORT")]
+    pub(super) connect_to: Vec<Detour>,
+    /// Send through this HTTP proxy, as in http://user:password@h.example:3128
+    #[arg(long, value_parser = Proxy::parse, conflicts_with_all = ["resolve", "connect_to", "unix_socket"], value_name = "URL")]
+    pub(super) proxy: Option<Proxy>,
     /// Connect to this socket file; host and path still come from the URL
     #[arg(long, value_name = "PATH")]
     pub(super) unix_socket: Option<PathBuf>,
