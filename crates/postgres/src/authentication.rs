@@ -74,8 +74,10 @@ pub(crate) async fn log_in(connection: &mut Connection, who: &Credentials<'_>) -
             Message::Error(body) => return Err(Fault::Refused(crate::Diagnostic::read(b'E', body)?)),
             _ => return Err(order(&arrival, "a login")),
         }
-        connection.out = out;
-        connection.send();
+        if !out.is_empty() {
+            connection.out = out;
+            connection.send();
+        }
     }
 }
 
@@ -127,5 +129,51 @@ fn choose(mechanisms: &[u8], binding: Option<&[u8]>) -> Result<(&'static str, Ch
         // The server hears that it could have been bound: one between them may have taken its offer away.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: &[u8] = b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0";
+    const PLAIN: &[u8] = b"SCRAM-SHA-256\0\0";
+
+    /// The mechanism that is chosen, and how its first message begins.
+    fn chosen(mechanisms: &[u8], binding: Option<&[u8]>) -> Option<(&'static str, String)> {
+        let (mechanism, binding) = choose(mechanisms, binding).ok()?;
+        let first = String::from_utf8(ScramSha256::new(b"pw", binding).message().to_vec()).unwrap();
+        Some((mechanism, first.split("n=").next().unwrap().to_owned()))
+    }
+
+    #[test]
+    fn a_login_is_bound_to_its_connection_where_both_sides_can() {
+        let hash = Some(&[7; 32][..]);
+        assert_eq!(chosen(BOTH, hash), Some((SCRAM_SHA_256_PLUS, "p=tls-server-end-point,,".to_owned())));
+        assert_eq!(chosen(PLAIN, hash), Some((SCRAM_SHA_256, "y,,".to_owned())));
+        assert_eq!(chosen(BOTH, None), Some((SCRAM_SHA_256, "n,,".to_owned())));
+        assert_eq!(chosen(b"SCRAM-SHA-256-PLUS\0\0", None), None);
+        assert_eq!(chosen(b"OTHER\0\0", hash), None);
+    }
+
+    #[test]
+    fn steps_out_of_order_and_methods_of_others_are_refused() {
+        let password = Password("pw".to_owned());
+        let who = Credentials { user: "me", password: Some(&password), binding: None };
+        let asked =
+            |step, exchange| answer(step, exchange, &who, &mut Vec::new()).err().map(|why| why.to_string());
+        let out_of_order = Some("the exchange of SCRAM-SHA-256 failed".to_owned());
+        assert_eq!(asked(Login::SaslContinue(b"r=x"), Exchange::None), out_of_order);
+        assert_eq!(asked(Login::SaslFinal(b"v=x"), Exchange::Proven), out_of_order);
+        assert_eq!(asked(Login::ClearText, Exchange::Password), out_of_order);
+        let scram = || Exchange::Scram(Box::new(ScramSha256::new(b"pw", ChannelBinding::unsupported())));
+        assert_eq!(asked(Login::SaslContinue(b"r=another,s=AAAA,i=4096"), scram()), out_of_order);
+        // One that would keep the worker busy for hours.
+        assert_eq!(asked(Login::SaslContinue(b"r=x,s=AAAA,i=4294967295"), scram()), out_of_order);
+        assert_eq!(
+            asked(Login::Other(7), Exchange::None).unwrap(),
+            "the server asks for the method 7; trust, password, md5 and scram-sha-256 are spoken"
+        );
+        assert_eq!(asked(Login::ClearText, Exchange::None), None);
     }
 }

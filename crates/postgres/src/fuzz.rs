@@ -211,4 +211,7 @@ fn a_type_that_does_not_hold_a_column_is_refused() {
     let columns = [Column { name: "x".into(), kind: Kind::Bool }];
     let row = Row { body: &body, cells: &cells, columns: &columns };
     assert_eq!(row.get::<bool>(0).unwrap_err().to_string(), "column 0 has a value that is no boolean");
+    let columns = [Column { name: "x".into(), kind: Kind::Int4 }];
+    let row = Row { body: &body, cells: &cells, columns: &columns };
+    assert_eq!(row.get::<i64>(0).unwrap_err().to_string(), "column 0 has a value that is no bigint");
 }

@@ -42,6 +42,17 @@ impl Kind {
         }
     }
 
+    /// Bytes of each value; `None` where values differ in length.
+    pub(crate) fn width(self) -> Option<usize> {
+        match self {
+            Kind::Bool => Some(1),
+            Kind::Int2 => Some(2),
+            Kind::Int4 => Some(4),
+            Kind::Int8 | Kind::Float8 | Kind::Timestamp => Some(8),
+            Kind::Text | Kind::Bytea | Kind::Other(_) => None,
+        }
+    }
+
     /// Whether its values go over the wire in binary form.
     pub(crate) fn is_binary(self) -> bool {
         !matches!(self, Kind::Other(_))

@@ -108,7 +108,8 @@ impl<'r> Row<'r> {
             return Err(ColumnError::Kind { column, kind, wanted: T::NAME });
         }
         let Some(bytes) = self.bytes(column) else { return Ok(None) };
-        T::read(bytes).map(Some).ok_or(ColumnError::Value { column, wanted: T::NAME })
+        let value = T::read(bytes).filter(|_| kind.width().is_none_or(|width| width == bytes.len()));
+        value.map(Some).ok_or(ColumnError::Value { column, wanted: T::NAME })
     }
 }
 
