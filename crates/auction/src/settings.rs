@@ -71,7 +71,8 @@ pub struct ServeConfig {
     pub peers: Option<Peers>,
     /// Threads that serve requests, at least 1.
     pub threads: usize,
-    /// Connections open at once; more wait until one closes.
+    /// Connections open at once, if open files allow; more wait until one closes. Threads of a node that is alone have
+    /// equal shares.
     pub max_connections: usize,
 }
 

@@ -1,6 +1,12 @@
-//! A table of open files for each thread, so that the system's limit holds for a worker and not for all of them.
+//! A table of open files for each thread, so that the system's limit holds for a thread and not for all of them.
 
 use std::io;
+
+/// The first descriptor after the three standard streams.
+const FIRST_OF_ALL: u32 = 3;
+
+/// Beyond every descriptor.
+const NONE: u32 = u32::MAX;
 
 /// Gives the calling thread a table of open files of its own, with the three standard streams in it and nothing else.
 ///
@@ -10,13 +16,28 @@ use std::io;
 ///
 /// # Errors
 /// When the kernel is older than 5.9, which has no such call.
+pub fn own_open_files() -> io::Result<()> {
+    unshare_and_close_from(FIRST_OF_ALL)
+}
+
+/// Gives the calling thread a copy of its table of open files.
+///
+/// What is open before has the same number in both tables and may be used in both; each value that owns a descriptor closes
+/// it in the table of the thread that drops it. What is opened later belongs to the thread, and to those that it starts.
+///
+/// # Errors
+/// When the kernel is older than 5.9, which has no such call.
+pub fn copy_open_files() -> io::Result<()> {
+    unshare_and_close_from(NONE)
+}
+
 #[expect(
     unsafe_code,
     reason = "closing by number is outside what the types can promise: called first in a new thread, it owns no descriptor"
 )]
-pub fn own_open_files() -> io::Result<()> {
+fn unshare_and_close_from(first: u32) -> io::Result<()> {
     // SAFETY: the call takes no pointers. It changes this thread's table only (CLOSE_RANGE_UNSHARE), and the thread,
     // being new, owns no descriptor beyond the standard streams.
-    let done = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
+    let done = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -15,6 +15,6 @@ mod stream;
 mod tasks;
 mod turn;
 
-pub use files::own_open_files;
+pub use files::{copy_open_files, own_open_files};
 pub use socket::{Peer, Socket};
 pub use turn::{Alone, Pace, Reactor, block_on, spawn};

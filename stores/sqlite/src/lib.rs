@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use barograph_auction_store::{Described, StoreError};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use alone::Alone;
 use readers::Readers;
@@ -47,6 +47,12 @@ const DURABILITY: &str =
 
 /// Names this store in errors.
 const STORE: &str = "SQLite";
+
+/// The module of SQLite through which files are opened: one process has them to itself.
+///
+/// Locks between connections are in memory then. A read costs no system call for its locks, and threads with tables of
+/// open files of their own may read: locks of the system belong to a table and not to a process.
+const OF_ONE_PROCESS: &str = "unix-excl";
 
 /// Prepared statements kept by a connection: all there are, and some lists with filters.
 const STATEMENTS: usize = 128;
@@ -157,7 +163,7 @@ fn open_file(path: &Path, name: &str, readers: usize) -> Result<(File, JoinHandl
 
 fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     let open = || {
-        let conn = Connection::open_with_flags(path, existing(rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE))?;
+        let conn = existing(path)?;
         // A checkpoint every 4,000 pages (16 MB) instead of 1,000 makes the pauses rarer than they get longer.
         conn.execute_batch(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000; \
@@ -169,12 +175,14 @@ fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(failed("open a file for writing"))
 }
 
-/// Pages come from a shared map instead of a private cache.
+/// Pages come from a shared map instead of a private cache. The first read opens the log of changes, so that no later one
+/// opens a file: threads with tables of their own know those that are open when they begin.
 fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     let open = || {
-        let conn = Connection::open_with_flags(path, existing(rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE))?;
+        let conn = existing(path)?;
         conn.execute_batch(
-            "PRAGMA mmap_size=4294967296; PRAGMA query_only=ON; PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY;",
+            "PRAGMA mmap_size=4294967296; PRAGMA query_only=ON; PRAGMA cache_size=-2048; PRAGMA temp_store=MEMORY; \
+             SELECT count(*) FROM sqlite_schema;",
         )?;
         conn.set_prepared_statement_cache_capacity(STATEMENTS);
         Ok(conn)
@@ -182,9 +190,10 @@ fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(failed("open a file for reading"))
 }
 
-/// One thread at a time uses a connection, so that it needs no locks of its own; the file must exist.
-fn existing(flags: rusqlite::OpenFlags) -> rusqlite::OpenFlags {
-    flags | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX
+/// A connection to a file that exists. One thread at a time uses it, so that it needs no locks of its own.
+fn existing(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags_and_vfs(path, flags, OF_ONE_PROCESS)
 }
 
 /// What both seams say of themselves.

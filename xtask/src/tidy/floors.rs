@@ -124,6 +124,7 @@ const CRATES: &[Crate] = &[
         floor: 5,
         may_use: &[
             "data",
+            "reactor",
             "auction-api",
             "auction-bus",
             "auction-live",

@@ -7,7 +7,6 @@
 //!
 //! [`HEAD_TIME`]: super::heads::HEAD_TIME
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,64 +34,65 @@ pub(super) const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 /// Pause after the system refused a connection, so that a lack of files does not become a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
+/// How far the server is on its way to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// New connections are accepted.
+    Accepting,
+    /// Those that are open are served on.
+    Serving,
+    /// Requests that came are answered, and connections close.
+    Closing,
+}
+
+/// Waits until the server is so far, or is gone.
+async fn reached(mut phase: watch::Receiver<Phase>, wanted: Phase) {
+    // The guard must not live on: it is not for two threads.
+    let _ = phase.wait_for(|now| *now >= wanted).await.is_ok();
+}
+
 /// The place where connections come in.
 pub(super) struct Gate {
-    listener: TcpListener,
-    router: Router,
-    traffic: Arc<Traffic>,
-    free: Arc<Semaphore>,
-    room: u32,
-    closing: watch::Sender<bool>,
+    pub(super) listener: TcpListener,
+    pub(super) router: Router,
+    pub(super) traffic: Arc<Traffic>,
+    pub(super) phase: watch::Receiver<Phase>,
 }
 
 impl Gate {
-    /// A gate with room for so many connections.
-    pub(super) fn new(listener: TcpListener, front: (Router, Arc<Traffic>), connections: usize) -> Self {
-        let room = u32::try_from(connections.clamp(1, Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
-        Gate {
-            listener,
-            router: front.0,
-            traffic: front.1,
-            free: Arc::new(Semaphore::new(room as usize)),
-            room,
-            closing: watch::Sender::new(false),
-        }
-    }
-
-    /// Serves connections until `shutdown` is done; those that are open are served on.
-    pub(super) async fn accept_until(&self, shutdown: impl Future<Output = ()>) {
-        let accept = async {
-            loop {
-                let Ok(permit) = Arc::clone(&self.free).acquire_owned().await else { return };
-                match self.listener.accept().await {
-                    Ok((stream, _)) => {
-                        prepare(&stream);
-                        let connected = self.traffic.connected();
-                        let closing = self.closing.subscribe();
-                        let connection = serve_connection(stream, self.router.clone(), closing);
-                        tokio::spawn(async move {
-                            connection.await;
-                            drop((connected, permit));
-                        });
-                    }
-                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-                }
-            }
-        };
+    /// Serves up to `room` connections at once until the server closes, and for a bounded time after.
+    pub(super) async fn serve(self, room: usize) {
+        let room = u32::try_from(room.clamp(1, Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        let free = Arc::new(Semaphore::new(room as usize));
         tokio::select! {
-            () = accept => {}
-            () = shutdown => {}
+            () = self.accept(&free) => {}
+            () = reached(self.phase.clone(), Phase::Serving) => {}
+        }
+        reached(self.phase.clone(), Phase::Closing).await;
+        // Other tables of open files have the socket too: closing it here would not end it.
+        let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Read);
+        let all = free.acquire_many(room);
+        if tokio::time::timeout(DRAIN_LIMIT, all).await.is_err() {
+            let open = room as usize - free.available_permits();
+            tracing::warn!(open, "connections did not finish in time and are cut");
         }
     }
 
-    /// Takes no more requests, and waits a bounded time until those there are have been answered.
-    pub(super) async fn close(self) {
-        drop(self.listener);
-        self.closing.send_replace(true);
-        let all = self.free.acquire_many(self.room);
-        if tokio::time::timeout(DRAIN_LIMIT, all).await.is_err() {
-            let open = self.room as usize - self.free.available_permits();
-            tracing::warn!(open, "connections did not finish in time and are cut");
+    async fn accept(&self, free: &Arc<Semaphore>) {
+        loop {
+            let Ok(permit) = Arc::clone(free).acquire_owned().await else { return };
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    prepare(&stream);
+                    let connected = self.traffic.connected();
+                    let connection = serve_connection(stream, self.router.clone(), self.phase.clone());
+                    tokio::spawn(async move {
+                        connection.await;
+                        drop((connected, permit));
+                    });
+                }
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            }
         }
     }
 }
@@ -105,7 +105,7 @@ fn prepare(stream: &TcpStream) {
 }
 
 /// Serves one connection until its peer closes it or the server ends.
-pub(super) async fn serve_connection<C>(stream: C, router: Router, mut closing: watch::Receiver<bool>)
+pub(super) async fn serve_connection<C>(stream: C, router: Router, phase: watch::Receiver<Phase>)
 where
     C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -118,14 +118,10 @@ where
         .keep_alive(true)
         .serve_connection(TokioIo::new(Timely::new(stream, stage)), service);
     let mut connection = std::pin::pin!(connection);
-    let closing = async move {
-        // The guard must not live on: it is not for two threads.
-        let _ = closing.wait_for(|closing| *closing).await.is_ok();
-    };
     // Errors of a connection are its peer's business: it closed early or sent what is not HTTP.
     tokio::select! {
         _ = connection.as_mut() => {}
-        () = closing => {
+        () = reached(phase, Phase::Closing) => {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;
         }

@@ -15,25 +15,28 @@ mod respond;
 mod router;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod traffic;
 mod ui;
 mod users;
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, watch};
 
-use self::connection::{DRAIN_LIMIT, Gate};
+use self::connection::{DRAIN_LIMIT, Phase};
+use self::threads::Front;
 use crate::app::{App, StartError};
 use crate::cluster;
 use crate::settings::ServeConfig;
 
 /// Connections that the system may hold for us to accept: a ramp opens thousands in the same instant.
-const BACKLOG: i32 = 4096;
-/// Open files asked of the system; every connection is one.
-const FILE_LIMIT: u64 = 1_000_000;
+const BACKLOG: u32 = 4096;
+/// Threads of what runs beside connections that have threads of their own: the auctioneer, and what it decided is stored.
+const BACKGROUND_THREADS: usize = 2;
 
 /// Why the server ended.
 #[derive(Debug, thiserror::Error)]
@@ -69,31 +72,36 @@ pub fn serve(
     shutdown: impl Future<Output = ()>,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    raise_file_limit();
-    rustix::net::listen(&config.listener, BACKLOG).map_err(system("listen"))?;
-    config.listener.set_nonblocking(true).map_err(system("make the listener non-blocking"))?;
+    let threads = config.threads.clamp(1, config.max_connections.max(1));
+    let own = if config.is_alone() { threads::runtimes(threads)? } else { Vec::new() };
+    let workers = if own.is_empty() { threads } else { BACKGROUND_THREADS };
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(config.threads.max(1))
+        .worker_threads(workers)
         .thread_name("auction")
         .enable_all()
         .build()
         .map_err(system("start the runtime"))?;
+    let (app, background) = runtime.block_on(App::start(&config))?;
+    let address = config.listener.local_addr().map_err(system("read the listener's address"))?;
+    let (router, traffic) = router::router(Arc::clone(&app));
+    let (phases, phase) = watch::channel(Phase::Accepting);
+    let (open, mut ended) = mpsc::channel(1);
+    let front = Front { router, traffic, phase, open, max_connections: config.max_connections };
+    begin(&runtime, own, config.listener, front)?;
     let (result, files) = runtime.block_on(async {
-        let (app, background) = App::start(&config).await?;
-        let connections = config.max_connections;
-        let listener =
-            tokio::net::TcpListener::from_std(config.listener).map_err(system("use the listener"))?;
-        let address = listener.local_addr().map_err(system("read the listener's address"))?;
-        let gate = Gate::new(listener, router::router(Arc::clone(&app)), connections);
         ready(address);
-        gate.accept_until(shutdown).await;
+        shutdown.await;
+        phases.send_replace(Phase::Serving);
         cluster::hand_over(&app).await;
         app.channels.stop();
-        gate.close().await;
+        phases.send_replace(Phase::Closing);
+        // Nothing is ever sent: the channel closes when the last part of the server ends.
+        let _ = ended.recv().await;
         let files = app.stop(background).await;
         let trouble = app.broken.get();
-        Ok::<_, ServeError>((trouble.map_or(Ok(()), |t| Err(ServeError::Trouble(t))), files))
-    })?;
+        (trouble.map_or(Ok(()), |t| Err(ServeError::Trouble(t))), files)
+    });
+    drop(app);
     // Connections that did not finish in time hold the stores; they end with the runtime.
     runtime.shutdown_timeout(DRAIN_LIMIT);
     if let Some(files) = files {
@@ -102,15 +110,27 @@ pub fn serve(
     result
 }
 
-/// Asks for as many files as the system gives; fewer are no reason not to start, connections beyond them wait.
-fn raise_file_limit() {
-    let now = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: Some(FILE_LIMIT.max(now.current.unwrap_or(0))),
-        maximum: Some(FILE_LIMIT.max(now.maximum.unwrap_or(0))),
-    };
-    if setrlimit(Resource::Nofile, raised).is_err() {
-        // Raising the hard limit is a privilege; raising the soft one up to it is not.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum });
+/// Lets connections in: to threads of their own where there are runtimes for them, else to the runtime of everything.
+fn begin(
+    runtime: &Runtime,
+    own: Vec<Runtime>,
+    listener: TcpListener,
+    front: Front,
+) -> Result<(), ServeError> {
+    listener.set_nonblocking(true).map_err(system("make the listener non-blocking"))?;
+    if !own.is_empty() {
+        threads::share_address(&listener)?;
     }
+    rustix::net::listen(&listener, BACKLOG as i32).map_err(system("listen"))?;
+    if !own.is_empty() {
+        return threads::start(own, listener, &front);
+    }
+    let _within = runtime.enter();
+    let listener = tokio::net::TcpListener::from_std(listener).map_err(system("use the listener"))?;
+    let room = threads::room_of_table(runtime.metrics().num_workers()).min(front.max_connections);
+    runtime.spawn(async move {
+        front.gate(listener).serve(room).await;
+        drop(front);
+    });
+    Ok(())
 }

@@ -47,7 +47,8 @@ pub(super) struct ServeArgs {
     /// Uploaded pictures that may wait to be stored; more are refused with 503
     #[arg(long, default_value_t = 4_000)]
     pub(super) upload_queue: u32,
-    /// Connections open at once; more wait. 0 means as many as this process may open files
+    /// Connections open at once, shared out over the threads of embedded stores; more wait. 0 means as many as the limit of
+    /// open files allows
     #[arg(long, default_value_t = 0)]
     pub(super) max_connections: u32,
     /// Log to standard error

@@ -11,9 +11,6 @@ use tracing_subscriber::EnvFilter;
 use super::arguments::{LogArg, RoleArg, ServeArgs};
 use super::{attempted, holds_data, place, servers, url};
 
-/// Files the application holds beside its connections.
-const OTHER_FILES: u64 = 200;
-
 /// Serves until told to end.
 pub(crate) struct Serve;
 
@@ -39,12 +36,11 @@ fn config(args: &ServeArgs, outside: &Outside) -> Result<ServeConfig, CommandErr
     let images = images(args)?;
     let peers = peers(args)?;
     log(args)?;
-    let open_files = (outside.raise_open_files)();
+    (outside.raise_open_files)();
     let listener = TcpListener::bind(args.listen).map_err(|why| {
         attempted(format!("listen at {}: choose a free port with --listen, or port 0", args.listen), why)
     })?;
     let threads = if args.threads == 0 { outside.cores } else { args.threads };
-    let fit = open_files.saturating_sub(OTHER_FILES).max(1) as usize;
     Ok(ServeConfig {
         listener,
         node: args.node.clone(),
@@ -62,7 +58,7 @@ fn config(args: &ServeArgs, outside: &Outside) -> Result<ServeConfig, CommandErr
         },
         peers,
         threads,
-        max_connections: if args.max_connections == 0 { fit } else { args.max_connections as usize },
+        max_connections: if args.max_connections == 0 { usize::MAX } else { args.max_connections as usize },
     })
 }
 

@@ -9,14 +9,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 use tokio::time::advance;
 
-use super::super::connection::{BUFFER_BYTES, REST, serve_connection};
+use super::super::connection::{BUFFER_BYTES, Phase, REST, serve_connection};
 use super::super::heads::HEAD_TIME;
 use super::*;
 
 /// A connection to a site, without a socket so that its time can be stopped.
-fn connect(site: &Site) -> (DuplexStream, tokio::task::JoinHandle<()>, watch::Sender<bool>) {
+fn connect(site: &Site) -> (DuplexStream, tokio::task::JoinHandle<()>, watch::Sender<Phase>) {
     let (near, far) = tokio::io::duplex(1 << 16);
-    let (closing, closed) = watch::channel(false);
+    let (closing, closed) = watch::channel(Phase::Accepting);
     let served = tokio::spawn(serve_connection(far, site.router.clone(), closed));
     (near, served, closing)
 }

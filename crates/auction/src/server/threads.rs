@@ -1,0 +1,126 @@
+//! Threads that serve the connections of a node that is alone: each has a runtime, a listener and open files of its own.
+//!
+//! The system's limit of open files is one of a table of them, so n threads hold n times the connections. A table is a
+//! copy, made when all that threads share is open: the descriptors that wake their runtimes, and the files of the stores.
+//! Those have one number in every table. What a thread opens later, connections and pictures, stays with it and with the
+//! threads that it starts for blocking work. Why not otherwise: docs/decisions/0009.
+//!
+//! Not for nodes with other servers: connections to those are opened at any time and used by every thread.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Barrier};
+
+use axum::Router;
+use rustix::net::sockopt;
+use rustix::process::{Resource, getrlimit};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{mpsc, watch};
+
+use super::connection::{DRAIN_LIMIT, Gate, Phase};
+use super::traffic::Traffic;
+use super::{BACKLOG, ServeError, system};
+
+/// Files in a table beside connections and those that come with threads: of the stores, and pictures that are being read.
+const OTHER_FILES: u64 = 120;
+
+/// Files that come with a thread, in every table: four of its runtime, a listener, and four of the stores' readers.
+const FILES_OF_A_THREAD: u64 = 10;
+
+/// What the threads have in common.
+pub(super) struct Front {
+    pub(super) router: Router,
+    pub(super) traffic: Arc<Traffic>,
+    pub(super) phase: watch::Receiver<Phase>,
+    /// Dropped by each thread at its end.
+    pub(super) open: mpsc::Sender<Infallible>,
+    /// Connections that the server may have at once.
+    pub(super) max_connections: usize,
+}
+
+impl Front {
+    /// What lets connections in from a listener.
+    pub(super) fn gate(&self, listener: TcpListener) -> Gate {
+        let (router, traffic) = (self.router.clone(), Arc::clone(&self.traffic));
+        Gate { listener, router, traffic, phase: self.phase.clone() }
+    }
+}
+
+/// Connections that fit into one table of open files of a server with so many threads.
+pub(super) fn room_of_table(threads: usize) -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let others = OTHER_FILES + FILES_OF_A_THREAD * threads as u64;
+    usize::try_from(files.saturating_sub(others)).unwrap_or(usize::MAX).max(1)
+}
+
+/// A runtime for each thread. Made before the stores are opened: see above.
+pub(super) fn runtimes(threads: usize) -> Result<Vec<Runtime>, ServeError> {
+    let one = |_| Builder::new_current_thread().enable_all().build();
+    (0..threads).map(one).collect::<io::Result<_>>().map_err(system("start a thread's runtime"))
+}
+
+/// Starts a thread for each runtime at the address of a listener, and waits until each has its open files.
+pub(super) fn start(
+    runtimes: Vec<Runtime>,
+    listener: std::net::TcpListener,
+    front: &Front,
+) -> Result<(), ServeError> {
+    let address = listener.local_addr().map_err(system("read the listener's address"))?;
+    let (count, mut first) = (runtimes.len(), Some(listener));
+    let begun = Arc::new(Barrier::new(count + 1));
+    let mut gates = Vec::with_capacity(count);
+    for runtime in runtimes {
+        let within = runtime.enter();
+        let listening = first.take().map_or_else(|| beside(address), TcpListener::from_std);
+        let gate = front.gate(listening.map_err(system("listen with every thread"))?);
+        drop(within);
+        gates.push((runtime, gate));
+    }
+    for (number, (runtime, gate)) in gates.into_iter().enumerate() {
+        let share = front.max_connections / count + usize::from(number < front.max_connections % count);
+        let (begun, open) = (Arc::clone(&begun), front.open.clone());
+        let serve = move || {
+            let room = room_of_thread(number, count);
+            begun.wait();
+            runtime.block_on(gate.serve(room.min(share)));
+            // What was not finished in time ends here, where its files are.
+            runtime.shutdown_timeout(DRAIN_LIMIT);
+            drop(open);
+        };
+        let thread = std::thread::Builder::new().name(format!("serve-{number}"));
+        thread.spawn(serve).map_err(system("start a thread"))?;
+    }
+    begun.wait();
+    Ok(())
+}
+
+/// Another listener at an address. The first one is bound before sockets may share it, so a port that another program
+/// has is refused.
+fn beside(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseport(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Lets further listeners share the address of this one: the system deals connections out to all alike.
+pub(super) fn share_address(listener: &std::net::TcpListener) -> Result<(), ServeError> {
+    sockopt::set_socket_reuseport(listener, true).map_err(system("share the listener's address"))
+}
+
+/// Gives the calling thread a table of open files of its own, and the connections that fit into it. Where the system
+/// refuses, the threads share one.
+fn room_of_thread(number: usize, threads: usize) -> usize {
+    let room = room_of_table(threads);
+    match barograph_reactor::copy_open_files() {
+        Ok(()) => room,
+        Err(why) => {
+            if number == 0 {
+                tracing::warn!(%why, room, "threads get no open files of their own: all connections share one limit");
+            }
+            (room / threads).max(1)
+        }
+    }
+}
