@@ -8,15 +8,17 @@ mod tests;
 mod together;
 
 use barograph_model::Strategy;
-use barograph_record::{Entry, ExitCode, KeptResult, Note, Resources, SearchSummary, Trial, Verdict};
+use barograph_record::{
+    Entry, ExitCode, KeptAbout, KeptCause, KeptData, KeptEstimate, KeptResult, Note, Resources,
+    SearchSummary, Trial, Verdict,
+};
 use barograph_stats::search::{Answer, BoundedBy};
 use barograph_workload::Verified;
 
 use crate::check::Target;
 use crate::drive::Held;
 use crate::run::{CheckedLoad, Run};
-use reasons::{doubts_of, reasons_of};
-use sentence::{Case, DataAfter};
+use sentence::Case;
 
 /// The verdict on a run. Of several loads each has one of its own, which goes into its record; the run passes if all do, and is
 /// valid if all are. `verified` is what the data checks of each say; `None` where the workload has none.
@@ -50,28 +52,28 @@ fn of_load(
     (verified, url): (Option<&Result<Verified, String>>, &str),
 ) -> Verdict {
     let findings = verified.map_or_else(Vec::new, data_reasons);
-    for text in &findings {
-        let note = Note { at_s: run.clock.at_s(), text: text.clone() };
+    for finding in &findings {
+        let note = Note { at_s: run.clock.at_s(), text: finding.words() };
         // A disk that fails now is reported when the verdict itself cannot be written.
         let _ = run.record.append(&Entry::Note(note));
     }
     let data = match verified {
-        None => DataAfter::Right,
-        Some(Ok(verified)) if verified.ok => DataAfter::Right,
-        Some(Ok(_)) => DataAfter::Wrong,
-        Some(Err(_)) => DataAfter::Unknown,
+        None => None,
+        Some(Ok(verified)) if verified.ok => None,
+        Some(Ok(_)) => Some(KeptData::Wrong),
+        Some(Err(_)) => Some(KeptData::Unchecked),
     };
     let CheckedLoad { checked, workload } = &run.loads[at];
-    let (holder, object) = match &checked.target {
-        Target::Deployed => {
-            ("this machine", format!("of the {} application ({})", workload.name(), checked.plan.profile))
-        }
-        Target::There { .. } => ("the target", format!("at {url}")),
+    let about = match &checked.target {
+        Target::Deployed => KeptAbout::Application {
+            workload: workload.name().to_owned(),
+            profile: checked.plan.profile.clone(),
+        },
+        Target::There { .. } => KeptAbout::Target { url: url.to_owned() },
     };
     let trials: Vec<&Trial> = together::deciding(held, at);
     let case = Case {
-        holder,
-        object: &object,
+        about: &about,
         unit: checked.plan.unit,
         trials: &trials,
         data,
@@ -86,8 +88,7 @@ fn of_load(
     if let (Some(search), Strategy::Search(bounds)) = (&mut verdict.search, checked.plan.of_all()) {
         search.method = Some(bounds.method.name().to_owned());
     }
-    verdict.doubts.splice(0..0, findings.iter().cloned());
-    verdict.reasons.splice(0..0, findings);
+    verdict.blame(&findings);
     verdict
 }
 
@@ -98,11 +99,11 @@ fn resources(trials: &[Trial], trial: Option<u32>) -> Resources {
 }
 
 /// What the data checks found wrong.
-fn data_reasons(verified: &Result<Verified, String>) -> Vec<String> {
+fn data_reasons(verified: &Result<Verified, String>) -> Vec<KeptCause> {
     match verified {
         Ok(v) if v.ok => Vec::new(),
-        Ok(v) => v.findings.iter().map(|f| format!("the data is not right after the run: {f}")).collect(),
-        Err(why) => vec![format!("the data could not be checked after the run: {why}")],
+        Ok(v) => v.findings.iter().map(|finding| KeptCause::WrongData { finding: finding.clone() }).collect(),
+        Err(why) => vec![KeptCause::UncheckedData { why: why.clone() }],
     }
 }
 
@@ -111,19 +112,18 @@ fn of_windows(case: &Case<'_>) -> Verdict {
     // The answer rests on the worst window: the first that did not pass, else the last.
     let worst = case.trials.iter().find(|t| t.result != KeptResult::Pass).or(case.trials.last());
     let disbelieved = case.trials.iter().find(|t| !t.window.valid);
-    Verdict {
+    let verdict = Verdict {
         unit: case.unit.into(),
         capacity: None,
         trial: worst.map(|t| t.n),
         passed: case.trials.iter().all(|t| t.window.passed),
-        valid: case.data == DataAfter::Right && case.trials.iter().all(|t| t.window.valid),
-        sentence: worst.map_or_else(String::new, |trial| sentence::of_windows(case, trial)),
-        exit_code: 0,
-        reasons: worst.map_or_else(Vec::new, |trial| reasons_of(trial)),
-        doubts: disbelieved.map_or_else(Vec::new, |trial| doubts_of(trial)),
-        resources: Resources::default(),
-        search: None,
-    }
+        valid: case.data.is_none() && case.trials.iter().all(|t| t.window.valid),
+        ..Verdict::default()
+    };
+    let reasons = worst.map_or_else(Vec::new, |trial| trial.window.causes());
+    let doubts = disbelieved.map_or_else(Vec::new, |trial| trial.window.doubts());
+    let answer = worst.map(|trial| sentence::of_windows(case, trial));
+    verdict.because(answer, reasons, doubts)
 }
 
 /// The verdict on a search. The exit code and the resources are put in where they are known.
@@ -131,22 +131,20 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
     let deciding = deciding(case.trials, answer);
     // Without a pass, levels that could not be believed leave open what lies below the lowest failure.
     let open = answer.capacity.is_none() && answer.bounded_by == BoundedBy::Disbelief;
-    let data_right = case.data == DataAfter::Right;
-    let warnings = answer.estimate.iter().flat_map(|estimate| certainty::warnings(case, estimate));
+    let data_right = case.data.is_none();
+    let estimate: Option<Box<KeptEstimate>> =
+        answer.estimate.as_deref().map(|estimate| Box::new(estimate.into()));
+    let warnings = estimate.iter().flat_map(|estimate| certainty::warnings(case, estimate));
+    let reasons = warnings.chain(deciding.map_or_else(Vec::new, |trial| trial.window.causes())).collect();
     let disbelieved = deciding.filter(|t| !t.window.valid);
     let disbelieved = disbelieved.or_else(|| reasons::lowest_disbelieved(case.trials).filter(|_| open));
-    Verdict {
+    let verdict = Verdict {
         unit: case.unit.into(),
         // On data that are wrong nobody knows what the rules were kept with.
         capacity: answer.capacity.filter(|_| data_right),
         trial: deciding.map(|t| t.n),
         passed: answer.capacity.is_some(),
         valid: data_right && !open && deciding.is_some_and(|t| t.window.valid),
-        sentence: sentence::of_search(case, answer),
-        exit_code: 0,
-        reasons: warnings.chain(deciding.map_or_else(Vec::new, reasons_of)).collect(),
-        doubts: disbelieved.map_or_else(Vec::new, doubts_of),
-        resources: Resources::default(),
         search: Some(SearchSummary {
             highest_pass: answer.highest_pass,
             lowest_fail: answer.lowest_fail,
@@ -157,9 +155,12 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
             method: None,
             seconds: case.searched_s,
             aborted: case.trials.iter().filter(|t| t.aborted).count() as u32,
-            estimate: answer.estimate.as_deref().map(|estimate| Box::new(estimate.into())),
+            estimate,
         }),
-    }
+        ..Verdict::default()
+    };
+    let doubts = disbelieved.map_or_else(Vec::new, |trial| trial.window.doubts());
+    verdict.because(Some(sentence::of_search(case, answer)), reasons, doubts)
 }
 
 /// Is the capacity only a lower bound? Also where it is believed to lie above all that was allowed, though the trials ended

@@ -3,7 +3,7 @@
 use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{KeptAction, KeptEstimate, KeptTopology, KeptUnit, Resources, Trial};
+use crate::{KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources, Trial};
 
 /// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
 ///
@@ -423,7 +423,7 @@ impl SearchSummary {
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// What the levels count.
     #[serde(default)]
@@ -439,6 +439,9 @@ pub struct Verdict {
     pub valid: bool,
     /// The answer in one sentence.
     pub sentence: String,
+    /// The answer as data. Absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<KeptAnswer>,
     /// The exit code of the run.
     pub exit_code: u8,
     /// Why it is not passed or not valid, and what gave way first.
@@ -447,6 +450,12 @@ pub struct Verdict {
     /// records.
     #[serde(default)]
     pub doubts: Vec<String>,
+    /// `reasons` as data, in the same order. Absent in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<KeptReason>,
+    /// `doubts` as data, in the same order. Absent in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why_not_valid: Vec<KeptReason>,
     /// What was used for it.
     pub resources: Resources,
     /// How the search ended; absent for a fixed load.

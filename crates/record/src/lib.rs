@@ -9,6 +9,7 @@
 //! old records stay readable. Times ending in `at_s` count seconds since the run began; the times of intervals and
 //! windows count from the start of the load, which [`LoadStarted`] places in the run.
 
+mod answer;
 mod append;
 mod entry;
 mod error;
@@ -23,6 +24,7 @@ mod keep;
 mod metric;
 mod probe;
 mod reader;
+mod reason;
 mod resources;
 mod rule;
 mod statistic;
@@ -32,6 +34,7 @@ mod topology;
 mod window;
 mod writer;
 
+pub use answer::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold};
 pub use append::Appender;
 pub use entry::{
     Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
@@ -49,6 +52,7 @@ pub use impact::{Impact, Stretch, StretchOp};
 pub use metric::cpu_per_operation;
 pub use probe::ProbeRow;
 pub use reader::{PhaseSpan, Run, list};
+pub use reason::{KeptCause, KeptReason};
 pub use resources::Resources;
 pub use rule::{KeptBound, KeptRule, KeptSubject};
 pub use statistic::StatisticRow;

@@ -96,7 +96,7 @@ pub struct KeptRule {
 
 impl KeptRule {
     /// Is it of a kind of which an operation usually has one?
-    fn is_usual(&self) -> bool {
+    pub(crate) fn is_usual(&self) -> bool {
         matches!(
             (self.subject, self.bound),
             (KeptSubject::Response | KeptSubject::Failures, KeptBound::AtMost)
@@ -152,25 +152,32 @@ impl KeptWindow {
     /// What a rule is about, as a noun: `p90 response time of Order`, `hit share`.
     #[must_use]
     pub fn called(&self, rule: &KeptRule) -> String {
-        let of = rule.op.as_ref().map_or_else(String::new, |op| format!(" of {op}"));
-        let at = rule.quantile.map_or_else(String::new, |share| format!("{} ", quantile(share)));
-        match rule.subject {
+        rule.called(self.title_of(rule))
+    }
+
+    /// Title of the measure that a rule is about.
+    pub(crate) fn title_of(&self, rule: &KeptRule) -> Option<&str> {
+        let measure = self.measures.iter().find(|measure| Some(&measure.id) == rule.measure.as_ref());
+        measure.map(|measure| measure.title.as_str())
+    }
+}
+
+impl KeptRule {
+    /// What it is about, as a noun; of a measure its title.
+    pub(crate) fn called(&self, title: Option<&str>) -> String {
+        let of = self.op.as_ref().map_or_else(String::new, |op| format!(" of {op}"));
+        let at = self.quantile.map_or_else(String::new, |share| format!("{} ", quantile(share)));
+        match self.subject {
             KeptSubject::Response => format!("{at}response time{of}"),
             KeptSubject::Service => format!("{at}service time{of}"),
             KeptSubject::MeanResponse => format!("mean response time{of}"),
             KeptSubject::Rate => format!("rate{of}"),
             KeptSubject::Failures => format!("failures{of}"),
             KeptSubject::Mix => format!("share{of}"),
-            KeptSubject::Measure => {
-                let measure = self.measures.iter().find(|measure| Some(&measure.id) == rule.measure.as_ref());
-                let title = measure.map(|measure| measure.title.clone());
-                title.or_else(|| rule.measure.clone()).unwrap_or_default()
-            }
+            KeptSubject::Measure => title.or(self.measure.as_deref()).unwrap_or_default().to_owned(),
         }
     }
-}
 
-impl KeptRule {
     /// What was found, with its unit; `None` where there is no value.
     #[must_use]
     pub fn found(&self) -> Option<String> {

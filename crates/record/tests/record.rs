@@ -102,6 +102,7 @@ fn verdict() -> Verdict {
         doubts: vec!["the clock was set".to_owned()],
         resources: Resources { app_cores: Some(0.8), ..Resources::default() },
         search: None,
+        ..Verdict::default()
     }
 }
 

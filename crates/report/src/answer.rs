@@ -34,12 +34,6 @@ pub(crate) struct Tile {
     pub(crate) unit: Cow<'static, str>,
 }
 
-/// What ends the claim at the beginning of a sentence, and how the claim ends then.
-const CLAIM_ENDS: [(&str, &str); 3] = [(". ", "."), ("; ", "."), (": ", ":")];
-
-/// How sure a capacity is, as sentences of older records say it: in brackets right behind the claim.
-const HOW_SURE: [&str; 2] = [" (95 % interval ", " (97.5 % certain "];
-
 /// Everything at the top of the page.
 pub(crate) struct Answer {
     pub(crate) sentence: String,
@@ -62,18 +56,15 @@ pub(crate) fn answer(run: &Run) -> Answer {
     let edge = first_failure(run);
     let gave_way = edge.map_or_else(Vec::new, |t| gave_way(run, t));
     let verdict = run.verdict();
-    // The harness words what gave way too; what the list above says already is not said twice.
-    let said = |r: &&String| !gave_way.iter().any(|g| g == *r);
-    let sentence = sentence(run);
-    let (headline, details) = parted(&sentence);
+    let (headline, details) = headline(run);
     Answer {
-        sentence,
+        sentence: sentence(run),
         headline,
-        details,
+        details: capitalised(&details),
         badges: badges(run),
         gave_way_title: edge
             .map_or_else(String::new, |t| format!("What gave way first, at {}", words::offered(t.offered()))),
-        reasons: verdict.map_or_else(Vec::new, |v| v.reasons.iter().filter(said).cloned().collect()),
+        reasons: verdict.map_or_else(Vec::new, |v| v.reasons.clone()),
         gave_way,
         headroom: headroom(run),
         warnings: warnings(run),
@@ -83,51 +74,25 @@ pub(crate) fn answer(run: &Run) -> Answer {
 
 /// The answer in one sentence; for a run without one, how it ended.
 pub(crate) fn sentence(run: &Run) -> String {
-    match (run.verdict(), run.interrupted()) {
-        (Some(verdict), _) => verdict.sentence.clone(),
+    let joined = || {
+        let (headline, details) = headline(run);
+        format!("{headline} {details}").trim_end().to_owned()
+    };
+    run.verdict().map_or_else(joined, |verdict| verdict.sentence.clone())
+}
+
+/// The claim of the answer and the words after it; for a run without an answer, how it ended.
+fn headline(run: &Run) -> (String, String) {
+    let (headline, details) = match (run.verdict(), run.interrupted()) {
+        (Some(verdict), _) => return verdict.headline(),
         (None, Some(stop)) => {
-            format!("This run was interrupted in phase {}: {}.", stop.phase, stop.cause.trim_end_matches('.'))
+            let details = format!("{}.", stop.cause.trim_end_matches('.'));
+            return (format!("This run was interrupted in phase {}:", stop.phase), details);
         }
-        (None, None) if run.complete => "This run ended without an answer.".to_owned(),
-        (None, None) => "This run was cut off: its record ends without an answer.".to_owned(),
-    }
-}
-
-/// The claim at the beginning of a sentence, and the rest of it. What stands in brackets belongs together.
-fn parted(sentence: &str) -> (String, String) {
-    let mut open = 0_u32;
-    for (at, letter) in sentence.char_indices() {
-        open = match letter {
-            '(' => open + 1,
-            ')' => open.saturating_sub(1),
-            _ => open,
-        };
-        let (claim, rest) = sentence.split_at(at);
-        if open > 0 {
-            continue;
-        }
-        if let Some((mark, end)) = CLAIM_ENDS.iter().find(|(mark, _)| rest.starts_with(mark)) {
-            return (format!("{claim}{end}"), capitalised(&rest[mark.len()..]));
-        }
-        if HOW_SURE.iter().any(|how| rest.starts_with(how)) {
-            return (format!("{claim}."), capitalised(&unwrapped(&rest[" (".len()..])));
-        }
-    }
-    (sentence.to_owned(), String::new())
-}
-
-/// Without the bracket that closes what was opened before `text` begins.
-fn unwrapped(text: &str) -> String {
-    let mut open = 1_u32;
-    let close = text.char_indices().find(|(_, letter)| {
-        open = match letter {
-            '(' => open + 1,
-            ')' => open - 1,
-            _ => open,
-        };
-        open == 0
-    });
-    close.map_or_else(|| text.to_owned(), |(at, _)| format!("{}{}", &text[..at], &text[at + 1..]))
+        (None, None) if run.complete => ("This run ended without an answer.", ""),
+        (None, None) => ("This run was cut off:", "its record ends without an answer."),
+    };
+    (headline.to_owned(), details.to_owned())
 }
 
 pub(crate) fn capitalised(text: &str) -> String {
@@ -332,42 +297,4 @@ fn arrivals(window: &KeptWindow) -> Vec<Tile> {
     ];
     let some = counts.into_iter().filter(|(_, n, _)| *n > 0);
     some.map(|(label, n, unit)| Tile { label, value: words::count(n), unit: unit.into() }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_claim_of_a_sentence_is_its_headline() {
-        for (sentence, headline, details) in [
-            (
-                "The capacity of this machine is 500 users of the auction application (official2). The 95 % interval is 480 to \
-                 520 users, from 30 trials (1 not valid) in 4 min 20 s; at 540 users, Login took 2.1 s.",
-                "The capacity of this machine is 500 users of the auction application (official2).",
-                "The 95 % interval is 480 to 520 users, from 30 trials (1 not valid) in 4 min 20 s; at 540 users, Login took 2.1 \
-                 s.",
-            ),
-            (
-                "The target holds 90 starts/s at http://127.0.0.1:80/ (97.5 % certain to be at least 90 starts/s, from 9 trials \
-                 (1 not valid)); more was not tried.",
-                "The target holds 90 starts/s at http://127.0.0.1:80/.",
-                "97.5 % certain to be at least 90 starts/s, from 9 trials (1 not valid); more was not tried.",
-            ),
-            (
-                "This machine holds 500 users (a; b), confirmed by a second window; at 540 users, Login took 2.1 s.",
-                "This machine holds 500 users (a; b), confirmed by a second window.",
-                "At 540 users, Login took 2.1 s.",
-            ),
-            (
-                "1,000 users did not keep the rules: Slow took 9 s; Login took 3 s; and 2 more.",
-                "1,000 users did not keep the rules:",
-                "Slow took 9 s; Login took 3 s; and 2 more.",
-            ),
-            ("1,000 users kept every rule.", "1,000 users kept every rule.", ""),
-            ("An open bracket (95 % interval 1 to 2", "An open bracket.", "95 % interval 1 to 2"),
-        ] {
-            assert_eq!(parted(sentence), (headline.to_owned(), details.to_owned()));
-        }
-    }
 }

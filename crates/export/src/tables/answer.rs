@@ -1,6 +1,6 @@
 //! The run and its answer: one row each, why it is what it is, and the rules it was judged by.
 
-use barograph_record::{Rule, Run};
+use barograph_record::{KeptReason, KeptRule, Rule, Run};
 
 use super::estimate::of as estimate;
 use super::{Book, Columns, some};
@@ -10,20 +10,42 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     runs(book, run)?;
     verdict(book, run)?;
     let verdict = run.verdict();
-    texts(book, ("reasons", "reason"), verdict.map_or(&[][..], |verdict| &verdict.reasons))?;
-    texts(book, ("doubts", "doubt"), verdict.map_or(&[][..], |verdict| &verdict.doubts))?;
+    reasons(book, ("reasons", "reason"), verdict.map(|verdict| (&verdict.reasons[..], &verdict.why[..])))?;
+    let doubts = verdict.map(|verdict| (&verdict.doubts[..], &verdict.why_not_valid[..]));
+    reasons(book, ("doubts", "doubt"), doubts)?;
     rules(book, run)
 }
 
-/// Lines of words, numbered.
-fn texts(
+/// Reasons in words, numbered, each with the rule or the check that did not hold.
+fn reasons(
     book: &mut Book<'_>,
     (table, column): (&'static str, &str),
-    texts: &[String],
+    reasons: Option<(&[String], &[KeptReason])>,
 ) -> Result<(), ExportError> {
-    let rows = texts.iter().zip(1_u32..).map(|(text, n)| (n, text));
-    let columns = Columns::<(u32, &String)>::new().whole("n", |r| r.0.into()).text(column, |r| r.1.into());
+    type Row<'a> = (u32, &'a String, Option<&'a KeptReason>);
+    let columns = Columns::<Row<'_>>::new()
+        .whole("n", |r| r.0.into())
+        .text(column, |r| r.1.into())
+        .text("kind", |r| r.2.map(|why| why.cause.kind()).into())
+        .text("load", |r| r.2.and_then(|why| why.load.as_ref()).into())
+        .text("check", |r| r.2.and_then(|why| Some(&why.check()?.id)).into())
+        .text("operation", |r| r.2.and_then(KeptReason::op).into())
+        .text("subject", |r| rule(r.2, |rule| rule.subject.name()).into())
+        .float("quantile", |r| rule(r.2, |rule| rule.quantile).flatten().into())
+        .text("measure", |r| r.2.and_then(|why| why.rule()?.measure.as_ref()).into())
+        .text("unit", |r| r.2.and_then(|why| some(&why.rule()?.unit)).into())
+        .float("found", |r| rule(r.2, |rule| rule.value).flatten().into())
+        .text("bound", |r| rule(r.2, |rule| rule.bound.name()).into())
+        .float("limit", |r| rule(r.2, |rule| rule.limit).into())
+        .float("tolerance_share", |r| rule(r.2, |rule| rule.tolerance).flatten().into())
+        .float("chance", |r| rule(r.2, |rule| rule.chance).into());
+    let (texts, why) = reasons.unwrap_or_default();
+    let rows = texts.iter().enumerate().map(|(at, text)| (at as u32 + 1, text, why.get(at)));
     book.table(table, &columns, rows)
+}
+
+fn rule<T>(why: Option<&KeptReason>, pick: fn(&KeptRule) -> T) -> Option<T> {
+    why?.rule().map(pick)
 }
 
 /// What was run, and whether its record is whole.

@@ -8,9 +8,10 @@ use barograph_model::{
 };
 use barograph_record::{
     Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove, KeptAction,
-    KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart, KeptPassPoint, KeptRepeats,
-    KeptSnapshot, KeptTopology, KeptUnit, LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId,
-    RunWriter, SearchSummary, StatisticRow, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
+    KeptBound, KeptCause, KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart,
+    KeptPassPoint, KeptReason, KeptRepeats, KeptRule, KeptSnapshot, KeptSubject, KeptTopology, KeptUnit,
+    LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchSummary, StatisticRow,
+    Tier, Tiers, Trial, Unknown, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -227,6 +228,22 @@ fn expected() -> Expected {
     }
 }
 
+fn broken() -> KeptRule {
+    KeptRule {
+        subject: KeptSubject::Response,
+        op: Some("Login".to_owned()),
+        quantile: Some(0.965),
+        measure: None,
+        unit: "ms".to_owned(),
+        value: Some(412.5),
+        bound: KeptBound::AtMost,
+        limit: 401.0,
+        tolerance: Some(0.0325),
+        chance: 0.0075,
+        holds: false,
+    }
+}
+
 pub(crate) fn verdict() -> Verdict {
     Verdict {
         unit: KeptUnit::StartsPerSecond,
@@ -251,6 +268,8 @@ pub(crate) fn verdict() -> Verdict {
             aborted: 3,
             estimate: Some(Box::new(estimate())),
         }),
+        why: vec![KeptReason { load: Some("shop".to_owned()), cause: KeptCause::Rule { rule: broken() } }],
+        ..Verdict::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! How sure a search by posterior is of its answer, in words.
 
+use barograph_record::{KeptCause, KeptEstimate};
 use barograph_stats::search::{Answer, BoundedBy, Estimate, OPEN};
 
 use super::sentence::Case;
@@ -65,25 +66,10 @@ pub(super) fn guarantee(case: &Case<'_>, estimate: &Estimate) -> String {
 }
 
 /// What should make the reader doubt the answer.
-pub(super) fn warnings(case: &Case<'_>, estimate: &Estimate) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if let Some(found) = estimate.cross_check.filter(|found| found.disagrees) {
-        warnings.push(format!(
-            "warning: response times say {} (95 % interval {} to {}), passes and fails {} to {}; the rules may be broken by \
-             something else than load",
-            case.load(found.capacity.round() as u32),
-            case.number(found.low),
-            case.number(found.high),
-            case.number(estimate.low),
-            case.number(estimate.high)
-        ));
-    }
-    if let Some(found) = estimate.repeats.filter(|found| found.drifted) {
-        warnings.push(format!(
-            "warning: the target changed during the search: of {} trials that should have passed {} did, expected were {:.1} \
-             (p = {:.4})",
-            found.trials, found.passed, found.expected, found.p
-        ));
-    }
-    warnings
+pub(super) fn warnings(case: &Case<'_>, estimate: &KeptEstimate) -> Vec<KeptCause> {
+    let disagrees = estimate.cross_check.filter(|found| found.disagrees).map(|by_times| {
+        KeptCause::CrossCheck { unit: case.unit.into(), by_times, low: estimate.low, high: estimate.high }
+    });
+    let drift = estimate.repeats.filter(|found| found.drifted).map(|repeats| KeptCause::Drift { repeats });
+    disagrees.into_iter().chain(drift).collect()
 }

@@ -1,5 +1,7 @@
 //! The headline sentence of every way a search or a fixed load can end.
 
+use std::sync::LazyLock;
+
 use barograph_model::LoadUnit;
 use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose};
 
@@ -8,9 +10,13 @@ use barograph_stats::search::{Above, Confirmation, CrossCheck, Estimate, Repeats
 use super::*;
 use crate::Most;
 
-fn case<'a>(trials: &'a [&'a Trial], data: DataAfter, most: Most) -> Case<'a> {
-    let object = "of the auction application (official2)";
-    Case { holder: "this machine", object, unit: LoadUnit::Users, trials, data, most, searched_s: None }
+static DEPLOYED: LazyLock<KeptAbout> = LazyLock::new(|| KeptAbout::Application {
+    workload: "auction".to_owned(),
+    profile: "official2".to_owned(),
+});
+
+fn case<'a>(trials: &'a [&'a Trial], data: Option<KeptData>, most: Most) -> Case<'a> {
+    Case { about: &DEPLOYED, unit: LoadUnit::Users, trials, data, most, searched_s: None }
 }
 
 fn op(judged_ms: f64) -> KeptOp {
@@ -106,14 +112,14 @@ fn answer(capacity: Option<u32>, bounded_by: BoundedBy) -> Answer {
     }
 }
 
-fn verdict_on(trials: &[Trial], answer: &Answer, data: DataAfter) -> Verdict {
+fn verdict_on(trials: &[Trial], answer: &Answer, data: Option<KeptData>) -> Verdict {
     let trials: Vec<&Trial> = trials.iter().collect();
     let most = Most::OpenFiles { limit: 20_000 };
     of_search(&case(&trials, data, most), answer)
 }
 
 fn sentence(trials: &[Trial], answer: &Answer) -> String {
-    verdict_on(trials, answer, DataAfter::Right).sentence
+    verdict_on(trials, answer, None).sentence
 }
 
 #[test]
@@ -134,10 +140,10 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
     let with_one_not_valid: Vec<Trial> =
         trials.iter().cloned().chain([trial(12_500, 9.0, &["clock"])]).collect();
     let all: Vec<&Trial> = with_one_not_valid.iter().collect();
-    let timed = Case { searched_s: Some(418.0), ..case(&all, DataAfter::Right, Most::Plan) };
+    let timed = Case { searched_s: Some(418.0), ..case(&all, None, Most::Plan) };
     let timed = of_search(&timed, &confirmed).sentence;
     assert!(timed.ends_with(". It took 4 trials (1 not valid) in 6 min 58 s."), "{timed}");
-    let verdict = verdict_on(&trials, &confirmed, DataAfter::Right);
+    let verdict = verdict_on(&trials, &confirmed, None);
     assert_eq!(
         (verdict.capacity, verdict.trial, verdict.passed, verdict.valid),
         (Some(11_818), Some(11_818), true, true)
@@ -145,7 +151,7 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
     let search = verdict.search.unwrap();
     assert_eq!((search.bounded_by.as_str(), search.at_least), ("a higher level that failed", false));
     for bound in [BoundedBy::Maximum, BoundedBy::Disbelief] {
-        let verdict = verdict_on(&trials, &answer(Some(11_818), bound), DataAfter::Right);
+        let verdict = verdict_on(&trials, &answer(Some(11_818), bound), None);
         assert!(verdict.search.unwrap().at_least, "{bound:?}");
     }
 }
@@ -164,7 +170,7 @@ fn what_could_not_be_believed_is_named_and_not_blamed_on_the_driver() {
 #[test]
 fn when_nothing_could_be_believed_nothing_is_known() {
     let trials = [trial(3_000, 1.0, &["clock"]), trial(2_000, 9_000.0, &["users present"])];
-    let verdict = verdict_on(&trials, &answer(None, BoundedBy::Budget), DataAfter::Right);
+    let verdict = verdict_on(&trials, &answer(None, BoundedBy::Budget), None);
     assert_eq!(
         verdict.sentence,
         "It is not known how many users of the auction application (official2) this machine holds: 2,000 users could \
@@ -178,7 +184,7 @@ fn when_nothing_could_be_believed_nothing_is_known() {
 #[test]
 fn without_a_pass_the_lowest_failure_decides() {
     let trials = [trial(3_000, 3_000.0, &[]), trial(100, 2_500.0, &[]), trial(200, 1.0, &["clock"])];
-    let minimum = verdict_on(&trials, &answer(None, BoundedBy::Minimum), DataAfter::Right);
+    let minimum = verdict_on(&trials, &answer(None, BoundedBy::Minimum), None);
     assert_eq!(
         minimum.sentence,
         "This machine does not hold 100 users of the auction application (official2), the fewest worth a trial: Login \
@@ -192,11 +198,7 @@ fn without_a_pass_the_lowest_failure_decides() {
          3,000 ms at the judged quantile, allowed are 2,000 ms. It took 4 trials."
     );
     // Below the failure it is open, because nothing there could be believed.
-    let open = verdict_on(
-        &[trials[0].clone(), trials[2].clone()],
-        &answer(None, BoundedBy::Disbelief),
-        DataAfter::Right,
-    );
+    let open = verdict_on(&[trials[0].clone(), trials[2].clone()], &answer(None, BoundedBy::Disbelief), None);
     assert!(
         open.sentence.ends_with(
             "; 200 users could not be judged, because this check of the measurement did not hold: clock. It took 4 trials (1 \
@@ -212,14 +214,14 @@ fn without_a_pass_the_lowest_failure_decides() {
 #[test]
 fn on_data_that_are_not_right_no_number_is_said_to_hold() {
     let trials = [trial(11_818, 900.0, &[])];
-    let wrong = verdict_on(&trials, &answer(Some(11_818), BoundedBy::Maximum), DataAfter::Wrong);
+    let wrong = verdict_on(&trials, &answer(Some(11_818), BoundedBy::Maximum), Some(KeptData::Wrong));
     assert_eq!(
         wrong.sentence,
         "It is not known how many users of the auction application (official2) this machine holds, because the data were \
          not right after the run; 11,818 users kept every rule."
     );
     assert_eq!((wrong.capacity, wrong.passed, wrong.valid), (None, true, false));
-    let unknown = verdict_on(&trials, &answer(None, BoundedBy::Budget), DataAfter::Unknown);
+    let unknown = verdict_on(&trials, &answer(None, BoundedBy::Budget), Some(KeptData::Unchecked));
     assert!(
         unknown.sentence.ends_with("because the data could not be checked after the run."),
         "{}",
@@ -231,7 +233,7 @@ fn on_data_that_are_not_right_no_number_is_said_to_hold() {
 fn a_fixed_load_rests_on_its_worst_window() {
     let verdict = |trials: &[Trial]| {
         let trials: Vec<&Trial> = trials.iter().collect();
-        of_windows(&case(&trials, DataAfter::Right, Most::Plan))
+        of_windows(&case(&trials, None, Most::Plan))
     };
     let good = verdict(&[trial(1_000, 5.0, &[])]);
     assert_eq!(good.sentence, "1,000 users of the auction application (official2) kept every rule.");
@@ -264,12 +266,12 @@ fn at_rates(trials: &[Trial], purpose: Purpose, answer: Option<Answer>) -> Strin
     let trials: Vec<Trial> =
         trials.iter().map(|t| Trial { unit: KeptUnit::StartsPerSecond, purpose, ..t.clone() }).collect();
     let trials: Vec<&Trial> = trials.iter().collect();
+    let about = KeptAbout::Target { url: "http://127.0.0.1:8080/".to_owned() };
     let case = Case {
-        holder: "the target",
-        object: "at http://127.0.0.1:8080/",
+        about: &about,
         unit: LoadUnit::PerSecond,
         trials: &trials,
-        data: DataAfter::Right,
+        data: None,
         most: Most::LeftOpen,
         searched_s: None,
     };
@@ -330,7 +332,7 @@ fn a_fixed_load_names_the_worst_two_and_counts_the_rest() {
         bad.window.ops.push(KeptOp { op: name.to_owned(), ..op(judged_ms) });
     }
     let trials = [&bad];
-    let verdict = of_windows(&case(&trials, DataAfter::Right, Most::Plan));
+    let verdict = of_windows(&case(&trials, None, Most::Plan));
     assert_eq!(
         verdict.sentence,
         "1,000 users of the auction application (official2) did not keep the rules: Slower took 12,345 ms at the judged \
@@ -345,14 +347,14 @@ fn a_load_of_which_every_operation_failed_says_so_where_no_rule_does() {
     (bad.result, bad.window.passed) = (KeptResult::Fail, false);
     let op = &mut bad.window.ops[0];
     (op.failed, op.judged) = (op.count, false);
-    let verdict = of_windows(&case(&[&bad], DataAfter::Right, Most::Plan));
+    let verdict = of_windows(&case(&[&bad], None, Most::Plan));
     assert_eq!(
         (verdict.passed, verdict.reasons.as_slice()),
         (false, &["every operation failed".to_owned()][..])
     );
     let op = &mut bad.window.ops[0];
     (op.judged, op.failures_ok) = (true, false);
-    let verdict = of_windows(&case(&[&bad], DataAfter::Right, Most::Plan));
+    let verdict = of_windows(&case(&[&bad], None, Most::Plan));
     assert!(
         verdict.reasons.len() == 1 && verdict.reasons[0].starts_with("Login failed in 100.00 % of"),
         "{verdict:?}"
@@ -365,7 +367,7 @@ fn a_missed_share_says_whether_tolerance_or_chance_was_allowed() {
     let op = &mut bad.window.ops[0];
     (op.mix, op.mix_required, op.mix_ok) = (0.75, 0.4, false);
     bad.result = KeptResult::Fail;
-    let said = |bad: &Trial| of_windows(&case(&[bad], DataAfter::Right, Most::Plan)).reasons;
+    let said = |bad: &Trial| of_windows(&case(&[bad], None, Most::Plan)).reasons;
     assert_eq!(said(&bad), ["Login was 75.00 % of the mix, required are 40.00 % within 10 %"]);
     bad.window.ops[0].mix_chance = 0.1;
     assert_eq!(
@@ -380,7 +382,7 @@ fn short_times_keep_their_digits() {
     (quick.window.ops[0].judged_ms, quick.window.ops[0].limit_ms) = (0.254, Some(0.25));
     (quick.window.ops[0].time_ok, quick.result) = (false, KeptResult::Fail);
     let trials = [&quick];
-    let sentence = of_windows(&case(&trials, DataAfter::Right, Most::Plan)).sentence;
+    let sentence = of_windows(&case(&trials, None, Most::Plan)).sentence;
     assert!(
         sentence.ends_with("Login took 0.254 ms at the judged quantile, allowed are 0.25 ms."),
         "{sentence}"
@@ -415,7 +417,7 @@ fn estimate() -> Estimate {
 fn by_posterior(trials: &[Trial], bounded_by: BoundedBy, estimate: Estimate) -> Verdict {
     let trials: Vec<&Trial> = trials.iter().collect();
     let most = Most::OpenFiles { limit: 20_000 };
-    let case = Case { searched_s: Some(260.0), ..case(&trials, DataAfter::Right, most) };
+    let case = Case { searched_s: Some(260.0), ..case(&trials, None, most) };
     let capacity = answer(Some(11_818), bounded_by);
     of_search(&case, &Answer { trials: 30, estimate: Some(Box::new(estimate)), ..capacity })
 }

@@ -1,8 +1,10 @@
 //! The verdict on several loads at once.
 
-use barograph_model::words::{listed, offered};
-use barograph_model::{LoadUnit, Offered, Strategy};
-use barograph_record::{KeptResult, SearchSummary, Trial, Verdict};
+use barograph_model::words::listed;
+use barograph_model::{LoadUnit, Strategy};
+use barograph_record::{
+    KeptAbout, KeptAnswer, KeptClaim, KeptReason, KeptResult, SearchSummary, Trial, Verdict,
+};
 use barograph_stats::search::{Answer, BoundedBy};
 
 use crate::drive::Held;
@@ -30,11 +32,12 @@ pub(super) fn deciding(held: &Held, at: usize) -> Vec<&Trial> {
 pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts: &[Verdict]) -> Verdict {
     let (passed, valid) = (verdicts.iter().all(|v| v.passed), verdicts.iter().all(|v| v.valid));
     // What is so of all, as the host is, is said once.
-    let named = |of: fn(&Verdict) -> &Vec<String>| -> Vec<String> {
-        let is_of_all = |text: &String| verdicts.iter().all(|v| of(v).contains(text));
-        let common = verdicts.first().into_iter().flat_map(|v| of(v).iter().filter(|text| is_of_all(text)));
+    let named = |of: fn(&Verdict) -> &Vec<KeptReason>| -> Vec<KeptReason> {
+        let is_of_all = |one: &&KeptReason| verdicts.iter().all(|v| of(v).iter().any(|of| of.is_as(one)));
+        let common = verdicts.first().into_iter().flat_map(|v| of(v).iter().filter(is_of_all));
         let each = names.iter().zip(verdicts).flat_map(|(name, v)| {
-            of(v).iter().filter(|text| !is_of_all(text)).map(move |text| format!("{name}: {text}"))
+            let own = of(v).iter().filter(|one| !is_of_all(one));
+            own.map(|one| KeptReason { load: Some((*name).to_owned()), ..one.clone() })
         });
         each.chain(common.cloned()).collect()
     };
@@ -62,47 +65,39 @@ pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts:
         aborted: held.trials[0].iter().filter(|trial| trial.aborted).count() as u32,
         estimate: answer.estimate.as_deref().map(|estimate| Box::new(estimate.into())),
     });
-    Verdict {
+    let verdict = Verdict {
         unit: LoadUnit::Scale.into(),
         capacity,
         trial: worst.and_then(|v| v.trial),
         passed: passed && (answer.is_none() || capacity.is_some()),
         valid,
-        sentence: sentence(names, verdicts, answer),
-        exit_code: 0,
-        reasons: named(|v| &v.reasons),
-        doubts: named(|v| &v.doubts),
         resources: worst
             .and_then(|v| held.used.get(v.trial?.checked_sub(1)? as usize))
             .copied()
             .unwrap_or_default(),
         search,
-    }
+        ..Verdict::default()
+    };
+    verdict.because(Some(answer_of(names, verdicts, answer)), named(|v| &v.why), named(|v| &v.why_not_valid))
 }
 
-fn sentence(names: &[&str], verdicts: &[Verdict], answer: Option<&Answer>) -> String {
+fn answer_of(names: &[&str], verdicts: &[Verdict], answer: Option<&Answer>) -> KeptAnswer {
     let those = |wrong: fn(&Verdict) -> bool| -> Vec<&str> {
         let each = names.iter().zip(verdicts);
         each.filter(|(_, v)| wrong(v)).map(|(name, _)| *name).collect()
     };
     let (failed, doubted) = (those(|v| !v.passed), those(|v| !v.valid));
-    let scale = |level| offered(Offered { unit: LoadUnit::Scale, level });
-    let all = names.len();
-    let mut text = match (answer, failed.is_empty()) {
-        (Some(Answer { capacity: Some(capacity), .. }), _) => {
-            format!("All {all} loads pass at {}.", scale(*capacity))
-        }
-        (Some(Answer { bounded_by: BoundedBy::Disbelief, .. }), _) => {
-            format!("It is not known at which scale {all} loads pass, because windows could not be believed.")
-        }
-        (Some(_), _) => format!("No scale was found at which {all} loads pass."),
-        (None, true) => format!("All {all} loads kept their rules."),
-        (None, false) => {
-            format!("{} of {all} loads did not keep their rules. Failed: {}.", failed.len(), listed(&failed))
-        }
+    let claim = match answer {
+        Some(Answer { capacity: Some(level), .. }) => KeptClaim::AllPass { level: *level },
+        Some(Answer { bounded_by: BoundedBy::Disbelief, .. }) => KeptClaim::ScaleUnknown,
+        Some(_) => KeptClaim::NoScale,
+        None if failed.is_empty() => KeptClaim::AllKept,
+        None => KeptClaim::SomeFailed { failed: failed.len() as u32 },
     };
-    if !doubted.is_empty() {
-        text.push_str(&format!(" Not valid: {}.", listed(&doubted)));
-    }
-    text
+    let failed =
+        matches!(claim, KeptClaim::SomeFailed { .. }).then(|| format!("Failed: {}.", listed(&failed)));
+    let doubted = (!doubted.is_empty()).then(|| format!("Not valid: {}.", listed(&doubted)));
+    let details: Vec<String> = failed.into_iter().chain(doubted).collect();
+    let about = KeptAbout::Loads { loads: names.len() as u32 };
+    KeptAnswer { claim, about, because: String::new(), details: details.join(" ") }
 }

@@ -169,13 +169,9 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
             stretch.from_s,
             stretch.to_s
         ),
-        CheckFacts::Shares { kind, third, share, in_rest, .. } if id == CheckId::ErrorMix => format!(
-            "{}: {:.0} % of the failures in the {}, {:.0} % in the rest",
-            kind.as_deref().unwrap_or("rare kinds"),
-            share * 100.0,
-            name_of_third(*third),
-            in_rest * 100.0
-        ),
+        CheckFacts::Shares { kind, third, share, in_rest, .. } if id == CheckId::ErrorMix => {
+            error_mix(kind.as_deref(), *third, (*share, *in_rest))
+        }
         CheckFacts::Shares { kind, third, distance, share, in_rest, .. } => format!(
             "{} of the operations in the {} are others than in the rest, most of all {}: {} and {}",
             percent(*distance),
@@ -195,6 +191,16 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
         CheckFacts::NotJudged { why: None } => "not judged".to_owned(),
         CheckFacts::NotJudged { why: Some(why) } => format!("not judged: {why}"),
     }
+}
+
+fn error_mix(kind: Option<&str>, third: usize, (share, in_rest): (f64, f64)) -> String {
+    format!(
+        "{}: {:.0} % of the failures in the {}, {:.0} % in the rest",
+        kind.unwrap_or("rare kinds"),
+        share * 100.0,
+        name_of_third(third),
+        in_rest * 100.0
+    )
 }
 
 fn name_of_third(third: usize) -> &'static str {

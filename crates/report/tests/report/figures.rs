@@ -410,6 +410,7 @@ fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
             doubts: vec![],
             resources: Resources::default(),
             search: Some(search),
+            ..Verdict::default()
         })))
         .unwrap();
     writer.finish().unwrap();

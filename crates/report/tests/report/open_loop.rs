@@ -163,6 +163,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             confirmed: true,
             ..SearchSummary::default()
         }),
+        ..Verdict::default()
     })))?;
     writer.disclosure(&serde_json::json!({ "seed": 1, "host": { "cores": 2 } }))?;
     writer.finish()

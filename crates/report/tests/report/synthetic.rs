@@ -6,8 +6,9 @@ use barograph_model::{
     Check, CheckFacts, CheckId, Drifted, LoadUnit, Nanos, Offered, OpVerdict, Outcome, Phase, WindowVerdict,
 };
 use barograph_record::{
-    Count, Entry, Expected, Figure, Fill, Header, KeptDerived, KeptUnit, LoadStarted, Note, ProbeRow,
-    Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Tier, Tiers, Trial, VERSION, Verdict,
+    Count, Entry, Expected, Figure, Fill, Header, KeptAbout, KeptAnswer, KeptClaim, KeptDerived, KeptUnit,
+    LoadStarted, Note, ProbeRow, Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Tier,
+    Tiers, Trial, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -155,26 +156,6 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
             further_ok: true,
         }
     });
-    let lag = CheckFacts::StartLag {
-        p99_ms: if driver_ok { 1.9 } else { 212.0 },
-        most_ms: 100.0,
-        is_limited: true,
-    };
-    let little =
-        CheckFacts::Little { in_flight: 4.0, served: 3.9, over_edges: 0.05, apart: 0.012, most: 0.1 };
-    let drift = CheckFacts::Drift {
-        found: Some(Drifted { relative: -0.008, low: -0.02, high: 0.004 }),
-        fewest: 4,
-        most: 0.1,
-        floor_ms: None,
-    };
-    let checks = vec![
-        Check::new(CheckId::StartLag, lag, driver_ok),
-        Check::new(CheckId::BusiestWorker, CheckFacts::Worker { share: 0.34, most: 0.95 }, true),
-        Check::new(CheckId::Little, little, true),
-        Check::new(CheckId::SteadyThroughput, drift, true),
-        Check::new(CheckId::Clock, CheckFacts::Clock { apart_s: 0.0002, most_s: 0.1 }, true),
-    ];
     let seconds = (to - from) as f64;
     WindowVerdict {
         offered: Offered { unit: LoadUnit::Users, level: users },
@@ -191,10 +172,33 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
         lag_p50_ms: ms(&joined.lag, 0.5),
         lag_p99_ms: ms(&joined.lag, 0.99),
         ops: ops.collect(),
-        checks,
+        checks: checks(driver_ok),
         rules: Vec::new(),
         measures: Vec::new(),
     }
+}
+
+fn checks(driver_ok: bool) -> Vec<Check> {
+    let lag = CheckFacts::StartLag {
+        p99_ms: if driver_ok { 1.9 } else { 212.0 },
+        most_ms: 100.0,
+        is_limited: true,
+    };
+    let little =
+        CheckFacts::Little { in_flight: 4.0, served: 3.9, over_edges: 0.05, apart: 0.012, most: 0.1 };
+    let drift = CheckFacts::Drift {
+        found: Some(Drifted { relative: -0.008, low: -0.02, high: 0.004 }),
+        fewest: 4,
+        most: 0.1,
+        floor_ms: None,
+    };
+    vec![
+        Check::new(CheckId::StartLag, lag, driver_ok),
+        Check::new(CheckId::BusiestWorker, CheckFacts::Worker { share: 0.34, most: 0.95 }, true),
+        Check::new(CheckId::Little, little, true),
+        Check::new(CheckId::SteadyThroughput, drift, true),
+        Check::new(CheckId::Clock, CheckFacts::Clock { apart_s: 0.0002, most_s: 0.1 }, true),
+    ]
 }
 
 fn beginning(writer: &mut RunWriter) -> Result<(), RecordError> {
@@ -309,16 +313,25 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         at_s: 215.0,
         text: "trial 4 is repeated: the driver was late in it".to_owned(),
     }))?;
+    let answer = KeptAnswer {
+        claim: KeptClaim::Holds { level: 12_500, confirmed: false },
+        about: KeptAbout::Application { workload: "auction".to_owned(), profile: "official2".to_owned() },
+        because: "at 12,700 the response time of 2 operations was over its limit".to_owned(),
+        details: String::new(),
+    };
     writer.append(&Entry::Verdict(Box::new(Verdict {
         unit: KeptUnit::Users,
         capacity: Some(12_500),
         trial: Some(8),
         passed: true,
         valid: true,
-        sentence: "This machine holds 12,500 auction users; at 12,700 the response time of 2 operations was over its limit."
-            .to_owned(),
+        sentence: answer.sentence(KeptUnit::Users),
+        answer: Some(answer),
         exit_code: 0,
-        reasons: vec!["The search ended because the bracket 12,500 to 12,700 is narrower than its resolution of 2 %.".to_owned()],
+        reasons: vec![
+            "The search ended because the bracket 12,500 to 12,700 is narrower than its resolution of 2 %."
+                .to_owned(),
+        ],
         doubts: vec![],
         resources: Resources {
             host_cores: Some(2.0),
@@ -341,6 +354,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
             confirmed: true,
             ..SearchSummary::default()
         }),
+        ..Verdict::default()
     })))?;
     writer.disclosure(&serde_json::json!({
         "seed": 42,

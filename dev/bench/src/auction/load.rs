@@ -8,7 +8,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use barograph_record::{Run, Trial};
+use barograph_record::{KeptReason, Run, Trial};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags};
 
@@ -139,11 +139,11 @@ impl Load {
             (true, true) => "passed",
             (true, false) => "failed",
         };
-        let data = verdict.reasons.iter().any(|reason| reason.starts_with("the data "));
-        let mut reasons = verdict.reasons.clone();
+        let data = verdict.why.iter().any(KeptReason::is_about_data);
+        let mut why: Vec<&KeptReason> = verdict.why.iter().collect();
         // What makes it unbelievable, and what is wrong with the data, before what missed its rule.
-        reasons.sort_by_key(|reason| !(reason.starts_with("not valid") || reason.starts_with("the data ")));
-        reasons.truncate(SHOWN);
+        why.sort_by_key(|reason| !reason.is_doubt());
+        let reasons = why.into_iter().take(SHOWN).map(KeptReason::words).collect();
         let ends = ends(&run, &trial);
         Ok(Outcome { word, checks: !data, trial, reasons, ends })
     }

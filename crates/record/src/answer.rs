@@ -1,0 +1,360 @@
+//! The answer of a run as data: what is claimed of which load, and the claim in words.
+
+use barograph_model::words::offered;
+use serde::{Deserialize, Serialize};
+
+use crate::{KeptUnit, Verdict};
+
+/// The answer: a claim, and what follows it in its sentence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptAnswer {
+    /// The claim.
+    pub claim: KeptClaim,
+    /// What the claim is about.
+    pub about: KeptAbout,
+    /// The end of the sentence that begins with the claim; empty where the claim is all of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub because: String,
+    /// The sentences after it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub details: String,
+}
+
+/// What a claim is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum KeptAbout {
+    /// The application that the run deployed, on this machine.
+    Application {
+        /// Name of the workload.
+        workload: String,
+        /// Its profile.
+        profile: String,
+    },
+    /// A target that was there already.
+    Target {
+        /// Its address.
+        url: String,
+    },
+    /// Several loads.
+    Loads {
+        /// Number of loads.
+        loads: u32,
+    },
+}
+
+/// What is wrong with the data under the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptData {
+    /// Not right after the run.
+    Wrong,
+    /// Could not be checked after the run.
+    Unchecked,
+}
+
+/// Which hold of a path, of how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptHold {
+    /// Its number, from 1.
+    pub n: u32,
+    /// Holds of the path.
+    pub of: u32,
+}
+
+/// A claim. Levels are in the unit of the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum KeptClaim {
+    /// The level at which half of the trials pass.
+    Capacity {
+        /// The level.
+        level: u32,
+    },
+    /// A level that passed, the highest that was allowed or confirmed by a second window.
+    Holds {
+        /// The level.
+        level: u32,
+        /// A second window confirmed it; absent in a search by posterior.
+        confirmed: bool,
+    },
+    /// A level that passed, without the certainty that it is the capacity.
+    Held {
+        /// The level.
+        level: u32,
+        /// No second window confirmed it.
+        once: bool,
+    },
+    /// The lowest level worth a trial failed.
+    DoesNotHold {
+        /// The level.
+        level: u32,
+    },
+    /// No level that was tried passed.
+    NonePassed,
+    /// Nothing is known.
+    Unknown {
+        /// What is wrong with the data, where that is the reason.
+        data: Option<KeptData>,
+    },
+    /// Every rule held.
+    Kept {
+        /// The level, of a path the highest.
+        level: u32,
+        /// Windows of a path.
+        windows: Option<u32>,
+    },
+    /// A rule did not hold.
+    NotKept {
+        /// The level.
+        level: u32,
+        /// The hold of a path.
+        hold: Option<KeptHold>,
+    },
+    /// Validity checks did not hold.
+    NotValid {
+        /// The level.
+        level: u32,
+        /// The hold of a path.
+        hold: Option<KeptHold>,
+        /// Number of checks.
+        checks: u32,
+    },
+    /// The data leave the window without a judgement.
+    NotJudged {
+        /// The level, of a path that passed the highest.
+        level: u32,
+        /// The hold of a path.
+        hold: Option<KeptHold>,
+        /// Windows of a path that passed.
+        windows: Option<u32>,
+        /// What is wrong with the data.
+        data: KeptData,
+    },
+    /// All loads pass at a scale.
+    AllPass {
+        /// The scale.
+        level: u32,
+    },
+    /// No scale is known, because windows were not valid.
+    ScaleUnknown,
+    /// No scale was found.
+    NoScale,
+    /// All loads kept their rules.
+    AllKept,
+    /// Some loads did not keep their rules.
+    SomeFailed {
+        /// Number of those loads.
+        failed: u32,
+    },
+    /// A claim of a later version.
+    #[serde(other)]
+    Other,
+}
+
+impl KeptData {
+    const fn words(self) -> &'static str {
+        match self {
+            KeptData::Wrong => "were not right after the run",
+            KeptData::Unchecked => "could not be checked after the run",
+        }
+    }
+}
+
+impl KeptHold {
+    fn words(hold: Option<Self>) -> String {
+        hold.map_or_else(String::new, |hold| format!(" (hold {} of {})", hold.n, hold.of))
+    }
+}
+
+impl KeptUnit {
+    fn load(self, level: u32) -> String {
+        offered(self.offered(level))
+    }
+
+    fn fewest(self) -> &'static str {
+        match self {
+            KeptUnit::Users => "fewest",
+            KeptUnit::StartsPerSecond => "lowest rate",
+            KeptUnit::Percent => "lowest scale",
+        }
+    }
+}
+
+impl KeptAbout {
+    /// What holds the load: `this machine`, `the target`.
+    #[must_use]
+    pub const fn holder(&self) -> &'static str {
+        if let KeptAbout::Target { .. } = self { "the target" } else { "this machine" }
+    }
+
+    const fn subject(&self) -> &'static str {
+        if let KeptAbout::Target { .. } = self { "The target" } else { "This machine" }
+    }
+
+    /// What the load is of, or where: `of the shop application (browsing)`, `at http://127.0.0.1:8080`.
+    fn object(&self) -> String {
+        match self {
+            KeptAbout::Application { workload, profile } => {
+                format!("of the {workload} application ({profile})")
+            }
+            KeptAbout::Target { url } => format!("at {url}"),
+            KeptAbout::Loads { loads } => format!("{loads} loads"),
+        }
+    }
+}
+
+impl KeptClaim {
+    /// The beginning of the sentence.
+    fn words(self, unit: KeptUnit, about: &KeptAbout) -> String {
+        let (object, subject, load) = (about.object(), about.subject(), |level| unit.load(level));
+        let path = |windows: Option<u32>| {
+            windows.map_or_else(String::new, |windows| format!("A path of {windows} holds up to "))
+        };
+        match self {
+            KeptClaim::Capacity { level } => {
+                format!("The capacity of {} is {} {object}", about.holder(), load(level))
+            }
+            KeptClaim::Holds { level, confirmed } => {
+                let how = if confirmed { ", confirmed by a second window" } else { "" };
+                format!("{subject} holds {} {object}{how}", load(level))
+            }
+            KeptClaim::Held { level, once } => {
+                let how = if once { ", passed once and not confirmed by a second window" } else { "" };
+                format!("{subject} held {} {object}{how}", load(level))
+            }
+            KeptClaim::DoesNotHold { level } => {
+                format!(
+                    "{subject} does not hold {} {object}, the {} worth a trial",
+                    load(level),
+                    unit.fewest()
+                )
+            }
+            KeptClaim::NonePassed => format!("No number of {} {object} that was tried passed", unit.name()),
+            KeptClaim::Unknown { data } => {
+                let data =
+                    data.map_or_else(String::new, |data| format!(", because the data {}", data.words()));
+                format!("It is not known how many {} {object} {} holds{data}", unit.name(), about.holder())
+            }
+            KeptClaim::Kept { level, windows } => {
+                format!("{}{} {object} kept every rule", path(windows), load(level))
+            }
+            KeptClaim::NotKept { level, .. } => format!("{} {object} did not keep the rules", load(level)),
+            KeptClaim::NotValid { level, checks, .. } => {
+                let checks = if checks == 1 { "this check" } else { "these checks" };
+                format!(
+                    "{} {object} cannot be judged, because {checks} of the measurement did not hold",
+                    load(level)
+                )
+            }
+            KeptClaim::NotJudged { level, hold, windows, data } => format!(
+                "{}{} {object} cannot be judged, because the data {}{}",
+                path(windows),
+                load(level),
+                data.words(),
+                KeptHold::words(hold)
+            ),
+            KeptClaim::AllPass { level } => format!("All {object} pass at {}", load(level)),
+            KeptClaim::ScaleUnknown => {
+                format!("It is not known at which scale {object} pass, because windows could not be believed")
+            }
+            KeptClaim::NoScale => format!("No scale was found at which {object} pass"),
+            KeptClaim::AllKept => format!("All {object} kept their rules"),
+            KeptClaim::SomeFailed { failed } => format!("{failed} of {object} did not keep their rules"),
+            KeptClaim::Other => "This version does not know the claim of this run".to_owned(),
+        }
+    }
+
+    /// Where the end of the sentence says which, and not why.
+    const fn lists(self) -> bool {
+        matches!(
+            self,
+            KeptClaim::DoesNotHold { .. }
+                | KeptClaim::Unknown { data: None }
+                | KeptClaim::NotKept { .. }
+                | KeptClaim::NotValid { .. }
+        )
+    }
+
+    const fn hold(self) -> Option<KeptHold> {
+        match self {
+            KeptClaim::NotKept { hold, .. } | KeptClaim::NotValid { hold, .. } => hold,
+            _ => None,
+        }
+    }
+}
+
+impl KeptAnswer {
+    /// The whole answer in words.
+    #[must_use]
+    pub fn sentence(&self, unit: KeptUnit) -> String {
+        let claim = self.claim.words(unit, &self.about);
+        let because = match (self.because.is_empty(), self.claim.lists()) {
+            (true, _) => String::new(),
+            (false, true) => format!(": {}", self.because),
+            (false, false) => format!("; {}", self.because),
+        };
+        let hold = KeptHold::words(self.claim.hold());
+        let details = if self.details.is_empty() { String::new() } else { format!(" {}", self.details) };
+        format!("{claim}{because}{hold}.{details}")
+    }
+}
+
+impl Verdict {
+    /// The claim, and the words after it. In older records the whole sentence is the claim.
+    #[must_use]
+    pub fn headline(&self) -> (String, String) {
+        let Some(answer) = &self.answer else { return (self.sentence.clone(), String::new()) };
+        let claim = answer.claim.words(self.unit, &answer.about);
+        let hold = KeptHold::words(answer.claim.hold());
+        match (answer.because.is_empty(), answer.claim.lists()) {
+            (true, _) => (format!("{claim}{hold}."), answer.details.clone()),
+            (false, lists) => {
+                let end = if lists { ":" } else { "." };
+                let details = format!("{}{hold}. {}", answer.because, answer.details);
+                (format!("{claim}{end}"), details.trim_end().to_owned())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(claim: KeptClaim, because: &str, details: &str) -> Verdict {
+        let about = KeptAbout::Target { url: "http://127.0.0.1:80/".to_owned() };
+        let answer = KeptAnswer { claim, about, because: because.to_owned(), details: details.to_owned() };
+        let verdict = serde_json::json!({
+            "sentence": answer.sentence(KeptUnit::Users), "capacity": null, "trial": null, "passed": true,
+            "valid": true, "exit_code": 0, "reasons": [], "resources": {}, "search": null, "answer": answer,
+        });
+        serde_json::from_value(verdict).unwrap()
+    }
+
+    #[test]
+    fn a_sentence_has_a_headline_and_details() {
+        let held = answer(
+            KeptClaim::Holds { level: 500, confirmed: true },
+            "at 540 users, A took 2 s",
+            "It took 9 s.",
+        );
+        let headline = "The target holds 500 users at http://127.0.0.1:80/, confirmed by a second window";
+        assert_eq!(held.sentence, format!("{headline}; at 540 users, A took 2 s. It took 9 s."));
+        assert_eq!(
+            held.headline(),
+            (format!("{headline}."), "at 540 users, A took 2 s. It took 9 s.".to_owned())
+        );
+        let hold = Some(KeptHold { n: 2, of: 3 });
+        let failed = answer(KeptClaim::NotKept { level: 1_000, hold }, "A took 9 s", "");
+        let headline = "1,000 users at http://127.0.0.1:80/ did not keep the rules:";
+        assert_eq!(failed.sentence, format!("{headline} A took 9 s (hold 2 of 3)."));
+        assert_eq!(failed.headline(), (headline.to_owned(), "A took 9 s (hold 2 of 3).".to_owned()));
+    }
+
+    #[test]
+    fn an_older_verdict_is_all_headline() {
+        let old = Verdict { answer: None, ..answer(KeptClaim::NonePassed, "", "") };
+        assert_eq!(old.headline(), (old.sentence.clone(), String::new()));
+    }
+}

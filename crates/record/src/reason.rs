@@ -1,0 +1,342 @@
+//! Why a run did not pass or cannot be believed: causes as data, and their words.
+
+use barograph_model::CheckId;
+use barograph_model::words::{count, millis, quantile};
+use serde::{Deserialize, Serialize};
+
+use crate::entry::nan;
+use crate::{
+    KeptAnswer, KeptCheck, KeptCrossCheck, KeptOp, KeptRepeats, KeptRule, KeptSubject, KeptUnit, KeptWindow,
+    Verdict,
+};
+
+/// A reason of a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptReason {
+    /// Name of the load, of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
+    /// The cause.
+    pub cause: KeptCause,
+}
+
+/// The cause of a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum KeptCause {
+    /// A rule that did not hold, of those that an operation usually has.
+    Rule {
+        /// The rule, with what was found.
+        rule: KeptRule,
+    },
+    /// Another rule that did not hold.
+    FurtherRule {
+        /// The rule, with what was found.
+        rule: KeptRule,
+        /// Title of the measure that it is about.
+        title: Option<String>,
+    },
+    /// An operation that is judged did not happen.
+    Absent {
+        /// Name of the operation.
+        op: String,
+    },
+    /// Every operation failed.
+    AllFailed,
+    /// A validity check that did not hold.
+    Check {
+        /// The check, with its figures.
+        check: KeptCheck,
+    },
+    /// The data were not right after the run.
+    WrongData {
+        /// One finding of the data checks.
+        finding: String,
+    },
+    /// The data could not be checked after the run.
+    UncheckedData {
+        /// The error.
+        why: String,
+    },
+    /// Response times put the capacity elsewhere than passes and fails.
+    CrossCheck {
+        /// Unit of all levels.
+        unit: KeptUnit,
+        /// The capacity by response times.
+        by_times: KeptCrossCheck,
+        /// Lower end of the 95 % interval by passes and fails.
+        #[serde(deserialize_with = "nan")]
+        low: f64,
+        /// Upper end of the 95 % interval by passes and fails.
+        #[serde(deserialize_with = "nan")]
+        high: f64,
+    },
+    /// The target changed during a search.
+    Drift {
+        /// Trials that should have passed.
+        repeats: KeptRepeats,
+    },
+    /// A cause of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl From<KeptCause> for KeptReason {
+    fn from(cause: KeptCause) -> Self {
+        KeptReason { load: None, cause }
+    }
+}
+
+impl KeptReason {
+    /// The rule that did not hold, if it is one.
+    #[must_use]
+    pub fn rule(&self) -> Option<&KeptRule> {
+        match &self.cause {
+            KeptCause::Rule { rule } | KeptCause::FurtherRule { rule, .. } => Some(rule),
+            _ => None,
+        }
+    }
+
+    /// The check that did not hold, if it is one.
+    #[must_use]
+    pub fn check(&self) -> Option<&KeptCheck> {
+        if let KeptCause::Check { check } = &self.cause { Some(check) } else { None }
+    }
+
+    /// Name of the operation that it is about.
+    #[must_use]
+    pub fn op(&self) -> Option<&String> {
+        match &self.cause {
+            KeptCause::Absent { op } => Some(op),
+            _ => self.rule()?.op.as_ref(),
+        }
+    }
+
+    /// Is it about the data under the application?
+    #[must_use]
+    pub fn is_about_data(&self) -> bool {
+        matches!(self.cause, KeptCause::WrongData { .. } | KeptCause::UncheckedData { .. })
+    }
+
+    /// Does it make a measurement not valid?
+    #[must_use]
+    pub fn is_doubt(&self) -> bool {
+        self.is_about_data() || matches!(self.cause, KeptCause::Check { .. })
+    }
+
+    /// The same cause in another load: of checks of the machine, whatever their figures.
+    #[must_use]
+    pub fn is_as(&self, other: &KeptReason) -> bool {
+        match (&self.cause, &other.cause) {
+            (KeptCause::Check { check }, KeptCause::Check { check: other }) => {
+                check.is_of_machine() && check.id == other.id
+            }
+            (cause, other) => cause == other,
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let load = self.load.as_ref().map_or_else(String::new, |load| format!("{load}: "));
+        format!("{load}{}", self.cause.words())
+    }
+}
+
+impl Verdict {
+    /// With its answer, reasons and doubts, as data and in words.
+    #[must_use]
+    pub fn because<R: Into<KeptReason>>(
+        mut self,
+        answer: Option<KeptAnswer>,
+        reasons: Vec<R>,
+        doubts: Vec<R>,
+    ) -> Self {
+        self.sentence = answer.as_ref().map_or_else(String::new, |answer| answer.sentence(self.unit));
+        self.answer = answer;
+        self.why = reasons.into_iter().map(Into::into).collect();
+        self.why_not_valid = doubts.into_iter().map(Into::into).collect();
+        self.word();
+        self
+    }
+
+    /// Puts what makes it not valid before all other reasons.
+    pub fn blame(&mut self, causes: &[KeptCause]) {
+        for reasons in [&mut self.why, &mut self.why_not_valid] {
+            reasons.splice(0..0, causes.iter().cloned().map(Into::into));
+        }
+        self.word();
+    }
+
+    fn word(&mut self) {
+        self.reasons = self.why.iter().map(KeptReason::words).collect();
+        self.doubts = self.why_not_valid.iter().map(KeptReason::words).collect();
+    }
+}
+
+impl KeptCheck {
+    fn is_of_machine(&self) -> bool {
+        let of_machine = [
+            CheckId::StolenCpu,
+            CheckId::OutsideCpu,
+            CheckId::OutsideMemory,
+            CheckId::OutsideDisks,
+            CheckId::Clock,
+        ];
+        of_machine.into_iter().any(|id| self.is(id))
+    }
+}
+
+impl KeptWindow {
+    /// Why the window did not pass or cannot be believed: the operation furthest over its limit first, checks last.
+    #[must_use]
+    pub fn causes(&self) -> Vec<KeptCause> {
+        let mut ops: Vec<&KeptOp> = self.ops.iter().filter(|op| !op.passed()).collect();
+        let share = |op: &KeptOp| op.limit_share().unwrap_or(0.0);
+        ops.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        let rules = self.judged_by();
+        let usual = ops.into_iter().flat_map(|op| op.causes(&rules));
+        let ended: u64 = self.ops.iter().map(|op| op.count).sum();
+        let all_failed = ended > 0 && self.ops.iter().all(|op| op.failed == op.count);
+        let is_named = self.ops.iter().any(|op| op.count > 0 && !op.failures_ok && op.judged);
+        let all_failed = (all_failed && !is_named).then_some(KeptCause::AllFailed);
+        all_failed.into_iter().chain(usual).chain(self.further_causes()).chain(self.doubts()).collect()
+    }
+
+    /// The checks that did not hold.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<KeptCause> {
+        let broken = self.checks.iter().filter(|check| !check.ok);
+        broken.map(|check| KeptCause::Check { check: check.clone() }).collect()
+    }
+
+    /// Further rules that did not hold. An operation that did not happen is a cause of its own.
+    fn further_causes(&self) -> Vec<KeptCause> {
+        let happened = |rule: &KeptRule| {
+            let of_rule = |op: &&KeptOp| Some(op.op.as_str()) == rule.op.as_deref();
+            self.ops.iter().find(of_rule).is_none_or(|op| op.count > 0)
+        };
+        let broken = self.further_rules().into_iter().filter(|rule| !rule.holds && happened(rule));
+        broken
+            .map(|rule| KeptCause::FurtherRule {
+                rule: rule.clone(),
+                title: self.title_of(rule).map(str::to_owned),
+            })
+            .collect()
+    }
+}
+
+impl KeptOp {
+    /// The usual rules that did not hold: time, mix, failures.
+    fn causes(&self, rules: &[KeptRule]) -> Vec<KeptCause> {
+        if self.count == 0 {
+            return vec![KeptCause::Absent { op: self.op.clone() }];
+        }
+        let of = |subject| {
+            let first = rules.iter().find(|rule| {
+                rule.subject == subject && rule.is_usual() && rule.op.as_ref() == Some(&self.op)
+            });
+            first.filter(|rule| !rule.holds).map(|rule| KeptCause::Rule { rule: rule.clone() })
+        };
+        [KeptSubject::Response, KeptSubject::Mix, KeptSubject::Failures].into_iter().filter_map(of).collect()
+    }
+}
+
+impl KeptCause {
+    /// The name in tables, as in records.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            KeptCause::Rule { .. } => "rule",
+            KeptCause::FurtherRule { .. } => "further_rule",
+            KeptCause::Absent { .. } => "absent",
+            KeptCause::AllFailed => "all_failed",
+            KeptCause::Check { .. } => "check",
+            KeptCause::WrongData { .. } => "wrong_data",
+            KeptCause::UncheckedData { .. } => "unchecked_data",
+            KeptCause::CrossCheck { .. } => "cross_check",
+            KeptCause::Drift { .. } => "drift",
+            KeptCause::Unknown => "unknown",
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            KeptCause::Rule { rule } => rule.broken(),
+            KeptCause::FurtherRule { rule, title } => {
+                let found =
+                    rule.found().map_or_else(|| "has no value".to_owned(), |found| format!("was {found}"));
+                format!("{} {found}, required is {}", rule.called(title.as_deref()), rule.required())
+            }
+            KeptCause::Absent { op } => format!("{op} did not happen"),
+            KeptCause::AllFailed => "every operation failed".to_owned(),
+            KeptCause::Check { check } => {
+                format!("not valid: {} was {}, allowed is {}", check.name, check.found, check.allowed)
+            }
+            KeptCause::WrongData { finding } => format!("the data is not right after the run: {finding}"),
+            KeptCause::UncheckedData { why } => format!("the data could not be checked after the run: {why}"),
+            KeptCause::CrossCheck { unit, by_times, low, high } => format!(
+                "warning: response times say {} (95 % interval {} to {}), passes and fails {} to {}; the rules may be broken \
+                 by something else than load",
+                unit.offered_at(by_times.capacity),
+                level(by_times.low),
+                level(by_times.high),
+                level(*low),
+                level(*high)
+            ),
+            KeptCause::Drift { repeats } => format!(
+                "warning: the target changed during the search: of {} trials that should have passed {} did, expected were \
+                 {:.1} (p = {:.4})",
+                repeats.trials, repeats.passed, repeats.expected, repeats.p
+            ),
+            KeptCause::Unknown => "a reason that this version does not know".to_owned(),
+        }
+    }
+}
+
+impl KeptUnit {
+    fn offered_at(self, level: f64) -> String {
+        barograph_model::words::offered(self.offered(level.round() as u32))
+    }
+}
+
+/// A level without its unit.
+fn level(level: f64) -> String {
+    count(level.round().max(0.0) as u64)
+}
+
+impl KeptRule {
+    /// A usual rule that did not hold, in words.
+    fn broken(&self) -> String {
+        let op = self.op.as_deref().unwrap_or_default();
+        let value = self.value.unwrap_or(f64::NAN);
+        match self.subject {
+            KeptSubject::Mix => {
+                let tolerance = self.limit * self.tolerance.unwrap_or(0.0);
+                let why = if self.chance > tolerance { ", which chance makes in so few" } else { "" };
+                format!(
+                    "{op} was {:.2} % of the mix, required are {:.2} % within {:.0} %{why}",
+                    value * 100.0,
+                    self.limit * 100.0,
+                    tolerance.max(self.chance) / self.limit * 100.0
+                )
+            }
+            KeptSubject::Failures => format!(
+                "{op} failed in {:.2} % of its operations, allowed are {:.2} %",
+                value * 100.0,
+                self.limit * 100.0
+            ),
+            _ => {
+                let at = self.quantile.map_or_else(|| "the judged quantile".to_owned(), quantile);
+                format!("{op} took {} at {at}, allowed are {}", time(value), time(self.limit))
+            }
+        }
+    }
+}
+
+/// Milliseconds; long ones with their thousands apart.
+fn time(ms: f64) -> String {
+    if ms >= 100.0 { format!("{} ms", count(ms.round() as u64)) } else { millis(ms) }
+}
