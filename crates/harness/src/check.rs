@@ -9,8 +9,8 @@ mod loads;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, Strategy, check_measures};
-use barograph_spec::{Ability, Act, Plan, Refusal, Refused};
-use barograph_workload::topology::{Topology, Work};
+use barograph_spec::{Ability, Act, ActionPlan, Plan, Refusal, Refused};
+use barograph_workload::topology::{Part, Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
 use crate::deploy;
@@ -166,6 +166,30 @@ impl Wrong {
     }
 }
 
+/// The key that has the actions of a plan.
+fn key_of_actions(plan: &Plan) -> &'static str {
+    if plan.places.contains_key("faults") { "faults" } else { "actions" }
+}
+
+fn no_such_unit(key: &'static str, unit: &str, allowed: String) -> Wrong {
+    let remedy = "name a part that is deployed, as `barograph check` shows it".to_owned();
+    Wrong { key, value: format!("{unit:?}"), allowed, remedy }
+}
+
+/// The actions of a plan that concern none of these parts.
+fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<Wrong> {
+    let serve = parts.filter(|part| matches!(part.work, Work::Service(_)));
+    let names: Vec<&str> = serve.map(|part| part.name.as_str()).collect();
+    let unknown = plan
+        .actions
+        .iter()
+        .filter(|action| action.act != Act::Heal && !names.contains(&action.unit.as_str()));
+    let wrong = |action: &ActionPlan| {
+        no_such_unit(key_of_actions(plan), &action.unit, format!("one of {}", names.join(", ")))
+    };
+    unknown.map(wrong).collect()
+}
+
 /// A check in progress: the plan as far as it is resolved, and what was found.
 struct Checking<'a> {
     plan: Plan,
@@ -212,7 +236,9 @@ impl<'a> Checking<'a> {
     /// What is deployed, with drivers that are units; `None` where the target is there already.
     fn topology(&self) -> Option<Topology> {
         let application = self.workload.application().filter(|_| self.target == Target::Deployed)?;
-        Some(deploy::whole(application.topology(&self.plan, self.data.as_ref()), &self.plan))
+        let mut topology = deploy::topology_of(application, &self.plan, self.data.as_ref());
+        topology.parts.extend(deploy::drivers(&self.plan, &topology.fronts));
+        Some(topology)
     }
 
     fn port(&mut self) {
@@ -281,16 +307,10 @@ impl<'a> Checking<'a> {
             }
             return;
         };
-        let key = if self.plan.places.contains_key("faults") { "faults" } else { "actions" };
-        let refuse = |value: &str, allowed: String| Wrong {
-            key,
-            value: format!("{value:?}"),
-            allowed,
-            remedy: "name a part that is deployed, as `barograph check` shows it".to_owned(),
-        };
+        let key = key_of_actions(&self.plan);
         let Some(topology) = self.topology() else {
             let allowed = format!("no {key} for a target that is there already");
-            return self.refuse(refuse(&first.unit, allowed));
+            return self.refuse(no_such_unit(key, &first.unit, allowed));
         };
         let carried = |act: &Act| matches!(act, Act::Move | Act::Snapshot(_) | Act::Restore(_));
         if let Some(action) = actions.iter().find(|action| carried(&action.act))
@@ -310,12 +330,9 @@ impl<'a> Checking<'a> {
             let (name, at, load) = (action.act.name(), action.at.as_secs_f64(), load.as_secs_f64());
             self.notes.push(format!("{name} at {at} s will not be done: the load lasts {load} s at most"));
         }
-        let serve = topology.parts.into_iter().filter(|part| matches!(part.work, Work::Service(_)));
-        let names: Vec<String> = serve.map(|part| part.name).collect();
-        for action in &actions {
-            if action.act != Act::Heal && !names.contains(&action.unit) {
-                self.refuse(refuse(&action.unit, format!("one of {}", names.join(", "))));
-            }
+        // Of several loads that deploy, the part may be another's.
+        if self.plan.letter.is_none() {
+            unknown_units(&self.plan, topology.parts.iter()).into_iter().for_each(|wrong| self.refuse(wrong));
         }
     }
 

@@ -2,7 +2,9 @@
 
 mod deployed;
 mod drivers;
+mod kept;
 mod place;
+mod planned;
 mod recipe;
 mod start;
 mod stored;
@@ -12,9 +14,12 @@ pub(crate) use place::link;
 pub(crate) use deployed::{Deployed, Hold, Started};
 pub use stored::outlook;
 
-pub(crate) use drivers::{TIER as DRIVERS, count as drivers_apart, waiting as waiting_drivers};
+pub(crate) use drivers::{
+    TIER as DRIVERS, count as drivers_apart, parts as drivers, waiting as waiting_drivers,
+};
+pub use planned::{Planned, outline, plan_of_all, planned};
+pub(crate) use planned::{application_of, topology_of};
 
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -22,11 +27,8 @@ use std::path::Path;
 
 use barograph_model::{Nanos, Phase};
 use barograph_platform::{Ability, DiskSpec, Limits, Missing, Platform, SiteSpec};
-use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
-use barograph_services::Service;
 use barograph_spec::Plan;
-use barograph_workload::Application;
-use barograph_workload::topology::{Topology, Value, Work};
+use barograph_workload::topology::{self, Topology, Value, Work};
 
 use crate::HarnessError;
 use crate::fleet::Token;
@@ -48,24 +50,20 @@ pub(crate) fn platform<'p>(
     found.copied().ok_or_else(|| HarnessError::NoPlatform { name: name.to_owned() })
 }
 
-/// A topology with the drivers that are parts of it.
-#[must_use]
-pub fn whole(mut topology: Topology, plan: &Plan) -> Topology {
-    drivers::add(&mut topology, plan);
-    topology
-}
-
 /// What keeps a deployment from being made here: programs, kernel features, rights; each with what a person can do.
-/// Nothing is created.
-pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) -> Vec<Missing> {
-    let mut all: Vec<Missing> = topology.services().iter().filter_map(|service| service.missing()).collect();
+/// Nothing is created, and nothing is missing where nothing is deployed.
+pub async fn missing(planned: &[Planned<'_>], platform: &dyn Platform) -> Vec<Missing> {
+    let Some(plan) = planned.first().map(|first| first.plan) else { return Vec::new() };
+    let services = topology::services(planned::parts(planned));
+    let mut all: Vec<Missing> = services.iter().filter_map(|service| service.missing()).collect();
     let nowhere = Path::new("/nonexistent");
     let mut spec =
-        SiteSpec { id: "check".to_owned(), ..site_spec(topology, plan, platform, (nowhere, nowhere)) };
+        SiteSpec { id: "check".to_owned(), ..site_spec(planned, plan, platform, (nowhere, nowhere)) };
     if platform.limits_hosts_as_units() {
         // Parts have limits and hosts have none; here the one can be limited where the other can.
         for host in &mut spec.hosts {
-            let limited = topology.parts.iter().find(|part| part.host == host.name && !part.limits.is_none());
+            let limited =
+                planned::parts(planned).find(|part| part.host == host.name && !part.limits.is_none());
             host.limits = limited.map_or_else(Limits::default, |part| part.limits.clone());
         }
     }
@@ -75,15 +73,15 @@ pub async fn missing(topology: &Topology, platform: &dyn Platform, plan: &Plan) 
     all
 }
 
-/// The site of a topology, still without a name.
+/// The site of everything that is deployed, still without a name. `plan` has the keys of all loads.
 fn site_spec(
-    topology: &Topology,
+    planned: &[Planned<'_>],
     plan: &Plan,
     platform: &dyn Platform,
     (folder, common): (&Path, &Path),
 ) -> SiteSpec {
     let link = link(&plan.deploy.link);
-    let mut hosts = topology.hosts();
+    let mut hosts = topology::hosts(planned::parts(planned));
     // Parts have their limits; only a machine of its own has a size besides, and two quotas on one another would keep a
     // fault from lifting one.
     for host in &mut hosts {
@@ -92,14 +90,18 @@ fn site_spec(
             host.limits = Limits::default();
         }
     }
+    let of = |planned: &Planned<'_>| shares_files(&planned.topology);
+    let mut shared: Vec<_> = planned.iter().flat_map(|planned| planned.topology.shared.clone()).collect();
+    shared.sort();
+    shared.dedup();
     SiteSpec {
         id: String::new(),
         folder: folder.to_owned(),
         hosts,
-        shared: topology.shared.clone(),
-        writable: if shares_files(topology) { vec![common.to_owned()] } else { Vec::new() },
-        options: options(topology, plan),
-        disks: disks(topology, plan),
+        shared,
+        writable: if planned.iter().any(of) { vec![common.to_owned()] } else { Vec::new() },
+        options: options(planned, plan),
+        disks: planned.iter().flat_map(disks).collect(),
     }
 }
 
@@ -111,16 +113,18 @@ pub(crate) fn shares_files(topology: &Topology) -> bool {
 }
 
 /// File systems of their own, for parts that serve.
-fn disks(topology: &Topology, plan: &Plan) -> Vec<DiskSpec> {
-    let parts = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
-    let sized = parts.filter_map(|part| Some((part, crate::check::disk_mib(plan, part)?)));
+fn disks(planned: &Planned<'_>) -> Vec<DiskSpec> {
+    let parts = planned.topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_)));
+    let sized = parts.filter_map(|part| Some((part, crate::check::disk_mib(planned.plan, part)?)));
     sized.map(|(part, mib)| DiskSpec { unit: part.name.clone(), bytes: mib << 20 }).collect()
 }
 
 /// Settings of single kinds of platforms; others do not look at them.
-fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
+fn options(planned: &[Planned<'_>], plan: &Plan) -> Vec<(String, String)> {
     let deploy = &plan.deploy;
-    let floating = topology.floating.as_ref().map(|floating| ("virtual-addresses", floating.name.to_owned()));
+    let floating = planned.iter().filter_map(|planned| planned.topology.floating.as_ref());
+    let floating: Vec<&str> = floating.map(|floating| floating.name.as_str()).collect();
+    let floating = (!floating.is_empty()).then(|| ("virtual-addresses", floating.join(" ")));
     let network = Some(("network", deploy.container_network.clone()));
     let engine = deploy.container_engine.clone().map(|engine| ("engine", engine));
     // Containers refuse an option that they do not know.
@@ -129,19 +133,16 @@ fn options(topology: &Topology, plan: &Plan) -> Vec<(String, String)> {
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Makes everything, the application where there is one and drivers where they are units. What was made so far is in
-/// `made` also when this fails.
-pub(crate) async fn deploy(
-    run: &mut Run<'_>,
-    application: Option<&dyn Application>,
-    made: &mut Option<Deployed>,
-) -> Result<(), HarnessError> {
-    let topology = match application {
-        Some(application) => whole(application.topology(&run.plan, run.data_set()), &run.plan),
-        None => whole(Topology::empty(), &run.plan),
-    };
+/// Makes everything: applications one after the other, and drivers where they are units. What was made so far is in `made` also
+/// when this fails.
+pub(crate) async fn deploy(run: &mut Run<'_>, made: &mut Option<Deployed>) -> Result<(), HarnessError> {
+    let loads = run.loads.clone();
+    let planned = planned(&loads);
+    if planned.is_empty() {
+        return Ok(());
+    }
     let platform = platform(run.world.platforms, &run.plan)?;
-    let services = topology.parts.iter().filter(|part| matches!(part.work, Work::Service(_))).count();
+    let services = planned::parts(&planned).filter(|part| matches!(part.work, Work::Service(_))).count();
     let about = match services {
         1 => format!("one service on platform {}", platform.name()),
         n => format!("{n} services on platform {}", platform.name()),
@@ -150,11 +151,13 @@ pub(crate) async fn deploy(
     let begun = run.clock.now();
     let (folder, common) = (run.folder(SITE), run.folder(COMMON));
     run.ledger.make_directory(&common)?;
-    make_files(&common, &topology)?;
+    for each in &planned {
+        make_files(&each.common(&common), &each.topology)?;
+    }
     let token = make_token(run, &common)?;
     let spec = SiteSpec {
         id: place::site_id(&run.world.id),
-        ..site_spec(&topology, &run.plan, platform, (&folder, &common))
+        ..site_spec(&planned, &run.plan, platform, (&folder, &common))
     };
     let (ledger, stop) = (run.ledger.clone(), run.world.stop.clone());
     let facts = match stop.or(platform.preflight(&spec)).await? {
@@ -163,31 +166,48 @@ pub(crate) async fn deploy(
     };
     let site = stop.or(platform.open(&spec, &ledger)).await??;
     let opened = run.clock.now() - begun;
-    let (mut parts, fronts) = place::place(run, application, &topology, site.as_ref(), (&folder, &common))?;
-    if platform.has(Ability::Machines) {
-        // A machine runs on these cores of ours as a whole, and those that its parts see have other numbers.
-        parts.iter_mut().for_each(|placed| placed.unit.limits.cpu_set.clear());
+    let placing = place::Placing { run: &*run, site: site.as_ref(), folder: &folder, common: &common };
+    let (placed, targets) = placing.place(&planned)?;
+    let deployed = made.insert(Deployed::new(site, targets, token));
+    let mut snapshots = Vec::new();
+    for (each, mut parts) in planned.iter().zip(placed) {
+        if platform.has(Ability::Machines) {
+            // A machine runs on these cores of ours as a whole, and those that its parts see have other numbers.
+            parts.iter_mut().for_each(|placed| placed.unit.limits.cpu_set.clear());
+        }
+        let common = each.common(&common);
+        snapshots.push(stored::start_all(run, platform, (each, &common), (deployed, parts)).await?);
+        answers(run, each, deployed, begun).await?;
     }
-    let deployed = made.insert(Deployed::new(site, (&topology, fronts), token));
-    let snapshot = stored::start_all(run, platform, (&topology, &common), (deployed, parts)).await?;
-    deployed.put_in_order(&topology);
-    if let Some(application) = application {
-        let limit = run.plan.target.start_timeout;
-        stop.or(start::until_front_answers(application, &deployed.url(), (run.clock.clone(), limit)))
-            .await??;
-    }
-    let took = run.clock.now() - begun;
-    keep(run, (platform, facts, snapshot), deployed, (opened, took)).await?;
-    if application.is_some() {
-        let mut services = deployed.services().filter_map(|part| part.running().pid());
-        let process = match (services.next(), services.next()) {
-            (Some(pid), None) => format!(" (process {pid})"),
-            _ => String::new(),
-        };
-        let (url, took) = (deployed.url(), took.as_secs_f64());
-        run.say(&format!("the application answers at {url} after {took:.1} s{process}"));
-    }
+    deployed.put_in_order(&planned);
+    let times = (opened, run.clock.now() - begun);
+    kept::keep(run, (platform, facts), (deployed, &planned, snapshots), times).await?;
     run.done()
+}
+
+/// Waits until an application answers through its front.
+async fn answers(
+    run: &mut Run<'_>,
+    planned: &Planned<'_>,
+    deployed: &Deployed,
+    begun: Nanos,
+) -> Result<(), HarnessError> {
+    let Some((application, load)) = planned.application.zip(planned.load) else { return Ok(()) };
+    let (url, limit) = (deployed.url(load), planned.plan.target.start_timeout);
+    let stop = run.world.stop.clone();
+    stop.or(start::until_front_answers(application, &url, (run.clock.clone(), limit))).await??;
+    let mut pids = deployed.services().filter_map(|part| part.running().pid());
+    let process = match (pids.next(), pids.next()) {
+        (Some(pid), None) => format!(" (process {pid})"),
+        _ => String::new(),
+    };
+    let of = match planned.name() {
+        "" => String::new(),
+        name => format!(" of load {name}"),
+    };
+    let took = (run.clock.now() - begun).as_secs_f64();
+    run.say(&format!("the application{of} answers at {url} after {took:.1} s{process}"));
+    Ok(())
 }
 
 /// The files that all hosts see.
@@ -196,6 +216,7 @@ fn make_files(common: &Path, topology: &Topology) -> Result<(), HarnessError> {
         let folder = path.to_owned();
         |why| HarnessError::MakeFolder { folder, why }
     };
+    std::fs::create_dir_all(common).map_err(failed(common))?;
     for file in &topology.files {
         let path = common.join(file.name);
         let mut options = OpenOptions::new();
@@ -214,84 +235,6 @@ fn make_token(run: &Run<'_>, common: &Path) -> Result<Option<Token>, HarnessErro
     let path = common.join(drivers::TOKEN);
     let made = Token::fresh().and_then(|token| token.write(&path).map(|()| token));
     made.map(Some).map_err(|why| HarnessError::MakeFolder { folder: path, why })
-}
-
-/// What was deployed goes into the record, with every configuration file.
-async fn keep(
-    run: &mut Run<'_>,
-    (platform, facts, snapshot): (&dyn Platform, Vec<(String, String)>, Option<KeptSnapshot>),
-    deployed: &Deployed,
-    (opened, took): (Nanos, Nanos),
-) -> Result<(), HarnessError> {
-    let stop = run.world.stop.clone();
-    let versions = stop.or(versions(deployed)).await?;
-    let mut facts = facts;
-    facts.extend(deployed.site().facts());
-    facts.extend(deployed.site().network().map_or_else(Vec::new, |network| network.facts()));
-    let mut parts = Vec::new();
-    for started in deployed.parts() {
-        keep_files(run, started)?;
-        let version = match started.work {
-            Work::Service(service) => versions.get(service.name()).cloned().unwrap_or_default(),
-            Work::Job => String::new(),
-        };
-        parts.push(KeptPart {
-            name: started.name.clone(),
-            tier: started.tier.to_owned(),
-            service: started.work.title(),
-            version,
-            host: started.unit.host.clone(),
-            url: started.endpoint.url.clone(),
-            node: started.node,
-            uses: started.uses.clone(),
-            start_s: started.took.as_secs_f64(),
-            cpus: started.unit.limits.cpus,
-            // Not those of its unit: that has none where its whole machine runs on them.
-            cores: run.plan.deploy.limits_of(started.tier).map_or_else(String::new, |l| l.cores.to_string()),
-            memory_bytes: started.unit.limits.memory_bytes,
-        });
-    }
-    let mut fronts = deployed.fronts().iter();
-    let topology = KeptTopology {
-        platform: platform.name().to_owned(),
-        abilities: Some(platform.kind().abilities.iter().map(|ability| ability.name().to_owned()).collect()),
-        facts,
-        front: fronts.next().cloned().unwrap_or_default(),
-        beside: fronts.cloned().collect(),
-        parts,
-        open_s: opened.as_secs_f64(),
-        ready_s: took.as_secs_f64(),
-        snapshot,
-    };
-    Ok(run.record.append(&Entry::Topology(Box::new(topology)))?)
-}
-
-/// What each service says of its version; one that does not say has none.
-async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
-    let services = deployed.services().filter_map(|part| match part.work {
-        Work::Service(service) => Some((service.name(), service)),
-        Work::Job => None,
-    });
-    let once: BTreeMap<&str, &'static Service> = services.collect();
-    let asked = once.into_iter().map(|(name, service)| async move {
-        let asked = tokio::task::spawn_blocking(move || service.version()).await;
-        (name, asked.ok().and_then(Result::ok).unwrap_or_default())
-    });
-    futures::future::join_all(asked).await.into_iter().collect()
-}
-
-/// Configuration as it was given to the service.
-fn keep_files(run: &Run<'_>, started: &deployed::Started) -> Result<(), HarnessError> {
-    for file in &started.unit.files {
-        // Keys are no configuration, and are nobody's business.
-        if file.mode & 0o077 == 0 {
-            continue;
-        }
-        let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-        let to = run.record.services_dir().join(format!("{}.{name}", started.name));
-        std::fs::write(&to, &file.bytes).map_err(|why| HarnessError::MakeFolder { folder: to, why })?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -335,14 +278,16 @@ mod tests {
     async fn hosts_are_looked_at_with_limits_only_where_those_mean_something() {
         let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p", "", &[]).unwrap();
         let workload = TestWorkload::default();
-        let mut topology = workload.topology(&plan, None);
+        let mut topology = topology_of(&workload, &plan, None);
         let limits = Limits { cpus: Some(0.5), ..Limits::default() };
         topology.parts[0].limits = limits.clone();
+        let application: Option<&dyn barograph_workload::Application> = Some(&workload);
+        let planned = [Planned { load: Some(0), plan: &plan, application, data: None, topology }];
         let machines = Looking { abilities: &[Ability::Machines], ..Looking::default() };
         let groups = Looking { limits_hosts_as_units: true, ..Looking::default() };
         let others = Looking::default();
         for (platform, wanted) in [(&machines, &limits), (&groups, &limits), (&others, &Limits::default())] {
-            missing(&topology, platform, &plan).await;
+            missing(&planned, platform).await;
             assert_eq!(*platform.asked.lock().unwrap(), std::slice::from_ref(wanted));
         }
     }

@@ -118,8 +118,10 @@ impl<'r, 'w> Drive<'r, 'w> {
         let stop = run.world.stop.clone();
         let mut engines = stop.or(begin(run, urls, drivers)).await??;
         let mut probes = Probes::new(app, &run.clock, engines[0].samples())?;
-        // Of several targets, one that is elsewhere hides what others do on this host.
-        probes.apart = urls.iter().map(|url| outside::apart(app, url)).find(Result::is_err).unwrap_or(Ok(()));
+        let letter = |load: &CheckedLoad| load.checked.plan.letter.map(|_| load.checked.plan.load.clone());
+        probes.applications = run.loads.iter().map(letter).collect();
+        let there = (0..urls.len()).filter(|at| run.application_of(*at).is_none());
+        probes.apart = outside::apart(app, there.map(|at| urls[at].as_str()));
         let asked = app.filter(|_| run.plan.deploy.statistics);
         let statistics = asked.map_or_else(Statistics::none, |app| Statistics::of(app, &run.clock));
         // The load's clock, and with it every interval, counts from here.

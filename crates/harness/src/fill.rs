@@ -9,7 +9,7 @@ use barograph_model::words::count;
 use barograph_platform::{OnLine, Thing};
 use barograph_record::{Count, Entry, Fill};
 use barograph_workload::{
-    Application, DataSet, DataSets, FillLine, FillProgress, LoadJob, OnProgress, Workload,
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadJob, OnProgress, Workload,
 };
 
 use crate::deploy::Deployed;
@@ -26,20 +26,21 @@ struct Said {
     filled: Option<Box<Fill>>,
 }
 
-/// Puts the data set of the deployed application in its place.
-pub(crate) async fn fill(run: &mut Run<'_>, sets: &dyn DataSets) -> Result<(), HarnessError> {
-    let data = run.data_set().ok_or(HarnessError::NoData)?.clone();
+/// Puts the data set of the application that a load deploys in its place, if it has data sets.
+pub(crate) async fn fill(run: &mut Run<'_>, at: usize) -> Result<(), HarnessError> {
+    let load = run.loads[at].clone();
+    let Some((sets, data)) = Run::data_sets(&load) else { return Ok(()) };
     let factors: Vec<String> = data.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let about = format!("data of size {} for {} users ({})", data.size, data.max_users, factors.join(", "));
     run.phase(Phase::Fill, &about)?;
     let dir = data.dir_in(&run.plan.data.dir);
     let filled = if sets.is_filled(&dir) {
-        run_job(run, sets, (&data, &dir)).await?
+        run_job(run, (at, sets), (data, &dir)).await?
     } else {
-        fill_afresh(run, sets, (&data, &dir)).await?
+        fill_afresh(run, (at, sets), (data, &dir)).await?
     };
     run.say(&words(&filled, &dir));
-    run.record.append(&Entry::Fill(filled))?;
+    run.record.of_load(at).append(&Entry::Fill(filled))?;
     run.done()
 }
 
@@ -47,7 +48,7 @@ pub(crate) async fn fill(run: &mut Run<'_>, sets: &dyn DataSets) -> Result<(), H
 /// somebody else's, and two runs may fill at the same moment.
 async fn fill_afresh(
     run: &mut Run<'_>,
-    sets: &dyn DataSets,
+    (at, sets): (usize, &dyn DataSets),
     (data, dir): (&DataSet, &Path),
 ) -> Result<Fill, HarnessError> {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
@@ -55,7 +56,7 @@ async fn fill_afresh(
     let part = dir.with_file_name(name);
     let path = std::path::absolute(&part).unwrap_or_else(|_| part.clone());
     let entry = run.ledger.will(Thing::Directory { path })?;
-    let filled = run_job(run, sets, (data, &part)).await?;
+    let filled = run_job(run, (at, sets), (data, &part)).await?;
     match std::fs::rename(&part, dir) {
         Ok(()) => run.ledger.removed(entry)?,
         // Another run was faster; its data are the same.
@@ -67,12 +68,14 @@ async fn fill_afresh(
 
 async fn run_job(
     run: &mut Run<'_>,
-    sets: &dyn DataSets,
+    (at, sets): (usize, &dyn DataSets),
     (data, dir): (&DataSet, &Path),
 ) -> Result<Fill, HarnessError> {
-    let unit = sets.fill_unit(data, dir, &run.job("fill.log"));
+    let CheckedLoad { checked, workload } = run.loads[at].clone();
+    let job = Job { plan: &checked.plan, data: Some(data), log: run.file_of(at, "fill.log") };
+    let unit = sets.fill_unit(data, dir, &job);
     let said: Arc<Mutex<Said>> = Arc::default();
-    let on_line = listener(run.workload(), Arc::clone(&said));
+    let on_line = listener(workload, Arc::clone(&said));
     let stop = run.world.stop.clone();
     let home = stop.or(run.home()).await??;
     stop.or(home.preflight(&unit)).await?.map_err(HarnessError::Missing)?;

@@ -29,7 +29,7 @@ mod testing;
 mod verdict;
 
 pub use check::{Checked, Machine, Most, Target, check, check_all};
-pub use deploy::{missing, outlook, whole};
+pub use deploy::{Planned, missing, outline, outlook, plan_of_all, planned};
 pub use error::HarnessError;
 pub use run::{CheckedLoad, Finished, World, run, sweep};
 pub use screen::{Live, Progress, Screen};

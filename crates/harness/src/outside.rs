@@ -12,16 +12,12 @@ use crate::deploy::{self, Deployed};
 /// Whether the run's own CPU time can be told from that of others, and why not.
 pub(crate) type Apart = Result<(), String>;
 
-/// Can it be told what is the run's own? `url` is where the target answers.
-pub(crate) fn apart(app: Option<&Deployed>, url: &str) -> Apart {
-    let Some(app) = app else {
-        return if is_here(url) {
-            Err("the target is on this host, and what it uses looks like what others use".to_owned())
-        } else {
-            Ok(())
-        };
-    };
-    for part in app.services() {
+/// Can it be told what is the run's own? `there` is where targets answer that the run did not deploy.
+pub(crate) fn apart<'u>(app: Option<&Deployed>, mut there: impl Iterator<Item = &'u str>) -> Apart {
+    if there.any(is_here) {
+        return Err("the target is on this host, and what it uses looks like what others use".to_owned());
+    }
+    for part in app.into_iter().flat_map(Deployed::services) {
         let accounts = part.running().accounts();
         if part.tier == deploy::DRIVERS {
             // They tell what they used in their machine; what emulating it took is not in that.

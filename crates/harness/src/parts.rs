@@ -14,6 +14,8 @@ pub(crate) struct PartProbe {
     name: String,
     /// It is a node of the application, whose cores count as the application's.
     pub(crate) is_node: bool,
+    /// Place of the load that deployed it.
+    pub(crate) load: Option<usize>,
     meter: Meter,
     process: Option<ProcessProbe>,
     /// Where its processes are listed, and its first one.
@@ -65,6 +67,7 @@ impl PartProbe {
         PartProbe {
             name: name.to_owned(),
             is_node,
+            load: None,
             meter: Meter::open(&[]),
             process: None,
             members: (Vec::new(), None),

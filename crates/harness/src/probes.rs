@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use barograph_model::Nanos;
 use barograph_platform::Accounts as Places;
 use barograph_probe::{HostProbe, HostSample, ProbeError, ProcessProbe, ProcessSample};
-use barograph_record::{ProbeRow, Resources};
+use barograph_record::{APPLICATION, ProbeRow, Resources, application_of};
 use barograph_stats::judge::host::HostUse;
 
 use crate::clock::RunClock;
@@ -55,6 +55,8 @@ pub(crate) struct Probes {
     accounts: Box<dyn Accounts>,
     /// What was deployed; nothing where the target was there already.
     parts: Vec<PartProbe>,
+    /// The name of each load that deploys beside others.
+    pub(crate) applications: Vec<Option<String>>,
     last: Sample,
     driver_rss_before_load: u64,
     /// Most users there have been at the end of an interval.
@@ -85,7 +87,16 @@ impl Probes {
         let drivers = Drivers::now(own, drivers, None);
         let last = Sample { host, drivers, parts: marks(&parts) };
         let driver_rss_before_load = last.drivers.resident_bytes();
-        Ok(Probes { accounts, parts, last, driver_rss_before_load, most_users: 0, apart: Ok(()) })
+        let applications = Vec::new();
+        Ok(Probes {
+            accounts,
+            parts,
+            applications,
+            last,
+            driver_rss_before_load,
+            most_users: 0,
+            apart: Ok(()),
+        })
     }
 
     /// A part was started again.
@@ -115,8 +126,13 @@ impl Probes {
         let at_s = now.as_secs_f64();
         let mut rows = vec![host_row(at_s, &new.host, &self.last.host)];
         rows.extend(new.drivers.rows(at_s, &self.last.drivers));
-        let nodes = self.parts.iter().zip(&parts).filter(|(part, _)| part.is_node).map(|(_, row)| row);
-        rows.extend(together(nodes));
+        let nodes = self.parts.iter().zip(&parts).filter(|(part, _)| part.is_node);
+        rows.extend(together(nodes.clone().map(|(_, row)| row)));
+        let named = self.applications.iter().enumerate().filter_map(|(at, name)| Some((at, name.as_ref()?)));
+        rows.extend(named.filter_map(|(at, name)| {
+            let own = nodes.clone().filter(|(part, _)| part.load == Some(at)).map(|(_, row)| row);
+            Some(ProbeRow { subject: application_of(name), ..together(own)? })
+        }));
         rows.extend(parts);
         self.last = new;
         Ok(rows)
@@ -126,9 +142,7 @@ impl Probes {
     pub(crate) fn resources(&self, from: &Sample, users: u32, requests: u64) -> Resources {
         let host = self.last.host.since(&from.host);
         let Used { cores: driver_cores, cpu_s: driver_cpu_s } = self.last.drivers.used(&from.drivers);
-        let parts = self.parts.iter().zip(&from.parts).filter(|(part, _)| part.is_node);
-        let nodes: Vec<ProbeRow> = parts.map(|(part, then)| part.since(then)).collect();
-        let app = together(nodes.iter());
+        let app = self.application(from, |_| true);
         let app_cores = app.as_ref().and_then(ProbeRow::cores);
         let per = |cores: f64| (cores > 0.0 && users > 0).then(|| f64::from(users) / cores);
         let driver_rss = self.last.drivers.resident_bytes();
@@ -148,6 +162,20 @@ impl Probes {
                 .then(|| grown as f64 / f64::from(self.most_users)),
             driver_connections: self.last.drivers.connections(),
         }
+    }
+
+    /// What the nodes of the application that a load deployed used between `from` and the latest sample: cores, and bytes of
+    /// memory.
+    pub(crate) fn used_by(&self, from: &Sample, load: usize) -> (Option<f64>, Option<u64>) {
+        let app = self.application(from, |of| of == Some(load));
+        (app.as_ref().and_then(ProbeRow::cores), app.and_then(|app| app.rss_bytes))
+    }
+
+    /// The nodes of some loads since `from`, as one.
+    fn application(&self, from: &Sample, of: impl Fn(Option<usize>) -> bool) -> Option<ProbeRow> {
+        let parts = self.parts.iter().zip(&from.parts).filter(|(part, _)| part.is_node && of(part.load));
+        let nodes: Vec<ProbeRow> = parts.map(|(part, then)| part.since(then)).collect();
+        together(nodes.iter())
     }
 
     /// What the host did between `from` and the latest sample, and how much of it for others.
@@ -192,7 +220,9 @@ fn probes(app: &Deployed, now: Nanos) -> Vec<PartProbe> {
             }
         }
         let own_network = shared.iter().all(|(host, _)| *host != part.unit.host);
-        PartProbe::new(&part.name, is_node, &accounts, own_network, now)
+        let mut probe = PartProbe::new(&part.name, is_node, &accounts, own_network, now);
+        probe.load = part.load;
+        probe
     };
     // Drivers tell of themselves.
     let parts = app.services().filter(|part| part.tier != deploy::DRIVERS).map(&mut probe);
@@ -236,7 +266,7 @@ fn marks(parts: &[PartProbe]) -> Vec<PartSample> {
 fn together<'r>(nodes: impl Iterator<Item = &'r ProbeRow>) -> Option<ProbeRow> {
     let mut sum: Option<ProbeRow> = None;
     for node in nodes.filter(|node| node.cores().is_some()) {
-        let empty = || ProbeRow { at_s: node.at_s, subject: "app".into(), ..ProbeRow::default() };
+        let empty = || ProbeRow { at_s: node.at_s, subject: APPLICATION.into(), ..ProbeRow::default() };
         let sum = sum.get_or_insert_with(empty);
         let add =
             |to: &mut Option<f64>, more: Option<f64>| *to = more.map(|more| to.unwrap_or(0.0) + more).or(*to);

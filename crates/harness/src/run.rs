@@ -11,9 +11,9 @@ use barograph_record::{
     Entry, ExitCode, Expected, Follower, Header, Interrupted, Note, RunId, RunWriter, Tiers, Verdict,
 };
 use barograph_spec::Plan;
-use barograph_workload::{Application, DataSet, Job, Verified, Workload};
+use barograph_workload::{DataSet, DataSets, Verified, Workload};
 
-use crate::check::{Checked, OF_LOAD, Target};
+use crate::check::{Checked, Target};
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
 use crate::{HarnessError, Screen, Stop, control, deploy, disk, drive, fill, verdict};
@@ -94,9 +94,7 @@ async fn run_on(
     screen: &mut dyn Screen,
 ) -> Result<Finished, HarnessError> {
     let notes = loads.iter_mut().flat_map(|load| std::mem::take(&mut load.checked.notes)).collect();
-    let deploys = |load: &CheckedLoad| load.checked.target == Target::Deployed;
-    let deployed = loads.iter().position(deploys).unwrap_or(0);
-    let plan = loads[deployed].checked.plan.clone();
+    let plan = deploy::plan_of_all(&loads).checked.plan.clone();
     let mut record = begin_record(&plan.runs, world)?;
     let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
         Ok(ledger) => ledger,
@@ -106,18 +104,8 @@ async fn run_on(
         }
     };
     let phase = Phase::Check;
-    let mut run = Run {
-        world,
-        plan,
-        deployed,
-        loads,
-        record,
-        ledger,
-        clock: clock.clone(),
-        screen,
-        phase,
-        phase_is_open: false,
-    };
+    let mut run =
+        Run { world, plan, loads, record, ledger, clock: clock.clone(), screen, phase, phase_is_open: false };
     let mut app = None;
     let staged = match run.stages(notes, &mut app).await {
         Ok(verdict) => Ok(verdict),
@@ -192,10 +180,8 @@ fn end(
 /// A run in progress.
 pub(crate) struct Run<'w> {
     pub(crate) world: &'w World<'w>,
-    /// The plan of the load whose application is deployed, or of the first. What all loads share is the same in each.
+    /// The plan of the first load that deploys its application, or of the first. What all loads share is the same in each.
     pub(crate) plan: Plan,
-    /// Which load that is.
-    deployed: usize,
     /// Every load.
     pub(crate) loads: Vec<CheckedLoad>,
     pub(crate) record: RunWriter,
@@ -215,21 +201,10 @@ impl Run<'_> {
         app: &mut Option<Deployed>,
     ) -> Result<Verdict, HarnessError> {
         self.check(notes).await?;
-        let workload = self.workload();
-        match (&self.loads[self.deployed].checked.target, workload.application()) {
-            (Target::There { .. }, _) => {
-                if deploy::drivers_apart(&self.plan) > 0 {
-                    deploy::deploy(self, None, app).await?;
-                }
-            }
-            (Target::Deployed, Some(application)) => {
-                if let Some(sets) = application.data_sets() {
-                    fill::fill(self, sets).await?;
-                }
-                deploy::deploy(self, Some(application), app).await?;
-            }
-            (Target::Deployed, None) => return Err(HarnessError::NoData),
+        for at in 0..self.loads.len() {
+            fill::fill(self, at).await?;
         }
+        deploy::deploy(self, app).await?;
         let urls = self.urls(app.as_ref());
         for (at, url) in urls.iter().enumerate() {
             self.tiers(at, url).await?;
@@ -246,21 +221,32 @@ impl Run<'_> {
 
     /// Where the target of each load answers.
     fn urls(&self, app: Option<&Deployed>) -> Vec<String> {
-        let url = |load: &CheckedLoad| match &load.checked.target {
-            Target::There { url } if !url.starts_with(OF_LOAD) => url.clone(),
-            Target::There { .. } | Target::Deployed => app.map(Deployed::url).unwrap_or_default(),
+        let url = |at: usize| match (self.application_of(at), &self.loads[at].checked.target) {
+            (Some(load), _) => app.map(|app| app.url(load)).unwrap_or_default(),
+            (None, Target::There { url }) => url.clone(),
+            (None, Target::Deployed) => String::new(),
         };
-        self.loads.iter().map(url).collect()
+        (0..self.loads.len()).map(url).collect()
     }
 
-    /// Whether the run deploys an application.
-    fn deploys(&self) -> bool {
-        self.loads[self.deployed].checked.target == Target::Deployed
+    /// The load whose application is the target of a load; `None` where the target is there already.
+    pub(crate) fn application_of(&self, at: usize) -> Option<usize> {
+        deploy::application_of(&self.loads, at)
     }
 
-    /// The workload whose application is deployed, or the first.
-    pub(crate) fn workload(&self) -> Arc<dyn Workload> {
-        Arc::clone(&self.loads[self.deployed].workload)
+    /// The data sets of the application that a load deploys, with the one that it asks for.
+    pub(crate) fn data_sets<'l>(
+        CheckedLoad { checked, workload }: &'l CheckedLoad,
+    ) -> Option<(&'l dyn DataSets, &'l DataSet)> {
+        let application = workload.application().filter(|_| checked.target == Target::Deployed)?;
+        application.data_sets().zip(checked.data.as_ref())
+    }
+
+    /// The name of a file of a load among those of the services.
+    pub(crate) fn file_of(&self, at: usize, name: &str) -> PathBuf {
+        let services = self.record.services_dir();
+        let plan = &self.loads[at].checked.plan;
+        services.join(plan.letter.map_or_else(|| name.to_owned(), |_| format!("{}-{name}", plan.load)))
     }
 
     /// What the application of a load stands on, into the record.
@@ -273,7 +259,7 @@ impl Run<'_> {
                 for tier in &tiers {
                     self.say(&format!("{}: {} ({})", tier.tier, tier.product, tier.durability));
                 }
-                Ok(self.record.append(&Entry::Tiers(Tiers { tiers }))?)
+                Ok(self.record.of_load(at).append(&Entry::Tiers(Tiers { tiers }))?)
             }
             Err(why) => self.note(format!("the application did not say what it stands on: {why}")),
         }
@@ -294,7 +280,7 @@ impl Run<'_> {
         self.phase(Phase::Verify, "is the data still right?")?;
         let mut all = Vec::new();
         for (at, url) in urls.iter().enumerate() {
-            let app = app.filter(|_| at == self.deployed);
+            let app = app.filter(|_| self.application_of(at) == Some(at));
             all.push(self.verified(at, app, url).await?);
         }
         self.done()?;
@@ -337,7 +323,7 @@ impl Run<'_> {
         self.phase(Phase::Check, "the plan is possible here")?;
         self.record.plan(&self.loads[0].checked.plan.of_run)?;
         self.record.disclosure(&self.world.disclosure)?;
-        if self.deploys() {
+        if self.loads.iter().any(|load| load.checked.target == Target::Deployed) {
             let mut disclosure = self.world.disclosure.clone();
             disclosure["disk"] = self.world.stop.or(disk::told(self.record.dir())).await?;
             self.record.disclosure(&disclosure)?;
@@ -370,16 +356,19 @@ impl Run<'_> {
 
     /// Copies what says what the data set was, where there is one. Logs need no collecting: units write them into the record as they go.
     fn collect(&mut self) -> Result<(), HarnessError> {
-        let workload = self.workload();
-        let sets = workload.application().and_then(Application::data_sets).filter(|_| self.deploys());
-        let (Some(sets), Some(data)) = (sets, self.data_set()) else { return Ok(()) };
-        let dir = data.dir_in(&self.plan.data.dir);
+        let loads = self.loads.clone();
+        let with_data = |(at, load)| Some((at, Self::data_sets(load)?));
+        let all: Vec<_> = loads.iter().enumerate().filter_map(with_data).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
         self.phase(Phase::Collect, "what the data were, into the record")?;
-        for file in sets.describing_files(&dir) {
-            let name = file.file_name().map_or_else(|| "data".into(), std::ffi::OsStr::to_os_string);
-            let to = self.record.services_dir().join(name);
-            if let Err(why) = std::fs::copy(&file, &to) {
-                self.note(format!("could not keep {}: {why}", file.display()))?;
+        for (at, (sets, data)) in all {
+            for file in sets.describing_files(&data.dir_in(&self.plan.data.dir)) {
+                let name = file.file_name().map_or_else(|| "data".into(), std::ffi::OsStr::to_string_lossy);
+                if let Err(why) = std::fs::copy(&file, self.file_of(at, &name)) {
+                    self.note(format!("could not keep {}: {why}", file.display()))?;
+                }
             }
         }
         self.done()
@@ -468,11 +457,6 @@ impl Run<'_> {
         self.screen.say(line);
     }
 
-    /// The data set under the application, if it has them.
-    pub(crate) fn data_set(&self) -> Option<&DataSet> {
-        self.loads[self.deployed].checked.data.as_ref()
-    }
-
     /// This machine as a site without hosts of its own, for jobs that come before the application.
     pub(crate) async fn home(&self) -> Result<Box<dyn Site>, HarnessError> {
         let here =
@@ -485,11 +469,6 @@ impl Run<'_> {
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         let path = self.record.dir().join(name);
         std::path::absolute(&path).unwrap_or(path)
-    }
-
-    /// What a unit of this run is made for.
-    pub(crate) fn job(&self, log: &str) -> Job<'_> {
-        Job { plan: &self.plan, data: self.data_set(), log: self.record.services_dir().join(log) }
     }
 }
 

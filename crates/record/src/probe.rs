@@ -5,12 +5,22 @@ use std::path::Path;
 
 use crate::RecordError;
 
+/// The subject of all nodes together.
+pub const APPLICATION: &str = "app";
+
+/// The subject of the nodes of the application that a load deployed, where several loads did.
+#[must_use]
+pub fn application_of(load: &str) -> String {
+    format!("{load}/{APPLICATION}")
+}
+
 /// What a subject used since its sample before. Absent where it does not apply or could not be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeRow {
     /// Seconds since the run began.
     pub at_s: f64,
-    /// Whose sample it is: `host`, `driver`, `app` (all nodes of the application together), the name of a part, or
+    /// Whose sample it is: `host`, `driver`, `app` (all nodes of the application together), `LOAD/app` (those of the
+    /// application that a load deployed, where several did), the name of a part, or
     /// `guest-HOST` and `guest-HOST/UNIT` for what the kernel of a virtual machine says of itself and of its units, `guest-HOST/agent`
     /// among them for who reads that.
     pub subject: String,

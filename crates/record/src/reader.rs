@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::entry::KINDS;
+use crate::probe::{APPLICATION, application_of};
 use crate::writer::LOADS;
 use crate::{
     Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptAction, KeptTopology, LogReader,
@@ -105,7 +106,20 @@ impl Run {
         let entries = self.entries.iter().filter(of_run).cloned().chain(own).collect();
         let damage = bad.iter().map(RecordError::in_one_line).collect();
         let load = Some(name.to_owned());
-        Ok(Run { dir, entries, damage, load, loads: Vec::new(), ..self.clone() })
+        let mut load = Run { dir, entries, damage, load, loads: Vec::new(), ..self.clone() };
+        load.only_own_application();
+        Ok(load)
+    }
+
+    /// Where several applications were deployed, samples of all nodes become those of the nodes of this load's application.
+    fn only_own_application(&mut self) {
+        let Some(owner) = self.topology().and_then(KeptTopology::load) else { return };
+        let own = application_of(owner);
+        if self.probes.iter().any(|row| row.subject == own) {
+            self.probes.retain(|row| row.subject != APPLICATION);
+            let rows = self.probes.iter_mut().filter(|row| row.subject == own);
+            rows.for_each(|row| APPLICATION.clone_into(&mut row.subject));
+        }
     }
 
     /// The intervals in the order of time.

@@ -40,6 +40,14 @@ impl KeptTopology {
         Some(self.abilities.as_ref()?.iter().any(|name| name == ability.name()))
     }
 
+    /// The load that deployed it, where this is the application of one of several loads.
+    #[must_use]
+    pub fn load(&self) -> Option<&str> {
+        let mut loads = self.parts.iter().map(|part| part.load.as_str());
+        let first = loads.find(|load| !load.is_empty())?;
+        loads.all(|load| load == first || load.is_empty()).then_some(first)
+    }
+
     /// Names of all parts that the load went to.
     pub fn fronts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.front).chain(&self.beside).map(String::as_str)
@@ -72,6 +80,9 @@ pub struct KeptSnapshot {
 pub struct KeptPart {
     /// Its name.
     pub name: String,
+    /// The load that deployed it; empty in a run of one load, for drivers, and in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub load: String,
     /// The tier it belongs to.
     pub tier: String,
     /// The product; `job` for what was done once.

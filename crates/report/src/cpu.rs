@@ -94,14 +94,19 @@ fn uses(run: &Run, span: (f64, f64)) -> Option<Cores> {
 }
 
 /// The tiers that were deployed, in their order; drivers are none, and neither are jobs.
-fn tiers(run: &Run) -> Vec<&str> {
+fn tiers(run: &Run) -> Vec<String> {
     let mut tiers = Vec::new();
-    for part in services(run) {
-        if !tiers.contains(&part.tier.as_str()) {
-            tiers.push(part.tier.as_str());
+    for tier in services(run).map(tier) {
+        if !tiers.contains(&tier) {
+            tiers.push(tier);
         }
     }
     tiers
+}
+
+/// The tier of a part, with the load that deployed it where several did.
+fn tier(part: &KeptPart) -> String {
+    if part.load.is_empty() { part.tier.clone() } else { format!("{} {}", part.load, part.tier) }
 }
 
 fn services(run: &Run) -> impl Iterator<Item = &KeptPart> {
@@ -113,12 +118,12 @@ fn parts(run: &Run, span: (f64, f64)) -> Option<Cores> {
     // Where no parts are known by name, the application is known as a whole.
     let whole = tiers.is_empty();
     if whole {
-        tiers.push("application");
+        tiers.push("application".to_owned());
     }
     let of_tier = |rows: &[ProbeRow], tier: &str| -> f64 {
         let belongs = |row: &&ProbeRow| match whole {
             true => row.subject == "app",
-            false => services(run).any(|part| part.tier == tier && part.name == row.subject),
+            false => services(run).any(|part| part.name == row.subject && self::tier(part) == tier),
         };
         rows.iter().filter(belongs).filter_map(ProbeRow::cores).sum()
     };
@@ -134,7 +139,8 @@ fn parts(run: &Run, span: (f64, f64)) -> Option<Cores> {
         top = top.max(all_uses(host).map_or(0.0, |uses| uses.iter().sum()));
         rows.push((at, cores));
     }
-    grouped(&tiers, rows, top).without_nothing()
+    let names: Vec<&str> = tiers.iter().map(String::as_str).collect();
+    grouped(&names, rows, top).without_nothing()
 }
 
 /// Layers for the driver, for the tiers that used the most, for the other tiers together, and for everything else. `rows`

@@ -13,8 +13,17 @@ pub(crate) fn table(run: &Run) -> Option<Grid> {
     }
     let each = run.load_names().iter().zip(&run.loads);
     let rows = each.map(|(name, load)| row(name, load)).collect();
-    let head =
-        ["load", "workload", "offered", "operations/s", "closest to its limit", "kept its rules", "valid"];
+    let head = [
+        "load",
+        "workload",
+        "offered",
+        "operations/s",
+        "closest to its limit",
+        "application cores",
+        "application memory",
+        "kept its rules",
+        "valid",
+    ];
     Some(Grid::new(&head, rows).with_words(&[
         "workload",
         "offered",
@@ -27,6 +36,7 @@ pub(crate) fn table(run: &Run) -> Option<Grid> {
 fn row(name: &str, load: &Run) -> Vec<String> {
     let none = || words::NONE.to_owned();
     let trial = load.deciding_trial();
+    let used = trial.map(|trial| trial.resources);
     let yes = |is: bool| if is { "yes" } else { "NO" }.to_owned();
     vec![
         name.to_owned(),
@@ -34,6 +44,8 @@ fn row(name: &str, load: &Run) -> Vec<String> {
         trial.map_or_else(none, |trial| words::offered(trial.offered())),
         trial.map_or_else(none, |trial| words::fixed(trial.window.throughput, 1)),
         trial.and_then(worst).map_or_else(none, |(op, share)| format!("{}, {:.0} %", op.op, share * 100.0)),
+        used.and_then(|used| used.app_cores).map_or_else(none, |cores| words::fixed(cores, 2)),
+        used.and_then(|used| used.app_rss_bytes).map_or_else(none, |bytes| words::bytes(bytes as f64)),
         load.verdict().map_or_else(none, |verdict| yes(verdict.passed)),
         load.verdict().map_or_else(none, |verdict| yes(verdict.valid)),
     ]

@@ -25,12 +25,12 @@ pub fn topology_text(topology: &KeptTopology) -> String {
     text
 }
 
-/// Parts by level and tier, from the users to the stores as they are recorded, without jobs and drivers. A tier is one level
+/// Parts by level and by tier of a load, from the users to the stores as they are recorded, without jobs and drivers. A tier is one level
 /// below the lowest of those before it that use it.
 fn levels(topology: &KeptTopology) -> Vec<Vec<Vec<&KeptPart>>> {
     let mut tiers: Vec<Vec<&KeptPart>> = Vec::new();
     for part in services(topology) {
-        match tiers.iter_mut().find(|tier| tier[0].tier == part.tier) {
+        match tiers.iter_mut().find(|tier| (&tier[0].load, &tier[0].tier) == (&part.load, &part.tier)) {
             Some(tier) => tier.push(part),
             None => tiers.push(vec![part]),
         }

@@ -21,7 +21,7 @@ const USUAL_DISK_MIB: u64 = 1_024;
 const UNLISTED: &str = "process";
 
 /// The tier of drivers, which every plan has.
-const DRIVER: &str = "driver";
+pub(crate) const DRIVER: &str = "driver";
 
 /// What each instance of a tier can have limits of, as keys end: `deploy.driver_cpus`.
 pub(crate) const LIMITS: [&str; 4] = ["cpus", "cores", "memory_mib", "disk_mib"];

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use barograph_model::words::{count, offered, span, users};
 use barograph_model::{Ability, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, StartOf, Strategy};
 
+use crate::deploy::DRIVER;
 use crate::{ArrivalsPlan, DeployPlan, Link, Plan, TierLimits};
 
 /// How long the load of a plan lasts at most, from its start to the end of the drain; fill and start-up come on top.
@@ -97,8 +98,14 @@ pub fn explain(plan: &Plan) -> String {
         lines.extend(each.own.explain(each));
     }
     lines.extend(links(plan));
-    lines.extend(plan.deploy.limits.iter().filter_map(|limits| limited(&plan.deploy, limits)));
-    for action in &plan.actions {
+    for limit in plan.all().flat_map(limits) {
+        // Those of drivers are the same in each load.
+        if !lines.contains(&limit) {
+            lines.push(limit);
+        }
+    }
+    let actions = plan.all().map(|each| &each.actions).find(|actions| !actions.is_empty());
+    for action in actions.into_iter().flatten() {
         let unit = if action.unit.is_empty() { "everything" } else { &action.unit };
         lines.push(format!("action    {} {unit} at {} of the load", action.act, span(action.at)));
     }
@@ -153,9 +160,20 @@ fn links(plan: &Plan) -> Option<String> {
     })
 }
 
+/// The limits of the parts of a load, and of drivers.
+fn limits(plan: &Plan) -> impl Iterator<Item = String> {
+    plan.deploy.limits.iter().filter_map(|limits| {
+        let parts = match plan.letter.filter(|_| limits.tier != DRIVER) {
+            Some(_) => format!("{}-{}", plan.load, limits.tier),
+            None => limits.tier.to_owned(),
+        };
+        limited(&plan.deploy, limits).map(|limited| format!("limits    each part of {parts}: {limited}"))
+    })
+}
+
 /// What each part of a tier may use, where it has a limit.
 fn limited(deploy: &DeployPlan, limits: &TierLimits) -> Option<String> {
-    let TierLimits { tier, cpus, cores, memory_mib, disk_mib } = limits;
+    let TierLimits { tier: _, cpus, cores, memory_mib, disk_mib } = limits;
     let on = if deploy.has(Ability::Machines) { "a virtual machine on cores" } else { "on cores" };
     let all = [
         (*cpus > 0.0).then(|| format!("CPU time of {cpus} cores")),
@@ -164,7 +182,7 @@ fn limited(deploy: &DeployPlan, limits: &TierLimits) -> Option<String> {
         (*disk_mib > 0).then(|| format!("{disk_mib} MiB of disk")),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    (!all.is_empty()).then(|| format!("limits    each part of {tier}: {}", all.join(", ")))
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// The window of a trace is as long as the trace, which is not read here.

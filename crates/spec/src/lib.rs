@@ -28,6 +28,7 @@ pub use cores::Cores;
 pub use deploy::{DeployPlan, Link, TierLimits};
 pub use explain::{Spreading, emptying, estimate, explain, placed, spreading, there};
 pub use given::{Given, Known};
+pub use loads::key_of_load;
 pub use plan::{
     ArrivalsPlan, Connections, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, DataPlan, DriverPlan, FEWEST_INTERVALS,
     MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan, Plan, TargetPlan,

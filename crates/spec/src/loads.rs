@@ -19,6 +19,9 @@ const LIST: &str = "loads";
 /// Loads of one run.
 const MOST: usize = 64;
 
+/// Loads of one run that deploy: their hosts are told apart by a letter.
+const MOST_DEPLOYED: usize = 26;
+
 /// Letters of a name: it is that of a folder.
 const LONGEST_NAME: usize = 64;
 
@@ -54,6 +57,12 @@ const SHARED: [&str; 14] = [
 
 fn is_of_run(key: &str) -> bool {
     key.starts_with("load.") && !OF_A_LOAD.contains(&key) && !key.starts_with("load.most_")
+}
+
+/// The key of a load in the list, for refusals: those that all loads have in common stand outside.
+#[must_use]
+pub fn key_of_load(at: usize, key: &str) -> String {
+    if is_of_run(key) || is_shared(key) { key.to_owned() } else { format!("{LIST}[{at}].{key}") }
 }
 
 /// Whether a key concerns what is deployed.
@@ -92,16 +101,16 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
         }
         return Err(Refused([given.finish_taken(), strays].concat()));
     }
-    // What is deployed concerns the load that deploys it, or the first where none does.
-    let deploys: Vec<bool> = (0..count).map(|at| deploys(&given, at, catalogue)).collect();
-    let deployed = deploys.iter().position(|deploys| *deploys).unwrap_or(0);
+    // What is deployed concerns the loads that deploy, or the first where none does.
+    let deployed: Vec<usize> = (0..count).filter(|at| deploys(&given, *at, catalogue)).collect();
+    let concerned = if deployed.is_empty() { vec![0] } else { deployed.clone() };
     let mut whole = given.only(is_of_run);
     let shape = load::of_all(&mut whole);
     let mut refusals = Vec::new();
     let (mut loads, mut texts, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for at in 0..count {
         let prefix = format!("{LIST}[{at}]");
-        let is_its_own = |key: &str| !is_of_run(key) && (at == deployed || !is_of_deployment(key));
+        let is_its_own = |key: &str| !is_of_run(key) && (concerned.contains(&at) || !is_of_deployment(key));
         let mut each = given.element(&prefix, is_its_own);
         let mut misplaced = each.misplaced(|key| is_of_run(key) || is_shared(key), (&prefix, &given));
         // Its level is what it has at 100 %.
@@ -117,7 +126,7 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
             one_driver(&mut each, &plan);
             no_trace(&mut each, &plan);
             texts.push(table(&each, &called));
-            loads.push(Plan { load: called, ..plan });
+            loads.push(Plan { load: called, letter: letter(&deployed, at), ..plan });
         }
         // Unknown keys are refused as such, and known ones that belong outside once.
         misplaced.retain(|refusal| each.known().contains_key(&refusal.key[prefix.len() + 1..]));
@@ -132,7 +141,10 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
     let shared = shared(&given, catalogue, name);
     if let (Some(shape), Some(first)) = (&shape, loads.first()) {
         plan::windows_can_be_judged(&mut whole, &shape.strategy, &shape.durations, first.driver.interval);
-        one_application(&mut whole, &loads, catalogue);
+    }
+    if deployed.len() > MOST_DEPLOYED {
+        let allowed = format!("at most {MOST_DEPLOYED} loads that deploy an application");
+        whole.refuse(LIST, deployed.len(), &allowed, "give the others a target.url");
     }
     let resolved = whole.resolved();
     refusals.extend(whole.finish());
@@ -198,16 +210,10 @@ fn no_trace(each: &mut Given, plan: &Plan) {
     }
 }
 
-/// One load can deploy its application; the others load what is there.
-fn one_application(whole: &mut Given, loads: &[Plan], catalogue: Catalogue<'_>) {
-    let deploys = |load: &&Plan| {
-        let keys = catalogue.workload(&load.workload);
-        load.target.url.is_none() && keys.is_some_and(|keys| !keys.tiers().is_empty())
-    };
-    if let Some(second) = loads.iter().filter(deploys).nth(1) {
-        let remedy = "give all loads but one a target.url";
-        whole.refuse(LIST, format!("{:?}", second.load), "one load that deploys an application", remedy);
-    }
+/// The letter of the load at this place of the list; `None` where it is not one of several that deploy.
+fn letter(deployed: &[usize], at: usize) -> Option<char> {
+    let place = deployed.iter().position(|of| *of == at).filter(|_| deployed.len() > 1)?;
+    ('a'..='z').nth(place)
 }
 
 /// A load as a table of the list.

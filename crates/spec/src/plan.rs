@@ -24,6 +24,9 @@ pub struct Plan {
     pub name: String,
     /// Name of the load; empty for the only one of its run.
     pub load: String,
+    /// Where several loads of the run deploy, the letter that names of its hosts begin with; those of its parts begin with the
+    /// name of the load.
+    pub letter: Option<char>,
     /// The loads beside the first one, in a run of several.
     pub beside: Vec<Plan>,
     /// How all loads of a run of several change together, in percent of what each has of its own; `None` for the only one.
@@ -297,6 +300,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
     let plan = Plan {
         name: name.into(),
         load: String::new(),
+        letter: None,
         beside: Vec::new(),
         scale: None,
         of_run: resolved.clone(),

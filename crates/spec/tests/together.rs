@@ -156,10 +156,25 @@ fn a_typing_error_in_a_table_and_a_trace_are_told_as_such() {
 }
 
 #[test]
-fn one_load_deploys_its_application() {
-    let two = "[[loads]]\nname = \"a\"\n[[loads]]\nname = \"b\"\n";
-    let found = refused(two, &["load.strategy=fixed"]);
-    assert_eq!((found.len(), found[0].2.as_str()), (1, "one load that deploys an application"));
+fn each_load_that_deploys_has_the_keys_of_deployments_and_a_letter() {
+    let two = "deploy.web_cpus = 2\n[[loads]]\nname = \"a\"\n[[loads]]\nname = \"b\"\ndeploy.web_cpus = 1\n";
+    let all = plan(two, &["load.strategy=fixed"]).unwrap_or_else(|why| panic!("{why}"));
+    let of = |load: &Plan| (load.letter, load.deploy.limits_of("web").map(|limits| limits.cpus));
+    assert_eq!(all.all().map(of).collect::<Vec<_>>(), [(Some('a'), Some(2.0)), (Some('b'), Some(1.0))]);
+    let again = plan(&all.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", all.of_run));
+    assert_eq!(again.of_run, all.of_run);
+    let told = explain(&all);
+    assert!(told.contains("limits    each part of a-web: CPU time of 2 cores\n"), "{told}");
+    assert!(plan(TWO, &[]).unwrap().all().all(|load| load.letter.is_none()), "one that deploys");
+    let many = "[[loads]]\nload.users = 1\n".repeat(27);
+    let names = |text: &str| {
+        (0..27)
+            .fold(text.to_owned(), |text, n| text.replacen("load.users = 1", &format!("name = \"n{n}\""), 1))
+    };
+    let found = refused(&names(&many), &["load.strategy=fixed"]);
+    assert_eq!((found.len(), found[0].2.as_str()), (1, "at most 26 loads that deploy an application"));
+    assert_eq!(barograph_spec::key_of_load(2, "target.port"), "loads[2].target.port");
+    assert_eq!(barograph_spec::key_of_load(2, "data.dir"), "data.dir");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use barograph_platform::{HostSpec, Limits};
+use barograph_platform::{HERE, HostSpec, Limits};
 use barograph_record::{KeptPart, KeptTopology};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{Cores, TierLimits};
@@ -48,7 +48,7 @@ pub struct Stored {
 #[derive(Clone, Debug)]
 pub struct Floating {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// The part that has it first, with the ports that clients find there.
     pub first: String,
 }
@@ -186,19 +186,28 @@ impl Topology {
         }
     }
 
-    /// The hosts of all parts, each once. What its parts may use together is what the host may.
+    /// The same under other names, so that it can stand beside others: parts as `NAME-PART`, hosts, unless they are shared,
+    /// as `PREFIX-HOST`.
     #[must_use]
-    pub fn hosts(&self) -> Vec<HostSpec> {
-        let mut hosts: Vec<HostSpec> = Vec::new();
-        for part in self.parts.iter().filter(|part| matches!(part.work, Work::Service(_))) {
-            if hosts.iter().all(|host| host.name != part.host) {
-                hosts.push(HostSpec { name: part.host.clone(), ..HostSpec::default() });
+    pub fn apart(mut self, name: &str, host_prefix: Option<&str>) -> Self {
+        let begin = |with: &str, of: &mut String| *of = format!("{with}-{of}");
+        for part in &mut self.parts {
+            if let Some(prefix) = host_prefix.filter(|_| part.host != HERE) {
+                begin(prefix, &mut part.host);
             }
+            let of = part.values.iter_mut().filter_map(|(_, value)| match value {
+                Value::Each { of, .. } => Some(of),
+                _ => None,
+            });
+            let named = of.flatten().chain(&mut part.needs).chain(&mut part.uses).chain([&mut part.name]);
+            named.for_each(|of| begin(name, of));
         }
-        for host in &mut hosts {
-            host.limits = together(self.parts.iter().filter(|part| part.host == host.name));
-        }
-        hosts
+        let floating =
+            self.floating.iter_mut().flat_map(|floating| [&mut floating.name, &mut floating.first]);
+        let stored =
+            self.stored.iter_mut().flat_map(|stored| stored.services.iter_mut().chain([&mut stored.job]));
+        self.fronts.iter_mut().chain(floating).chain(stored).for_each(|of| begin(name, of));
+        self
     }
 
     /// What would be deployed, as a record has it; where and how quickly is not known before.
@@ -224,20 +233,35 @@ impl Topology {
             ..KeptTopology::default()
         }
     }
+}
 
-    /// Every service that is used, once.
-    #[must_use]
-    pub fn services(&self) -> Vec<&'static Service> {
-        let mut all: Vec<&'static Service> = Vec::new();
-        for part in &self.parts {
-            if let Work::Service(service) = part.work
-                && all.iter().all(|known| known.name() != service.name())
-            {
-                all.push(service);
-            }
+/// Every service of parts, once.
+#[must_use]
+pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Service> {
+    let mut all: Vec<&'static Service> = Vec::new();
+    for part in parts {
+        if let Work::Service(service) = part.work
+            && all.iter().all(|known| known.name() != service.name())
+        {
+            all.push(service);
         }
-        all
     }
+    all
+}
+
+/// The hosts of parts, each once. What its parts may use together is what the host may.
+#[must_use]
+pub fn hosts<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Vec<HostSpec> {
+    let mut hosts: Vec<HostSpec> = Vec::new();
+    for part in parts.clone().filter(|part| matches!(part.work, Work::Service(_))) {
+        if hosts.iter().all(|host| host.name != part.host) {
+            hosts.push(HostSpec { name: part.host.clone(), ..HostSpec::default() });
+        }
+    }
+    for host in &mut hosts {
+        host.limits = together(parts.clone().filter(|part| part.host == host.name));
+    }
+    hosts
 }
 
 /// The sum of what parts may use; without a limit as soon as one of them has none.
@@ -342,18 +366,51 @@ mod tests {
 
     #[test]
     fn a_host_has_what_its_parts_have_together() {
-        let topology = |parts: Vec<Part>| Topology { parts, ..Topology::empty() };
-        let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", Some(0.5))]).hosts();
-        assert_eq!((hosts.len(), hosts[0].limits.cpus), (1, Some(1.5)));
-        let hosts = topology(vec![part("a-1", "one", Some(1.0)), part("b-1", "one", None)]).hosts();
-        assert_eq!(hosts[0].limits.cpus, None);
+        let hosts = |parts: &[Part]| super::hosts(parts.iter());
+        let of = hosts(&[part("a-1", "one", Some(1.0)), part("b-1", "one", Some(0.5))]);
+        assert_eq!((of.len(), of[0].limits.cpus), (1, Some(1.5)));
+        let of = hosts(&[part("a-1", "one", Some(1.0)), part("b-1", "one", None)]);
+        assert_eq!(of[0].limits.cpus, None);
         let on = |name: &str, cpu_set: &[usize]| Part {
             limits: Limits { cpu_set: cpu_set.to_vec(), ..Limits::default() },
             ..part(name, "one", None)
         };
-        let hosts = topology(vec![on("a-1", &[2, 3]), on("b-1", &[0, 2])]).hosts();
-        assert_eq!(hosts[0].limits.cpu_set, [0, 2, 3]);
-        let hosts = topology(vec![on("a-1", &[2, 3]), on("b-1", &[])]).hosts();
-        assert_eq!(hosts[0].limits.cpu_set, Vec::<usize>::new(), "one of them may run on all");
+        let of = hosts(&[on("a-1", &[2, 3]), on("b-1", &[0, 2])]);
+        assert_eq!(of[0].limits.cpu_set, [0, 2, 3]);
+        let of = hosts(&[on("a-1", &[2, 3]), on("b-1", &[])]);
+        assert_eq!(of[0].limits.cpu_set, Vec::<usize>::new(), "one of them may run on all");
+    }
+
+    #[test]
+    fn a_topology_beside_others_has_names_of_its_own() {
+        let mut job = Part { work: Work::Job, needs: vec!["a-1".to_owned()], ..part("w-1", HERE, None) };
+        job.uses.clone_from(&job.needs);
+        let topology = Topology {
+            parts: vec![part("a-1", "one", None), job],
+            fronts: vec!["front".to_owned()],
+            floating: Some(Floating { name: "front".to_owned(), first: "a-1".to_owned() }),
+            stored: Some(Stored {
+                job: "w-1".to_owned(),
+                services: vec!["a-1".to_owned()],
+                folders: vec![],
+                form: String::new(),
+            }),
+            ..Topology::empty()
+        };
+        let apart = topology.clone().apart("shop", Some("b"));
+        let [store, job] = &apart.parts[..] else { panic!("{apart:?}") };
+        assert_eq!((store.name.as_str(), store.host.as_str()), ("shop-a-1", "b-one"));
+        assert_eq!((job.name.as_str(), job.host.as_str()), ("shop-w-1", HERE));
+        assert_eq!((&job.needs[..], &job.uses[..]), (&["shop-a-1".to_owned()][..], &job.needs[..]));
+        let of = store.values.iter().filter_map(|(_, value)| match value {
+            Value::Each { of, .. } => Some(of.join(" ")),
+            _ => None,
+        });
+        assert_eq!(of.collect::<Vec<_>>(), ["shop-a-1 shop-a-2", "shop-a-1"]);
+        let (floating, stored) = (apart.floating.unwrap(), apart.stored.unwrap());
+        assert_eq!((apart.fronts[0].as_str(), floating.name.as_str()), ("shop-front", "shop-front"));
+        assert_eq!((floating.first.as_str(), stored.job.as_str()), ("shop-a-1", "shop-w-1"));
+        assert_eq!(stored.services, ["shop-a-1"]);
+        assert_eq!(topology.apart("shop", None).parts[0].host, "one", "a host of all");
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn topology(
     let balancers = making.balancers(&web, &nodes);
     let floating = making.virtual_address(&balancers);
     let front = [&balancers, &web, &nodes].into_iter().find_map(|tier| tier.first().cloned());
-    let front = floating.as_ref().map(|floating| floating.name.to_owned()).or(front);
+    let front = floating.as_ref().map(|floating| floating.name.clone()).or(front);
     making.parts.sort_by_key(|part| order(part.tier));
     let shared = making.shared();
     Topology {
@@ -247,9 +247,9 @@ impl Making<'_> {
         if !self.made_of.standby {
             return self.add("relational", 1, kind, self.durability());
         }
-        let standby = "relational-2".to_owned();
+        let standby = "relational-2";
         let mut values = self.durability();
-        values.push(("standby", Value::Text(standby)));
+        values.push(("standby", of_one(standby, "{name}")));
         let first = self.add("relational", 1, kind, values);
         let mut values = self.durability();
         values.push(("primary", of_one(&first, "{address}:{port}")));
@@ -323,7 +323,7 @@ impl Making<'_> {
             part.needs = vec![balancer.clone()];
             part.uses = vec![balancer.clone()];
         }
-        Some(Floating { name: FRONT, first })
+        Some(Floating { name: FRONT.to_owned(), first })
     }
 
     /// One more part on a host of its own, or on the one that all are on.

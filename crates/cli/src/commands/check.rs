@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Context;
-use barograph_harness::{CheckedLoad, HarnessError, Target};
-use barograph_platform::Missing;
+use barograph_harness::{CheckedLoad, HarnessError, Planned, outline, plan_of_all, planned};
+use barograph_platform::{Missing, Platform};
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
 use barograph_workload::Application;
@@ -36,11 +36,6 @@ pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<CheckedLoad>, Failed> {
     Ok(checked.map_err(HarnessError::Refused)?)
 }
 
-/// The load whose application is deployed, or the first.
-pub(crate) fn deployed(loads: &[CheckedLoad]) -> &CheckedLoad {
-    loads.iter().find(|load| load.checked.target == Target::Deployed).unwrap_or(&loads[0])
-}
-
 pub(super) fn read(path: &Path) -> Result<String, Failed> {
     let text = std::fs::read_to_string(path);
     let text = text.with_context(|| {
@@ -52,32 +47,15 @@ pub(super) fn read(path: &Path) -> Result<String, Failed> {
 /// Says what will happen.
 pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
     let mut text = barograph_spec::explain(&loads[0].checked.plan);
-    let CheckedLoad { checked, workload } = deployed(loads);
-    let application = workload.application().filter(|_| checked.target == Target::Deployed);
-    if let (Some(sets), Some(data)) = (application.and_then(Application::data_sets), &checked.data) {
-        let dir = data.dir_in(&checked.plan.data.dir);
-        let how = if sets.is_filled(&dir) { "there already" } else { "to be filled first" };
-        text.push_str(&format!(
-            "fill      for {} users, about {:.1} GB, {how}: {}\n",
-            data.max_users,
-            data.bytes as f64 / 1e9,
-            dir.display()
-        ));
-    }
-    if let Some(application) = application {
-        let data = checked.data.as_ref();
-        let topology = barograph_harness::whole(application.topology(&checked.plan, data), &checked.plan);
-        let stores = catalog::platform(&checked.plan)
-            .ok()
-            .and_then(|platform| barograph_harness::outlook(&topology, platform, &checked.plan, data));
-        if let Some(stores) = stores {
-            text.push_str(&format!("stores    {stores}\n"));
-        }
-        if topology.parts.len() > 1 {
-            text.push('\n');
-            text.push_str(&barograph_report::topology_text(&topology.outline(&checked.plan.deploy.platform)));
-            text.push('\n');
-        }
+    let planned = planned(loads);
+    let platform = catalog::platform(&plan_of_all(loads).checked.plan).ok();
+    planned.iter().for_each(|planned| text.push_str(&with_data(planned, platform)));
+    let deploys = planned.iter().any(|planned| planned.application.is_some());
+    if deploys && planned.iter().map(|planned| planned.topology.parts.len()).sum::<usize>() > 1 {
+        let name = platform.map_or("", |platform| platform.name());
+        text.push('\n');
+        text.push_str(&barograph_report::topology_text(&outline(&planned, name)));
+        text.push('\n');
     }
     for note in loads.iter().flat_map(|load| &load.checked.notes) {
         text.push_str(&format!("note      {note}\n"));
@@ -85,10 +63,31 @@ pub(crate) fn describe(loads: &[CheckedLoad]) -> String {
     text
 }
 
+/// The data under an application, and what becomes of the load of its stores.
+fn with_data(planned: &Planned<'_>, platform: Option<&dyn Platform>) -> String {
+    let Planned { plan, application, data, .. } = planned;
+    let of = plan.letter.map_or_else(String::new, |_| format!("{}: ", plan.load));
+    let mut text = String::new();
+    if let Some((sets, data)) = application.and_then(Application::data_sets).zip(*data) {
+        let dir = data.dir_in(&plan.data.dir);
+        let how = if sets.is_filled(&dir) { "there already" } else { "to be filled first" };
+        text.push_str(&format!(
+            "fill      {of}for {} users, about {:.1} GB, {how}: {}\n",
+            data.max_users,
+            data.bytes as f64 / 1e9,
+            dir.display()
+        ));
+    }
+    if let Some(stores) = platform.and_then(|platform| barograph_harness::outlook(planned, platform)) {
+        text.push_str(&format!("stores    {of}{stores}\n"));
+    }
+    text
+}
+
 /// Checks and explains.
 pub(crate) fn check(args: &RunArgs) -> Done {
     let mut loads = load(args)?;
-    rootless::enter(&deployed(&loads).checked)?;
+    rootless::enter(&plan_of_all(&loads).checked)?;
     rootless::note(&mut loads);
     let mut text = describe(&loads);
     for explained in loads.iter().filter_map(|load| load.workload.explain()) {
@@ -105,13 +104,10 @@ pub(crate) fn check(args: &RunArgs) -> Done {
 
 /// What this machine lacks for the deployment of a plan; nothing is missing where nothing is deployed.
 pub(crate) fn missing(loads: &[CheckedLoad]) -> Result<Vec<Missing>, Failed> {
-    let CheckedLoad { checked, workload } = deployed(loads);
-    let (Target::Deployed, Some(application)) = (&checked.target, workload.application()) else {
+    let planned = planned(loads);
+    if planned.iter().all(|planned| planned.application.is_none()) {
         return Ok(Vec::new());
-    };
-    let platform = catalog::platform(&checked.plan).map_err(HarnessError::Refused)?;
-    let runtime = run::runtime()?;
-    let data = checked.data.as_ref();
-    let topology = barograph_harness::whole(application.topology(&checked.plan, data), &checked.plan);
-    Ok(runtime.block_on(barograph_harness::missing(&topology, platform, &checked.plan)))
+    }
+    let platform = catalog::platform(&plan_of_all(loads).checked.plan).map_err(HarnessError::Refused)?;
+    Ok(run::runtime()?.block_on(barograph_harness::missing(&planned, platform)))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use barograph_harness::{CheckedLoad, Finished, HarnessError, Screen, Stop, StopHandle, World};
+use barograph_harness::{CheckedLoad, Finished, HarnessError, Screen, Stop, StopHandle, World, plan_of_all};
 use barograph_model::Nanos;
 use barograph_model::secret::{MASK, is_secret_header, masked};
 use barograph_record::{ExitCode, Follower, Run, RunId};
@@ -20,7 +20,7 @@ use crate::watch::Watch;
 pub(crate) fn run(args: &WatchedRunArgs) -> Done {
     let WatchedRunArgs { run: args, watch } = args;
     let mut loads = check::load(args)?;
-    let deployed = check::deployed(&loads);
+    let deployed = plan_of_all(&loads);
     rootless::refuse_watching(&deployed.checked, watch)?;
     rootless::enter(&deployed.checked)?;
     rootless::note(&mut loads);

@@ -12,13 +12,15 @@ use crate::place::Place;
 /// An interval of the loads, in seconds.
 const INTERVAL_S: f64 = 0.25;
 
+/// What all plans begin with.
+const OF_ALL: &str = "[load]\nstrategy = \"fixed\"\nscale = 100\nramp_s = 2\nwarm_up_s = 1\nwindow_s = 4\ndrain_s = 1\n\
+                      [driver]\ninterval_ms = 250\n";
+
 /// The plan, in a folder of this place.
 fn plan(place: &Place, store: &Service) -> PathBuf {
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/visit.toml");
     let text = format!(
-        "[load]\nstrategy = \"fixed\"\nscale = 100\nramp_s = 2\nwarm_up_s = 1\nwindow_s = 4\ndrain_s = 1\n\
-         [driver]\ninterval_ms = 250\n\
-         [[loads]]\nname = \"users\"\nworkload = \"auction\"\nload.users = 20\ndata.size = \"nano\"\ndata.history = 0.1\n\
+        "{OF_ALL}[[loads]]\nname = \"users\"\nworkload = \"auction\"\nload.users = 20\ndata.size = \"nano\"\ndata.history = 0.1\n\
          data.images = 0.02\n\
          [[loads]]\nname = \"visitors\"\nworkload = \"scenario\"\nscenario = {scenario:?}\nload.unit = \"rate\"\nload.rate = 10\n\
          target.url = \"load:users\"\n\
@@ -26,14 +28,18 @@ fn plan(place: &Place, store: &Service) -> PathBuf {
          kv.limit_ms = 60000\nkv.hits = 0.99\ntarget.url = {:?}\n",
         store.url()
     );
-    let path = place.root().join("three.toml");
+    written(place, &text)
+}
+
+fn written(place: &Place, text: &str) -> PathBuf {
+    let path = place.root().join("loads.toml");
     fs::write(&path, text).unwrap();
     path
 }
 
-fn ran(place: &Place, store: &Service, sets: &[&str]) -> (Ended, Run) {
+fn ran(place: &Place, plan: PathBuf, sets: &[&str]) -> (Ended, Run) {
     let mut command = place.program(&["run"]);
-    command.arg(plan(place, store));
+    command.arg(plan);
     command.arg("--set").arg(format!("data.dir={}", place.data().display()));
     command.arg("--set").arg(format!("runs={}", place.runs().display()));
     for set in sets {
@@ -57,7 +63,7 @@ fn windows(run: &Run) -> Vec<(String, u32, f64, f64)> {
 fn three_loads_have_the_same_window_and_a_verdict_each_and_scale_together() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
     let place = Place::new();
-    let (ended, run) = ran(&place, &store, &["load.scale=200"]);
+    let (ended, run) = ran(&place, plan(&place, &store), &["load.scale=200"]);
     let windows = windows(&run);
     let levels: Vec<(&str, u32)> = windows.iter().map(|(name, level, ..)| (name.as_str(), *level)).collect();
     assert_eq!(levels, [("users", 40), ("visitors", 20), ("keys", 400)], "{ended:?}");
@@ -81,10 +87,46 @@ fn three_loads_have_the_same_window_and_a_verdict_each_and_scale_together() {
 fn a_load_with_a_limit_that_cannot_be_kept_fails_the_run_and_is_named() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
     let place = Place::new();
-    let (ended, run) = ran(&place, &store, &["loads[2].kv.limit_ms=0.001"]);
+    let (ended, run) = ran(&place, plan(&place, &store), &["loads[2].kv.limit_ms=0.001"]);
     let verdict = run.verdict().unwrap();
     assert!(!verdict.passed && !run.loads[2].verdict().unwrap().passed, "{ended:?}");
     assert!(ended.out.contains("keys") && verdict.sentence.contains("keys"), "{}", verdict.sentence);
+    place.assert_nothing_left();
+}
+
+/// Each load of the list deploys a store of its own, but for the last, which goes to that of the first.
+const STORES: &str = "[[loads]]\nname = \"red\"\nload.users = 3\n\
+                      [[loads]]\nname = \"blue\"\nload.users = 2\ndeploy.stores = 2\n\
+                      [[loads]]\nname = \"guests\"\nload.unit = \"rate\"\nload.rate = 50\ntarget.url = \"load:red\"\n";
+
+#[test]
+fn stores_of_several_loads_stand_side_by_side() {
+    let place = Place::without_data();
+    let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
+    let path = written(&place, &format!("{all}{OF_ALL}{STORES}"));
+    let checked = Going::start({
+        let mut command = place.program(&["check"]);
+        command.arg(&path);
+        command
+    });
+    let checked = checked.end();
+    for name in ["[red-store-1]", "[blue-store-1]", "[blue-store-2]", "the application that load red deploys"]
+    {
+        assert!(checked.out.contains(name), "{name}: {checked:?}");
+    }
+    let (ended, run) = ran(&place, path, &[]);
+    assert!(run.verdict().is_some_and(|verdict| verdict.valid || !verdict.doubts.is_empty()), "{ended:?}");
+    let names = |run: &Run| -> Vec<String> {
+        run.topology().unwrap().parts.iter().map(|part| part.name.clone()).collect()
+    };
+    assert_eq!(names(&run), ["red-store-1", "blue-store-1", "blue-store-2"]);
+    let each: Vec<Vec<String>> = run.loads.iter().map(names).collect();
+    assert_eq!((each[0].len(), each[1].len(), &each[2]), (1, 2, &each[0]));
+    for part in names(&run) {
+        assert!(run.probes.iter().any(|row| row.subject == part && row.cores().is_some()), "{part}");
+    }
+    let keys = run.loads.iter().map(|load| load.fill().map(|fill| fill.rows[0].count));
+    assert!(keys.clone().all(|keys| keys == Some(1_000)), "{:?}", keys.collect::<Vec<_>>());
     place.assert_nothing_left();
 }
 

@@ -21,6 +21,7 @@ fn parts(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     type Row<'a> = (&'a KeptTopology, &'a KeptPart);
     let columns = Columns::<Row<'_>>::new()
         .text("part", |r| (&r.1.name).into())
+        .text("load", |r| some(&r.1.load).into())
         .text("tier", |r| (&r.1.tier).into())
         .text("service", |r| (&r.1.service).into())
         .text("version", |r| some(&r.1.version).into())

@@ -277,6 +277,7 @@ pub(crate) fn verdict() -> Verdict {
 fn world() -> [Entry; 6] {
     let part = KeptPart {
         name: "application-1".to_owned(),
+        load: String::new(),
         tier: "application".to_owned(),
         service: "auction".to_owned(),
         version: "0.1.0".to_owned(),

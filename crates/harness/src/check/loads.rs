@@ -6,7 +6,8 @@ use barograph_model::{LoadUnit, SearchBounds, Strategy};
 use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refused};
 use barograph_workload::Workload;
 
-use super::{Machine, Target, check};
+use super::effect::shares_ports;
+use super::{Checked, Machine, Target, Wrong, check, unknown_units};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
@@ -28,10 +29,14 @@ pub fn check_all(
     let several = !plan.beside.is_empty();
     let share = Machine { open_files: machine.open_files / (plan.beside.len() as u64 + 1), ..machine };
     let (mut loads, mut refusals) = (Vec::new(), Vec::new());
-    for (plan, workload) in plan.all().zip(workloads) {
+    for (at, (plan, workload)) in plan.all().zip(workloads).enumerate() {
+        let of_load = |refusal: Refusal| match several {
+            true => Refusal { key: barograph_spec::key_of_load(at, &refusal.key), ..refusal },
+            false => refusal,
+        };
         match check(plan, workload.as_ref(), share) {
             Ok(checked) => loads.push(CheckedLoad { checked, workload }),
-            Err(refused) => refusals.extend(refused.0),
+            Err(refused) => refusals.extend(refused.0.into_iter().map(of_load)),
         }
     }
     if !refusals.is_empty() {
@@ -53,21 +58,25 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
         let (place, key) = (first.place(key).to_owned(), key.to_owned());
         Refused(vec![Refusal { place, key, value, allowed, remedy: remedy.to_owned() }])
     };
-    let deployed = loads.iter().find(|load| load.checked.target == Target::Deployed);
-    let deployed = deployed.map(|load| load.checked.plan.load.as_str());
+    let deployed = loads.iter().filter(|load| load.checked.target == Target::Deployed);
+    let names: Vec<&str> = deployed.map(|load| load.checked.plan.load.as_str()).collect();
     for (at, load) in loads.iter().enumerate() {
         let Target::There { url } = &load.checked.target else { continue };
-        let named = url.strip_prefix(OF_LOAD);
-        if named.is_some() && named != deployed {
-            let allowed = match deployed {
-                Some(name) => format!("a URL, or \"{OF_LOAD}{name}\", the load that deploys its application"),
-                None => "a URL: no load deploys an application".to_owned(),
+        let Some(named) = url.strip_prefix(OF_LOAD) else { continue };
+        if !names.contains(&named) {
+            let quoted = names.iter().map(|name| format!("\"{OF_LOAD}{name}\"")).collect::<Vec<_>>();
+            let allowed = match &quoted[..] {
+                [] => "a URL: no load deploys an application".to_owned(),
+                [only] => format!("a URL, or {only}, the load that deploys its application"),
+                several => format!("a URL, or one of {}, the loads that deploy", several.join(", ")),
             };
             let key = format!("loads[{at}].target.url");
             return Err(refused(&key, format!("{url:?}"), allowed, "name where the target answers"));
         }
     }
-    let deploys = deployed.is_some();
+    let deploys = !names.is_empty();
+    ports(loads)?;
+    units_of_actions(loads)?;
     if deploys && loads.iter().any(|load| deploy::drivers_apart(&load.checked.plan) > 0) {
         let allowed =
             "\"own\" with [[loads]] on this platform: several loads are driven by this process".to_owned();
@@ -98,6 +107,44 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
         load.checked.plan.of_run.clone_from(&of_run);
     }
     Ok(())
+}
+
+/// Where ports are those of this machine, each load that deploys has its own.
+fn ports(loads: &[CheckedLoad]) -> Result<(), Refused> {
+    let mut seen = Vec::new();
+    for (at, CheckedLoad { checked: Checked { plan, target, .. }, .. }) in loads.iter().enumerate() {
+        let port = plan.target.port;
+        if port == 0 || *target != Target::Deployed || !shares_ports(plan) {
+            continue;
+        }
+        if seen.contains(&port) {
+            let wrong = Wrong {
+                key: "target.port",
+                value: port.to_string(),
+                allowed: "a port that no other load has, or 0 for any".to_owned(),
+                remedy: "choose another".to_owned(),
+            };
+            let key = barograph_spec::key_of_load(at, wrong.key);
+            return Err(Refused(vec![Refusal { key, ..wrong.at(plan) }]));
+        }
+        seen.push(port);
+    }
+    Ok(())
+}
+
+/// Where several loads deploy, an action must concern a part of any of them.
+fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refused> {
+    let plan = &deploy::plan_of_all(loads).checked.plan;
+    if plan.letter.is_none() {
+        return Ok(());
+    }
+    let planned = deploy::planned(loads);
+    let wrong = unknown_units(plan, planned.iter().flat_map(|planned| &planned.topology.parts));
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Refused(wrong.into_iter().map(|wrong| wrong.at(plan)).collect()))
+    }
 }
 
 /// The largest scale at which the data, the open files and the unit admit a load.

@@ -1,15 +1,17 @@
 //! What was deployed: units that run, where they answer, and how they end.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use barograph_platform::{Ended, Fault, Running, Site, Unit, ignore_lines};
-use barograph_workload::topology::{Endpoint, Topology, Work};
+use barograph_workload::topology::{Endpoint, Work};
 use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt};
 
+use super::planned::Planned;
 use crate::fleet::Token;
 
 /// What is done with a part that can be held.
@@ -24,6 +26,8 @@ pub(crate) enum Hold {
 /// A part that was started.
 pub(crate) struct Started {
     pub(crate) name: String,
+    /// Place of the load that deployed it; `None` for drivers.
+    pub(crate) load: Option<usize>,
     pub(crate) tier: &'static str,
     pub(crate) node: bool,
     pub(crate) work: Work,
@@ -42,9 +46,10 @@ pub(crate) struct Started {
 
 impl Started {
     pub(super) fn new(placed: super::place::Placed, running: Box<dyn Running>, took: Duration) -> Self {
-        let super::place::Placed { part, unit, endpoint } = placed;
+        let super::place::Placed { load, part, unit, endpoint } = placed;
         Started {
             name: part.name,
+            load,
             tier: part.tier,
             node: part.node,
             work: part.work,
@@ -155,20 +160,14 @@ impl Started {
 pub(crate) struct Deployed {
     site: Box<dyn Site>,
     parts: Vec<Started>,
-    fronts: Vec<String>,
-    fronts_at: Vec<SocketAddr>,
-    scheme: &'static str,
+    /// Where the application of each load answers, by the place of the load.
+    urls: BTreeMap<usize, String>,
     token: Option<Token>,
 }
 
 impl Deployed {
-    pub(super) fn new(
-        site: Box<dyn Site>,
-        (topology, fronts_at): (&Topology, Vec<SocketAddr>),
-        token: Option<Token>,
-    ) -> Self {
-        let (fronts, scheme) = (topology.fronts.clone(), topology.scheme);
-        Deployed { site, parts: Vec::new(), fronts, fronts_at, scheme, token }
+    pub(super) fn new(site: Box<dyn Site>, urls: BTreeMap<usize, String>, token: Option<Token>) -> Self {
+        Deployed { site, parts: Vec::new(), urls, token }
     }
 
     /// The secret of drivers that are parts of it.
@@ -180,9 +179,9 @@ impl Deployed {
         self.parts.push(started);
     }
 
-    /// As the topology has its parts, whichever was ready first.
-    pub(super) fn put_in_order(&mut self, topology: &Topology) {
-        let at = |name: &str| topology.parts.iter().position(|part| part.name == name);
+    /// As they were planned, whichever was ready first.
+    pub(super) fn put_in_order(&mut self, planned: &[Planned<'_>]) {
+        let at = |name: &str| super::planned::parts(planned).position(|part| part.name == name);
         self.parts.sort_by_key(|started| at(&started.name));
     }
 
@@ -199,14 +198,9 @@ impl Deployed {
         self.parts.iter().filter(|part| matches!(part.work, Work::Service(_)))
     }
 
-    /// Names of the parts that the load goes to.
-    pub(crate) fn fronts(&self) -> &[String] {
-        &self.fronts
-    }
-
-    /// Where the load goes; empty where no application was deployed.
-    pub(crate) fn url(&self) -> String {
-        url(self.scheme, &self.fronts_at)
+    /// Where the application of a load answers; empty where that deployed none.
+    pub(crate) fn url(&self, load: usize) -> String {
+        self.urls.get(&load).cloned().unwrap_or_default()
     }
 
     /// Ends everything, drivers first and stores last, and removes the hosts. Every step is tried; the first fault is given
@@ -250,14 +244,13 @@ impl Deployed {
 }
 
 /// The URL of several addresses, as libpq writes it.
-fn url(scheme: &str, at: &[SocketAddr]) -> String {
+pub(super) fn url(scheme: &str, at: &[SocketAddr]) -> String {
     let at: Vec<String> = at.iter().map(SocketAddr::to_string).collect();
-    if at.is_empty() { String::new() } else { format!("{scheme}://{}", at.join(",")) }
+    format!("{scheme}://{}", at.join(","))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::net::{IpAddr, Ipv4Addr};
     use std::path::PathBuf;
     use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -317,7 +310,7 @@ mod tests {
         let unit = Unit::new("slow-1", PathBuf::from("/nonexistent"), ready);
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let endpoint = Endpoint { address, ports: BTreeMap::new(), url: String::new(), port: 0 };
-        let placed = Placed { part, unit, endpoint };
+        let placed = Placed { load: Some(0), part, unit, endpoint };
         (Started::new(placed, Box::new(running), Duration::ZERO), say, done)
     }
 
@@ -326,7 +319,6 @@ mod tests {
         let at = ["10.0.0.2:6379", "[::1]:6380"].map(|at| at.parse().unwrap());
         assert_eq!(url("redis", &at), "redis://10.0.0.2:6379,[::1]:6380");
         assert_eq!(url("http", &at[..1]), "http://10.0.0.2:6379");
-        assert_eq!(url("http", &[]), "");
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Drivers as parts of the deployment: one or more processes that run the engine, on hosts of their own where there are any.
 
 use barograph_spec::{Ability, Plan};
-use barograph_workload::topology::{Part, Topology, Value, Work, limits_of};
+use barograph_workload::topology::{Part, Value, Work, limits_of};
 
 use crate::fleet::{DriverAt, Token};
 
@@ -25,24 +25,22 @@ pub(crate) fn count(plan: &Plan) -> u32 {
     if alone && own { 0 } else { plan.driver.count }
 }
 
-/// Adds them to what is deployed.
-pub(super) fn add(topology: &mut Topology, plan: &Plan) {
-    let Some(service) = barograph_services::find(TIER) else { return };
+/// Drivers that load these parts.
+pub(crate) fn parts(plan: &Plan, fronts: &[String]) -> Vec<Part> {
+    let Some(service) = barograph_services::find(TIER) else { return Vec::new() };
     let limits = limits_of(plan.deploy.limits_of(TIER));
-    for number in 1..=count(plan) {
-        let name = format!("{TIER}-{number}");
-        topology.parts.push(Part {
-            host: format!("{TIER}-{number}"),
-            node: false,
-            name,
-            tier: TIER,
-            work: Work::Service(service),
-            needs: vec![],
-            uses: topology.fronts.clone(),
-            values: vec![("token_file", Value::SiteFile(TOKEN))],
-            limits: limits.clone(),
-        });
-    }
+    let one = |number| Part {
+        host: format!("{TIER}-{number}"),
+        node: false,
+        name: format!("{TIER}-{number}"),
+        tier: TIER,
+        work: Work::Service(service),
+        needs: vec![],
+        uses: fronts.to_vec(),
+        values: vec![("token_file", Value::SiteFile(TOKEN))],
+        limits: limits.clone(),
+    };
+    (1..=count(plan)).map(one).collect()
 }
 
 /// Where they wait.

@@ -5,18 +5,23 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use barograph_model::Nanos;
 use barograph_platform::{HERE, LinkSpec, Readiness, Site, Unit};
 use barograph_record::RunId;
 use barograph_services::Place;
 use barograph_spec::Link;
-use barograph_workload::topology::{self, Endpoint, Part, Topology, Work};
-use barograph_workload::{Application, Job};
+use barograph_workload::Job;
+use barograph_workload::topology::{self, Endpoint, Part, Work};
 
+use super::deployed::url;
+use super::planned::Planned;
 use crate::HarnessError;
 use crate::run::Run;
 
 /// A part that can be started.
 pub(super) struct Placed {
+    /// Place of the load that deploys it; `None` for drivers.
+    pub(super) load: Option<usize>,
     pub(super) part: Part,
     pub(super) unit: Unit,
     pub(super) endpoint: Endpoint,
@@ -37,73 +42,105 @@ pub(crate) fn link(link: &Link) -> LinkSpec {
     }
 }
 
-/// Addresses and ports for all, and with them the units; and where the load goes.
-pub(super) fn place(
-    run: &Run<'_>,
-    application: Option<&dyn Application>,
-    topology: &Topology,
-    site: &dyn Site,
-    (folder, common): (&Path, &Path),
-) -> Result<(Vec<Placed>, Vec<SocketAddr>), HarnessError> {
-    // The front first: the plan may say its port, which then nobody else may be given.
-    let (fronts, others): (Vec<&Part>, Vec<&Part>) =
-        topology.parts.iter().partition(|part| topology.fronts.contains(&part.name));
-    let all = fronts.into_iter().chain(others);
-    let places = all.map(|part| Ok((part.name.clone(), endpoint(run, topology, part, site)?)));
-    let mut places: BTreeMap<String, Endpoint> = places.collect::<Result<_, HarnessError>>()?;
-    if let Some(floating) = &topology.floating {
-        let address = site.address(floating.name);
-        let address = address.ok_or_else(|| HarnessError::NoAddress { unit: floating.name.to_owned() })?;
-        let first = places.get(&floating.first).cloned();
-        let first = first.ok_or_else(|| HarnessError::NoAddress { unit: floating.first.clone() })?;
-        places.insert(floating.name.to_owned(), Endpoint { address, ..first });
+/// Gives the parts of a run their places.
+pub(super) struct Placing<'r, 'w> {
+    pub(super) run: &'r Run<'w>,
+    pub(super) site: &'r dyn Site,
+    /// The folder of the site.
+    pub(super) folder: &'r Path,
+    /// The folder that all hosts see.
+    pub(super) common: &'r Path,
+}
+
+impl Placing<'_, '_> {
+    /// Addresses and ports for all, and with them the units of each deployment; and where the application of each load answers.
+    pub(super) fn place(
+        &self,
+        planned: &[Planned<'_>],
+    ) -> Result<(Vec<Vec<Placed>>, BTreeMap<usize, String>), HarnessError> {
+        let places = self.places(planned)?;
+        let mut urls = BTreeMap::new();
+        for each in planned {
+            let fronts = each.topology.fronts.iter().map(|name| {
+                let found = places.get(name).map(Endpoint::socket);
+                found.ok_or_else(|| HarnessError::NoAddress { unit: name.clone() })
+            });
+            let fronts: Vec<SocketAddr> = fronts.collect::<Result<_, HarnessError>>()?;
+            urls.extend(each.load.map(|load| (load, url(each.topology.scheme, &fronts))));
+        }
+        let parts = planned.iter().map(|each| self.units(each, &places)).collect::<Result<_, _>>()?;
+        Ok((parts, urls))
     }
-    let own_program = std::env::current_exe().map_err(HarnessError::OwnProgram)?;
-    let mut placed = Vec::new();
-    for part in &topology.parts {
-        let own = folder.join(&part.host).join(&part.name);
-        let words = topology::words(part, &places, common, &own);
-        let log = run.record.services_dir().join(format!("{}.log", part.name));
-        let log = std::path::absolute(&log).unwrap_or(log);
-        let endpoint = places[&part.name].clone();
-        let unit = match part.work {
-            Work::Job => {
-                let job = Job { log, ..run.job("") };
-                let unit = application.and_then(|made| made.job_unit(&part.name, &words, &job));
-                unit.ok_or_else(|| HarnessError::NoJob { part: part.name.clone() })?
-            }
-            Work::Service(service) => {
-                let place = Place {
-                    name: &part.name,
-                    host: &part.host,
-                    address: endpoint.address,
-                    ports: &endpoint.ports,
-                    folder: &own,
-                    log: &log,
-                    flavour: topology.flavour,
-                    limits: &part.limits,
-                    machine: machine(),
-                    values: &words,
-                    own_program: &own_program,
-                };
-                service
-                    .unit(&place)
-                    .map_err(|why| HarnessError::Service { part: part.name.clone(), why: Box::new(why) })?
-            }
-        };
-        placed.push(Placed { part: part.clone(), unit: patient(unit, run), endpoint });
+
+    /// Every part and every address that moves, by name.
+    fn places(&self, planned: &[Planned<'_>]) -> Result<BTreeMap<String, Endpoint>, HarnessError> {
+        let all = planned.iter().flat_map(|each| each.topology.parts.iter().map(move |part| (each, part)));
+        // Fronts first: a plan may say the port of one, which then no other part may be given.
+        let (fronts, others): (Vec<_>, Vec<_>) =
+            all.partition(|(each, part)| each.topology.fronts.contains(&part.name));
+        let all = fronts.into_iter().chain(others);
+        let places = all.map(|(each, part)| Ok((part.name.clone(), endpoint(each, part, self.site)?)));
+        let mut places: BTreeMap<String, Endpoint> = places.collect::<Result<_, HarnessError>>()?;
+        for floating in planned.iter().filter_map(|each| each.topology.floating.as_ref()) {
+            let no_address = |unit: &String| HarnessError::NoAddress { unit: unit.clone() };
+            let address = self.site.address(&floating.name).ok_or_else(|| no_address(&floating.name))?;
+            let first = places.get(&floating.first).cloned().ok_or_else(|| no_address(&floating.first))?;
+            places.insert(floating.name.clone(), Endpoint { address, ..first });
+        }
+        Ok(places)
     }
-    let fronts = topology.fronts.iter().map(|name| {
-        let found = places.get(name).map(Endpoint::socket);
-        found.ok_or_else(|| HarnessError::NoAddress { unit: name.clone() })
-    });
-    let fronts = fronts.collect::<Result<_, HarnessError>>()?;
-    Ok((placed, fronts))
+
+    fn units(
+        &self,
+        planned: &Planned<'_>,
+        places: &BTreeMap<String, Endpoint>,
+    ) -> Result<Vec<Placed>, HarnessError> {
+        let own_program = std::env::current_exe().map_err(HarnessError::OwnProgram)?;
+        let common = planned.common(self.common);
+        let mut placed = Vec::new();
+        for part in &planned.topology.parts {
+            let own = self.folder.join(&part.host).join(&part.name);
+            let words = topology::words(part, places, &common, &own);
+            let log = self.run.record.services_dir().join(format!("{}.log", part.name));
+            let log = std::path::absolute(&log).unwrap_or(log);
+            let endpoint = places[&part.name].clone();
+            let unit = match part.work {
+                Work::Job => {
+                    let job = Job { plan: planned.plan, data: planned.data, log };
+                    let name = planned.name_within(&part.name);
+                    let unit = planned.application.and_then(|made| made.job_unit(name, &words, &job));
+                    unit.ok_or_else(|| HarnessError::NoJob { part: part.name.clone() })?
+                }
+                Work::Service(service) => {
+                    let place = Place {
+                        name: &part.name,
+                        host: &part.host,
+                        address: endpoint.address,
+                        ports: &endpoint.ports,
+                        folder: &own,
+                        log: &log,
+                        flavour: planned.topology.flavour,
+                        limits: &part.limits,
+                        machine: machine(),
+                        values: &words,
+                        own_program: &own_program,
+                    };
+                    service.unit(&place).map_err(|why| HarnessError::Service {
+                        part: part.name.clone(),
+                        why: Box::new(why),
+                    })?
+                }
+            };
+            let unit = patient(unit, planned.plan.target.start_timeout);
+            placed.push(Placed { load: planned.load, part: part.clone(), unit, endpoint });
+        }
+        Ok(placed)
+    }
 }
 
 /// The plan says how long the application may take to become ready; no service is given less than it asks for.
-fn patient(mut unit: Unit, run: &Run<'_>) -> Unit {
-    let allowed = Duration::from(run.plan.target.start_timeout);
+fn patient(mut unit: Unit, start_timeout: Nanos) -> Unit {
+    let allowed = Duration::from(start_timeout);
     match &mut unit.ready {
         Readiness::StdoutLine { timeout } | Readiness::Answers { timeout, .. } => {
             *timeout = allowed.max(*timeout);
@@ -113,12 +150,7 @@ fn patient(mut unit: Unit, run: &Run<'_>) -> Unit {
     unit
 }
 
-fn endpoint(
-    run: &Run<'_>,
-    topology: &Topology,
-    part: &Part,
-    site: &dyn Site,
-) -> Result<Endpoint, HarnessError> {
+fn endpoint(planned: &Planned<'_>, part: &Part, site: &dyn Site) -> Result<Endpoint, HarnessError> {
     let Work::Service(service) = part.work else {
         let address = site.address(HERE).unwrap_or_else(|| std::net::Ipv4Addr::LOCALHOST.into());
         return Ok(Endpoint { address, ports: BTreeMap::new(), url: String::new(), port: 0 });
@@ -127,8 +159,8 @@ fn endpoint(
     let address = address.ok_or_else(|| HarnessError::NoAddress { unit: part.name.clone() })?;
     let mut ports = BTreeMap::new();
     for (at, (name, usual)) in service.ports().iter().enumerate() {
-        let asked = run.plan.target.port;
-        let port = match topology.fronts == [part.name.as_str()] && at == 0 && asked != 0 {
+        let asked = planned.plan.target.port;
+        let port = match planned.topology.fronts == [part.name.as_str()] && at == 0 && asked != 0 {
             true => site.take_port(&part.host, asked).map(|()| asked)?,
             false => site.port(&part.host, *usual)?,
         };

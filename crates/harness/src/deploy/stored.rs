@@ -11,11 +11,11 @@ use barograph_model::words::in_one_line;
 use barograph_platform::{Ended, Platform, StopSignal};
 use barograph_record::KeptSnapshot;
 use barograph_spec::Plan;
-use barograph_workload::DataSet;
 use barograph_workload::topology::{Part, Stored, Topology, Work};
 
 use super::deployed::{Deployed, Started};
 use super::place::Placed;
+use super::planned::Planned;
 use super::{recipe, start};
 use crate::HarnessError;
 use crate::run::Run;
@@ -23,13 +23,9 @@ use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, 
 
 /// What becomes of the load of stores, in a sentence, before anything happens. `None` where nothing is loaded.
 #[must_use]
-pub fn outlook(
-    topology: &Topology,
-    platform: &dyn Platform,
-    plan: &Plan,
-    data: Option<&DataSet>,
-) -> Option<String> {
-    let (stored, data) = topology.stored.as_ref().zip(data)?;
+pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String> {
+    let Planned { plan, topology, .. } = planned;
+    let (stored, data) = topology.stored.as_ref().zip(planned.data)?;
     let Some(folders) = platform.folders() else {
         let name = platform.name();
         return Some(format!(
@@ -59,12 +55,12 @@ pub fn outlook(
 pub(super) async fn start_all(
     run: &mut Run<'_>,
     platform: &dyn Platform,
-    (topology, common): (&Topology, &Path),
+    (planned, common): (&Planned<'_>, &Path),
     (deployed, mut parts): (&mut Deployed, Vec<Placed>),
 ) -> Result<Option<KeptSnapshot>, HarnessError> {
     let stop = run.world.stop.clone();
     let clock = run.clock.clone();
-    let Some(stores) = stop.or(Stores::of(run, platform, topology, common)).await?? else {
+    let Some(stores) = stop.or(Stores::of(run, platform, planned, common)).await?? else {
         stop.or(start::start(deployed, parts, clock.clone(), &mut |line| run.screen.say(line))).await??;
         return Ok(None);
     };
@@ -103,15 +99,16 @@ impl Stores {
     async fn of(
         run: &mut Run<'_>,
         platform: &dyn Platform,
-        topology: &Topology,
+        planned: &Planned<'_>,
         common: &Path,
     ) -> Result<Option<Self>, HarnessError> {
+        let Planned { plan, topology, .. } = planned;
         let (Some(stored), Some(data), Some(folders), Some(shelf)) =
-            (topology.stored.clone(), run.data_set().cloned(), platform.folders(), Shelf::of(&run.plan.data))
+            (topology.stored.clone(), planned.data.cloned(), platform.folders(), Shelf::of(&plan.data))
         else {
             return Ok(None);
         };
-        if with_own_disk(topology, &stored, &run.plan).is_some() {
+        if with_own_disk(topology, &stored, plan).is_some() {
             return Ok(None);
         }
         let (topology, of) = (topology.clone(), stored.clone());

@@ -61,6 +61,8 @@ pub(super) async fn trial(
     let users = windows.iter().map(|window| window.joined.users).sum();
     let used = drive.probes.resources(&before, users, requests);
     drive.used.push(used);
+    // What the application used for one of several loads can be told where no other goes to it.
+    let targets: Vec<_> = (0..drive.loads.len()).map(|at| drive.run.application_of(at)).collect();
     let mut judged = Vec::new();
     for ((at, mut verdict), window) in verdicts.into_iter().enumerate().zip(&windows) {
         let load = &mut drive.loads[at];
@@ -69,8 +71,11 @@ pub(super) async fn trial(
         kept.aborted = aborted;
         kept.resources = match windows.len() {
             1 => used,
-            // What the driver and the application used for one of several loads cannot be told.
-            _ => of_the_host(used),
+            _ => {
+                let alone = targets.iter().filter(|target| **target == targets[at]).count() == 1;
+                let app = targets[at].map_or((None, None), |load| drive.probes.used_by(&before, load));
+                of_a_load(used, app, (window.joined.users, alone))
+            }
         };
         drive.run.record.of_load(at).append(&Entry::Trial(Box::new(kept.clone())))?;
         load.trials.push(kept);
@@ -92,10 +97,18 @@ fn limits(operations_block: bool) -> DriverLimits {
     DriverLimits { busiest_worker: usual.busiest_worker.filter(|_| !operations_block), ..usual }
 }
 
-/// Without the figures for each user, core or request of a load.
-fn of_the_host(used: Resources) -> Resources {
+/// What was used for one of several loads: its application, whose users are its own if it is `alone` with it, and nothing of
+/// the driver for each user or request.
+fn of_a_load(
+    used: Resources,
+    (app_cores, app_rss_bytes): (Option<f64>, Option<u64>),
+    (users, alone): (u32, bool),
+) -> Resources {
+    let per = |cores: f64| (alone && cores > 0.0 && users > 0).then(|| f64::from(users) / cores);
     Resources {
-        users_per_app_core: None,
+        app_cores,
+        app_rss_bytes,
+        users_per_app_core: app_cores.and_then(per),
         users_per_driver_core: None,
         driver_cpu_us_per_request: None,
         driver_bytes_per_user: None,

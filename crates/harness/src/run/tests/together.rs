@@ -6,7 +6,7 @@ use barograph_record::KeptUnit;
 use barograph_workload::Workload;
 
 use super::*;
-use crate::testing::Jams;
+use crate::testing::{CATALOGUE, Jams};
 
 /// Two loads on targets that are there already.
 const TWO: &str = "[[loads]]\nname = \"few\"\nload.users = 4\ntarget.url = \"http://127.0.0.1:9/\"\n\
@@ -19,17 +19,35 @@ fn there(ground: &Simulated, jams: Option<Jams>) -> Arc<dyn Workload> {
 
 /// Runs both with these keys; the second load's target jams.
 fn run_two(root: &Path, more: &[&str], jams: Option<Jams>) -> (Finished, Kept) {
+    // Simulated time is that of one load; the run goes by the first.
+    let ground = Simulated::default();
+    let workloads = vec![there(&ground, None), there(&Simulated::default(), jams)];
+    run_all(root, (TWO, more), ground, workloads)
+}
+
+/// Checks the loads of a plan with these keys.
+fn checked_all(
+    root: &Path,
+    (text, more): (&str, &[&str]),
+    workloads: Vec<Arc<dyn Workload>>,
+) -> Result<Vec<CheckedLoad>, barograph_spec::Refused> {
     let mut sets: Vec<String> = SHORT.iter().map(|set| (*set).to_owned()).collect();
     sets.retain(|set| !set.starts_with("load.users"));
     sets.extend(more.iter().map(|set| (*set).to_owned()));
     sets.push(format!("runs={}", root.display()));
-    let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", TWO, &sets)
-        .unwrap_or_else(|why| panic!("{why}"));
+    let plan = barograph_spec::read(CATALOGUE, "p.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"));
     let machine = Machine { open_files: 20_000, free_bytes: None, cores: 2 };
-    // Simulated time is that of one load; the run goes by the first.
-    let ground = Simulated::default();
-    let loads = check_all(&plan, vec![there(&ground, None), there(&Simulated::default(), jams)], machine)
-        .unwrap_or_else(|why| panic!("{why}"));
+    check_all(&plan, workloads, machine)
+}
+
+/// Runs a plan to its end.
+fn run_all(
+    root: &Path,
+    plan: (&str, &[&str]),
+    ground: Simulated,
+    workloads: Vec<Arc<dyn Workload>>,
+) -> (Finished, Kept) {
+    let loads = checked_all(root, plan, workloads).unwrap_or_else(|why| panic!("{why}"));
     let (_keep, stop) = Stop::new();
     let finished = run_checked(RunClock::of(ground), loads, (stop, &here()), &mut Dark::default()).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
@@ -116,4 +134,67 @@ fn a_search_scales_all_loads_to_the_edge_of_the_first_that_gives_way() {
     assert!((165..=182).contains(&capacity), "{verdict:?}");
     assert_eq!(verdict.sentence, format!("All 2 loads pass at {capacity} % of each load."));
     assert!(kept.loads.iter().all(|load| load.verdict().unwrap().passed));
+}
+
+/// Two loads that deploy, one of them with data sets, and one that goes to the application of the second.
+const APART: &str = "[[loads]]\nname = \"shop\"\nload.users = 2\n\
+                     [[loads]]\nname = \"bank\"\nload.users = 3\n\
+                     [[loads]]\nname = \"guests\"\nload.users = 4\ntarget.url = \"load:bank\"\n";
+
+fn three(ground: &Simulated) -> Vec<Arc<dyn Workload>> {
+    let of = |bare, ground: &Simulated| -> Arc<dyn Workload> {
+        Arc::new(TestWorkload { bare, ground: Some(ground.clone()), ..TestWorkload::default() })
+    };
+    vec![of(false, ground), of(true, &Simulated::default()), there(&Simulated::default(), None)]
+}
+
+#[test]
+fn several_loads_deploy_applications_whose_parts_are_named_apart() {
+    let (root, ground) = (tempfile::tempdir().unwrap(), Simulated::default());
+    let workloads = three(&ground);
+    let (finished, kept) = run_all(root.path(), (APART, &[]), ground, workloads);
+    assert_eq!(finished.exit, ExitCode::Fine, "{:?}", finished.verdict);
+    let phases: Vec<String> = kept.phases().into_iter().map(|phase| phase.phase).collect();
+    let expected = ["check", "fill", "deploy", "ramp", "hold", "drain", "verify", "collect", "remove"];
+    assert_eq!(phases, expected);
+    let of = |run: &Kept| -> Vec<(String, String, String)> {
+        let parts = run.topology().unwrap().parts.iter();
+        parts.map(|part| (part.name.clone(), part.load.clone(), part.host.clone())).collect()
+    };
+    let part = |name: &str, load: &str, host: &str| (name.to_owned(), load.to_owned(), host.to_owned());
+    let shop = [part("shop-application-1", "shop", "a-application-1")];
+    let bank = [1, 2].map(|n| part(&format!("bank-application-{n}"), "bank", &format!("b-application-{n}")));
+    assert_eq!(of(&kept), [&shop[..], &bank[..]].concat());
+    assert_eq!(
+        (of(&kept.loads[0]), of(&kept.loads[1]), of(&kept.loads[2])),
+        (shop.to_vec(), bank.to_vec(), bank.to_vec())
+    );
+    let fronts: Vec<&str> = kept.topology().unwrap().fronts().collect();
+    assert_eq!(fronts, ["shop-application-1", "bank-application-1", "bank-application-2"]);
+    // Each has what is its own: data, and a target.
+    let fills: Vec<bool> = kept.loads.iter().map(|load| load.fill().is_some()).collect();
+    assert_eq!(fills, [true, false, false]);
+    let sentences: Vec<&str> =
+        kept.loads.iter().map(|load| load.verdict().unwrap().sentence.as_str()).collect();
+    assert!(sentences[1].contains("3 users of the asking application"), "{sentences:?}");
+    assert!(sentences[2].contains("4 users at http://127.0.0.1:9,127.0.0.1:9"), "{sentences:?}");
+}
+
+#[test]
+fn an_action_names_a_part_of_any_load_and_a_refusal_names_the_load() {
+    let root = tempfile::tempdir().unwrap();
+    let checked = |text: &str, sets: &[&str]| {
+        let checked = checked_all(root.path(), (text, sets), three(&Simulated::default()));
+        checked.map_or_else(|refused| refused.0, |_| Vec::new())
+    };
+    let act = |unit: &str| format!("actions=[{{ at_s = 0, unit = {unit:?}, act = \"kill\" }}]");
+    assert!(checked(APART, &[&act("bank-application-2")]).is_empty());
+    let refused = checked(APART, &[&act("application-1")]);
+    let all = "one of shop-application-1, bank-application-1, bank-application-2";
+    assert_eq!((refused.len(), refused[0].key.as_str(), refused[0].allowed.as_str()), (1, "actions", all));
+    let refused = checked(&APART.replace("load:bank", "load:guests"), &[]);
+    let allowed = "a URL, or one of \"load:shop\", \"load:bank\", the loads that deploy";
+    assert_eq!((refused[0].key.as_str(), refused[0].allowed.as_str()), ("loads[2].target.url", allowed));
+    let refused = checked(&APART.replace("load.users = 2", "load.users = 61"), &[]);
+    assert_eq!((refused.len(), refused[0].key.as_str()), (1, "loads[0].load.users"));
 }

@@ -1,0 +1,121 @@
+//! What was deployed, in the record.
+
+use std::collections::BTreeMap;
+
+use barograph_model::Nanos;
+use barograph_platform::Platform;
+use barograph_record::{Entry, KeptPart, KeptSnapshot, KeptTopology};
+use barograph_services::Service;
+use barograph_workload::topology::Work;
+
+use super::deployed::{Deployed, Started};
+use super::planned::{Planned, application_of};
+use crate::HarnessError;
+use crate::run::Run;
+
+/// Keeps what was deployed, with every configuration file. Of several loads, each that goes to a deployed application has the
+/// parts of that in its own record, too.
+pub(super) async fn keep(
+    run: &mut Run<'_>,
+    (platform, facts): (&dyn Platform, Vec<(String, String)>),
+    (deployed, planned, snapshots): (&Deployed, &[Planned<'_>], Vec<Option<KeptSnapshot>>),
+    (opened, took): (Nanos, Nanos),
+) -> Result<(), HarnessError> {
+    let stop = run.world.stop.clone();
+    let versions = stop.or(versions(deployed)).await?;
+    let mut facts = facts;
+    facts.extend(deployed.site().facts());
+    facts.extend(deployed.site().network().map_or_else(Vec::new, |network| network.facts()));
+    let empty = KeptTopology {
+        platform: platform.name().to_owned(),
+        abilities: Some(platform.kind().abilities.iter().map(|ability| ability.name().to_owned()).collect()),
+        facts,
+        open_s: opened.as_secs_f64(),
+        ready_s: took.as_secs_f64(),
+        ..KeptTopology::default()
+    };
+    let of = |planned: &[&Planned<'_>], snapshot: Option<KeptSnapshot>| {
+        let fronts = planned.iter().flat_map(|planned| planned.topology.fronts.iter().cloned());
+        let mut fronts = fronts.collect::<Vec<_>>().into_iter();
+        let of_load =
+            |started: &Started| planned.iter().find(|planned| planned.load == started.load).copied();
+        let parts = deployed.parts().iter().filter_map(|part| Some(kept(part, of_load(part)?, &versions)));
+        KeptTopology {
+            front: fronts.next().unwrap_or_default(),
+            beside: fronts.collect(),
+            parts: parts.collect(),
+            snapshot,
+            ..empty.clone()
+        }
+    };
+    for started in deployed.parts() {
+        keep_files(run, started)?;
+    }
+    let only = snapshots.iter().flatten().next().filter(|_| snapshots.iter().flatten().count() == 1).cloned();
+    let whole = of(&planned.iter().collect::<Vec<_>>(), only);
+    run.record.append(&Entry::Topology(Box::new(whole)))?;
+    if run.loads.len() == 1 {
+        return Ok(());
+    }
+    for at in 0..run.loads.len() {
+        let application = application_of(&run.loads, at);
+        let own = planned.iter().zip(&snapshots).find(|(planned, _)| planned.load == application);
+        if let Some((own, snapshot)) = own.filter(|_| application.is_some()) {
+            let own = of(&[own], snapshot.clone());
+            run.record.of_load(at).append(&Entry::Topology(Box::new(own)))?;
+        }
+    }
+    Ok(())
+}
+
+/// A part as the record has it.
+fn kept(started: &Started, planned: &Planned<'_>, versions: &BTreeMap<&str, String>) -> KeptPart {
+    let version = match started.work {
+        Work::Service(service) => versions.get(service.name()).cloned().unwrap_or_default(),
+        Work::Job => String::new(),
+    };
+    KeptPart {
+        name: started.name.clone(),
+        load: planned.name().to_owned(),
+        tier: started.tier.to_owned(),
+        service: started.work.title(),
+        version,
+        host: started.unit.host.clone(),
+        url: started.endpoint.url.clone(),
+        node: started.node,
+        uses: started.uses.clone(),
+        start_s: started.took.as_secs_f64(),
+        cpus: started.unit.limits.cpus,
+        // Not those of its unit: that has none where its whole machine runs on them.
+        cores: planned.plan.deploy.limits_of(started.tier).map_or_else(String::new, |l| l.cores.to_string()),
+        memory_bytes: started.unit.limits.memory_bytes,
+    }
+}
+
+/// What each service says of its version; one that does not say has none.
+async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
+    let services = deployed.services().filter_map(|part| match part.work {
+        Work::Service(service) => Some((service.name(), service)),
+        Work::Job => None,
+    });
+    let once: BTreeMap<&str, &'static Service> = services.collect();
+    let asked = once.into_iter().map(|(name, service)| async move {
+        let asked = tokio::task::spawn_blocking(move || service.version()).await;
+        (name, asked.ok().and_then(Result::ok).unwrap_or_default())
+    });
+    futures::future::join_all(asked).await.into_iter().collect()
+}
+
+/// Configuration as it was given to the service.
+fn keep_files(run: &Run<'_>, started: &Started) -> Result<(), HarnessError> {
+    for file in &started.unit.files {
+        // Keys are no configuration, and are nobody's business.
+        if file.mode & 0o077 == 0 {
+            continue;
+        }
+        let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+        let to = run.record.services_dir().join(format!("{}.{name}", started.name));
+        std::fs::write(&to, &file.bytes).map_err(|why| HarnessError::MakeFolder { folder: to, why })?;
+    }
+    Ok(())
+}
