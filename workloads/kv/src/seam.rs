@@ -102,7 +102,7 @@ impl KvWorkload {
             (None, None) => None,
         };
         let verify = if own.verify { Verify::Peer } else { Verify::Nothing };
-        let tls = Tls { authorities, verify, server_name: own.server_name.clone() };
+        let tls = Tls { authorities, verify, server_name: own.server_name.clone(), ..Tls::default() };
         let host = match &address.hosts[0] {
             Host::Tcp { name, .. } => name.as_str(),
             Host::Unix(_) => "localhost",

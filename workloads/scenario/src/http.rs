@@ -32,8 +32,7 @@ impl LoadCommand for ScenarioFiles {
     fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError> {
         let args = HttpArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
         let asked = asked(&args, options)?;
-        let workload =
-            ScenarioFile { ways: asked.ways, ..ScenarioFile::new(asked.scenario, self.time_of_day) };
+        let workload = ScenarioFile::new(asked.scenario, self.time_of_day).by(asked.ways);
         Ok(TypedLoad {
             title: asked.title,
             url: asked.base,

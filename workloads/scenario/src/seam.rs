@@ -38,7 +38,7 @@ pub struct ScenarioFile {
     files: Vec<PathBuf>,
     reasons: Arc<Mutex<Reasons>>,
     time_of_day: fn() -> Nanos,
-    pub(crate) ways: Ways,
+    ways: Ways,
 }
 
 impl ScenarioFile {
@@ -58,6 +58,11 @@ impl ScenarioFile {
             time_of_day,
             ways: Ways::default(),
         }
+    }
+
+    /// The same, whose target is reached by these ways.
+    pub(crate) fn by(self, ways: Ways) -> Self {
+        ScenarioFile { ways, ..self }
     }
 
     /// Requests that a user may have in progress at the same time: those of its widest group, in each of its activities.
