@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use barograph_harness::control::Command;
 use barograph_harness::{Live, Progress, Screen};
-use barograph_model::{LoadUnit, Phase};
+use barograph_model::{Level, LoadUnit, Phase};
 use barograph_stats::Interval;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -175,13 +175,15 @@ fn wish(key: &KeyEvent) -> Option<Wish> {
     }
 }
 
-/// A tenth more or fewer, at least one, never none.
-fn changed(level: u32, wish: Wish) -> u32 {
-    let step = (level / 10).max(1);
-    match wish {
-        Wish::More => level.saturating_add(step),
-        _ => level.saturating_sub(step).max(1),
-    }
+/// A tenth more or fewer, at least one of what whole levels count, never none.
+fn changed(level: Level, wish: Wish) -> Level {
+    let parts = level.thousandths();
+    let one = if level.is_whole() { Level::from(1).thousandths() } else { 1 };
+    let step = (parts / 10 / one).max(1) * one;
+    Level::of_thousandths(match wish {
+        Wish::More => parts.saturating_add(step),
+        _ => parts.saturating_sub(step).max(one),
+    })
 }
 
 /// The thread that draws and reads keys.
@@ -277,8 +279,18 @@ mod tests {
 
     #[test]
     fn a_level_changes_by_a_tenth_and_never_to_nothing() {
-        let more: Vec<u32> = [1, 5, 50, 5_000, u32::MAX].map(|level| changed(level, Wish::More)).into();
-        assert_eq!(more, [2, 6, 55, 5_500, u32::MAX]);
-        assert_eq!([1, 5, 50, 5_000].map(|level| changed(level, Wish::Fewer)), [1, 4, 45, 4_500]);
+        let more: Vec<u32> =
+            [1, 5, 50, 5_000, 9_999_999].map(|level| changed(level.into(), Wish::More).whole()).into();
+        assert_eq!(more, [2, 6, 55, 5_500, 10_999_998]);
+        assert_eq!(
+            [1, 5, 50, 5_000].map(|level| changed(level.into(), Wish::Fewer).whole()),
+            [1, 4, 45, 4_500]
+        );
+        let half = Level::new(0.5).unwrap();
+        let both = [Wish::More, Wish::Fewer].map(|wish| changed(half, wish).to_string());
+        assert_eq!(
+            (both, changed(Level::LEAST, Wish::Fewer)),
+            (["0.55", "0.45"].map(str::to_owned), Level::LEAST)
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use barograph_model::Nanos;
+use barograph_model::{Level, Nanos};
 use barograph_reactor::Reactor;
 use barograph_stats::Interval;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
@@ -87,7 +87,7 @@ const PATIENCE: usize = 60;
 /// The line to the workers of a running engine.
 pub struct EngineHandle {
     line: Line,
-    level: Option<u32>,
+    level: Option<Level>,
 }
 
 /// Where the workers are.
@@ -183,8 +183,8 @@ impl EngineHandle {
 
     /// The level asked for by the latest ramp: users, or starts per second in an open loop.
     #[must_use]
-    pub fn level(&self) -> u32 {
-        self.level.unwrap_or(0)
+    pub fn level(&self) -> Level {
+        self.level.unwrap_or_default()
     }
 
     /// Changes the level evenly over `over`, beginning as soon as every worker knows of it. It replaces a ramp still going
@@ -194,7 +194,7 @@ impl EngineHandle {
     ///
     /// # Errors
     /// When a worker is gone.
-    pub async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, EngineError> {
+    pub async fn ramp(&mut self, level: impl Into<Level>, over: Nanos) -> Result<Nanos, EngineError> {
         let look = if self.level.is_none() { IDLE_LOOK } else { CONTROL_LOOK };
         let at = self.now() + look + look;
         self.ramp_at(level, over, at).await?;
@@ -206,7 +206,13 @@ impl EngineHandle {
     ///
     /// # Errors
     /// When a worker is gone.
-    pub async fn ramp_at(&mut self, level: u32, over: Nanos, at: Nanos) -> Result<(), EngineError> {
+    pub async fn ramp_at(
+        &mut self,
+        level: impl Into<Level>,
+        over: Nanos,
+        at: Nanos,
+    ) -> Result<(), EngineError> {
+        let level = level.into();
         let ramp = Ramp { before: self.level(), after: level, at, over };
         self.level = Some(level);
         match &mut self.line {

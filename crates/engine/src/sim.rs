@@ -9,7 +9,7 @@ mod time;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use barograph_model::Nanos;
+use barograph_model::{Level, Nanos};
 use barograph_stats::Interval;
 use futures::executor::LocalPool;
 
@@ -29,7 +29,7 @@ pub struct Simulation<W: Population> {
     pool: LocalPool,
     core: Rc<Core>,
     workers: Vec<Rc<Worker<W>>>,
-    users: u32,
+    level: Level,
 }
 
 impl<W: Population> Simulation<W> {
@@ -53,16 +53,16 @@ impl<W: Population> Simulation<W> {
                 Worker::new(settings, number, workload(Timer(Rc::clone(&core))), Rc::clone(&core), spawner)
             })
             .collect();
-        Simulation { pool, core, workers, users: 0 }
+        Simulation { pool, core, workers, level: Level::ZERO }
     }
 
-    /// Changes the number of users, spread evenly over `over`, beginning now.
-    pub fn ramp(&mut self, users: u32, over: Nanos) {
-        let ramp = Ramp { before: self.users, after: users, at: self.core.clock.now(), over };
+    /// Changes the level, spread evenly over `over`, beginning now.
+    pub fn ramp(&mut self, level: impl Into<Level>, over: Nanos) {
+        let ramp = Ramp { before: self.level, after: level.into(), at: self.core.clock.now(), over };
         for worker in &self.workers {
             worker.follow_ramp(ramp);
         }
-        self.users = users;
+        self.level = ramp.after;
     }
 
     /// Runs for `span` of simulated time and returns what was recorded in it.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::rc::Rc;
 
-use barograph_model::{Nanos, UserId};
+use barograph_model::{Level, Nanos, UserId};
 use barograph_stats::Interval;
 use futures::FutureExt;
 
@@ -35,9 +35,9 @@ pub(crate) enum Spawner {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ramp {
     /// Users of the whole run before.
-    pub(crate) before: u32,
+    pub(crate) before: Level,
     /// Users, or starts per second, of the whole run after.
-    pub(crate) after: u32,
+    pub(crate) after: Level,
     /// When the first change is due.
     pub(crate) at: Nanos,
     /// Over how long the changes are spread evenly.
@@ -48,8 +48,9 @@ impl Ramp {
     /// The users that change, with the instants at which they do: up in order, down in reverse order. Users of one block,
     /// each of `block` numbers, change together.
     pub(crate) fn changes(self, block: u64) -> impl Iterator<Item = (UserId, Nanos)> {
-        let up = self.after >= self.before;
-        let (before, count) = (u64::from(self.before), u64::from(self.after.abs_diff(self.before)));
+        let (before, after) = (self.before.whole(), self.after.whole());
+        let up = after >= before;
+        let (before, count) = (u64::from(before), u64::from(after.abs_diff(before)));
         (0..count).map(move |k| {
             let user = if up { before + k } else { before - 1 - k };
             let first = if up { (user / block * block).max(before) } else { (user / block + 1) * block - 1 };
@@ -228,19 +229,20 @@ impl<W: Population> Worker<W> {
     /// Closed loop: users come or go one after the other.
     fn follow_users(self: &Rc<Self>, ramp: Ramp) {
         // A ramp that was given up may have left users out that both numbers include, or in that neither does.
-        let most = ramp.before.max(ramp.after);
+        let (before, after) = (ramp.before.whole(), ramp.after.whole());
+        let most = before.max(after);
         let beyond: Vec<u32> = self.seats.borrow().keys().copied().filter(|user| *user >= most).collect();
         for user in beyond {
             self.deactivate(UserId(user));
         }
-        for user in (0..ramp.before.min(ramp.after)).filter(|user| self.is_mine(*user)) {
+        for user in (0..before.min(after)).filter(|user| self.is_mine(*user)) {
             self.activate(UserId(user), ramp.at);
         }
         let slot = Core::slot(&self.core);
         let key = slot.key;
         self.ramp.set(Some(key));
         let worker = Rc::clone(self);
-        let up = ramp.after >= ramp.before;
+        let up = after >= before;
         self.spawn(async move {
             let block = match worker.population.together() {
                 1 => 1,
@@ -348,19 +350,23 @@ mod tests {
 
     #[test]
     fn a_ramp_spreads_its_changes_evenly_up_and_down() {
-        let up = Ramp { before: 2, after: 6, at: Nanos(100), over: Nanos(40) };
+        let up = ramp(2, 6, (100, 40));
         assert_eq!(changes(up, 1), [(2, 100), (3, 110), (4, 120), (5, 130)]);
-        let down = Ramp { before: 6, after: 4, at: Nanos(0), over: Nanos(10) };
+        let down = ramp(6, 4, (0, 10));
         assert_eq!(changes(down, 1), [(5, 0), (4, 5)]);
-        assert_eq!(Ramp { before: 3, after: 3, at: Nanos(0), over: Nanos(1) }.changes(1).count(), 0);
+        assert_eq!(ramp(3, 3, (0, 1)).changes(1).count(), 0);
     }
 
     #[test]
     fn users_of_a_block_change_together() {
-        let up = Ramp { before: 2, after: 8, at: Nanos(100), over: Nanos(60) };
+        let up = ramp(2, 8, (100, 60));
         assert_eq!(changes(up, 3), [(2, 100), (3, 110), (4, 110), (5, 110), (6, 140), (7, 140)]);
-        let down = Ramp { before: 8, after: 2, at: Nanos(0), over: Nanos(60) };
+        let down = ramp(8, 2, (0, 60));
         assert_eq!(changes(down, 3), [(7, 0), (6, 0), (5, 20), (4, 20), (3, 20), (2, 50)]);
+    }
+
+    fn ramp(before: u32, after: u32, (at, over): (u64, u64)) -> Ramp {
+        Ramp { before: before.into(), after: after.into(), at: Nanos(at), over: Nanos(over) }
     }
 
     fn changes(ramp: Ramp, block: u64) -> Vec<(u32, u64)> {

@@ -12,6 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use barograph_model::Level;
 use barograph_record::KeptUnit;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +36,7 @@ pub enum Command {
     /// Changes the load.
     Level {
         /// The level it leads to.
-        level: u32,
+        level: Level,
         /// What the level counts, when whoever asks wants to be sure; a load of another unit refuses.
         unit: Option<KeptUnit>,
         /// In so many seconds.
@@ -52,7 +53,7 @@ pub enum Command {
 #[serde(deny_unknown_fields)]
 struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    level: Option<u32>,
+    level: Option<Written>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unit: Option<KeptUnit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,6 +63,10 @@ struct Line {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stop: bool,
 }
+
+/// A level as it is written.
+#[derive(Serialize, Deserialize)]
+struct Written(#[serde(with = "barograph_record::level")] Level);
 
 /// Longest change of the load: a day.
 const LONGEST_S: f64 = 86_400.0;
@@ -73,7 +78,7 @@ impl Command {
         let empty = Line { level: None, unit: None, over_s: None, status: false, stop: false };
         let line = match *self {
             Command::Level { level, unit, over_s } => {
-                Line { level: Some(level), unit, over_s: Some(over_s), ..empty }
+                Line { level: Some(Written(level)), unit, over_s: Some(over_s), ..empty }
             }
             Command::Status => Line { status: true, ..empty },
             Command::Stop => Line { stop: true, ..empty },
@@ -88,7 +93,7 @@ impl Command {
         let line: Line =
             serde_json::from_str(line).map_err(|why| format!("not a command ({why}); {ALLOWED}"))?;
         match line {
-            Line { level: Some(level), unit, over_s, status: false, stop: false } => {
+            Line { level: Some(Written(level)), unit, over_s, status: false, stop: false } => {
                 let over_s = over_s.unwrap_or(0.0);
                 if !(0.0..=LONGEST_S).contains(&over_s) {
                     return Err(format!("over_s = {over_s}; allowed: 0 to {LONGEST_S}"));
@@ -129,7 +134,8 @@ pub struct Status {
     /// What the level counts.
     pub unit: KeptUnit,
     /// The level asked for.
-    pub level: u32,
+    #[serde(with = "barograph_record::level")]
+    pub level: Level,
     /// Seconds since the load began.
     pub at_s: f64,
     /// Longest time the load may still take, seconds.

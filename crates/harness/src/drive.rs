@@ -1,7 +1,7 @@
 //! The load: ramp, warm-up, measured windows, drain; every interval recorded as it comes.
 
 use barograph_engine::Beginning;
-use barograph_model::{Arrivals, Nanos, Phase, Strategy};
+use barograph_model::{Arrivals, Level, Nanos, Phase, Strategy};
 use barograph_record::{Entry, LoadStarted, ProbeRow, Resources, Trial};
 use barograph_spec::{Act, ActionPlan};
 use barograph_stats::{Interval, OpStats, Part, search};
@@ -75,7 +75,7 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) run: &'r mut Run<'w>,
     pub(crate) loads: Vec<RunningLoad>,
     /// The level asked for by the latest change, in the unit of the run.
-    level: u32,
+    level: Level,
     pub(crate) probes: Probes,
     statistics: Statistics,
     app: Option<&'r Deployed>,
@@ -140,7 +140,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             guests,
             run,
             loads,
-            level: 0,
+            level: Level::ZERO,
             probes,
             statistics,
             app,
@@ -165,7 +165,7 @@ impl<'r, 'w> Drive<'r, 'w> {
     }
 
     /// The level asked for by the latest change, in the unit of the run.
-    pub(crate) fn level(&self) -> u32 {
+    pub(crate) fn level(&self) -> Level {
         self.level
     }
 
@@ -208,7 +208,6 @@ impl<'r, 'w> Drive<'r, 'w> {
                 biased;
                 () = stop.wanted() => return Err(HarnessError::Interrupted),
                 gone = gone(app) => return Err(gone),
-                // Before the drain an engine never ends by itself.
                 next = self.loads[at].engine.next() => {
                     let next = next?.ok_or(barograph_engine::EngineError::WorkerGone { worker: 0 })?;
                     match &mut all[at] {
@@ -343,7 +342,8 @@ impl<'r, 'w> Drive<'r, 'w> {
     }
 
     /// Begins a change of the load; gives the instant at which it will be complete.
-    pub(crate) async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
+    pub(crate) async fn ramp(&mut self, level: impl Into<Level>, over: Nanos) -> Result<Nanos, HarnessError> {
+        let level = level.into();
         let many = self.brings_many(level);
         self.level_at = self.change_to(level, over).await?;
         if many {
@@ -352,7 +352,7 @@ impl<'r, 'w> Drive<'r, 'w> {
         Ok(self.level_at)
     }
 
-    async fn change_to(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
+    async fn change_to(&mut self, level: Level, over: Nanos) -> Result<Nanos, HarnessError> {
         self.level = level;
         let mut complete = Nanos::ZERO;
         for load in &mut self.loads {
@@ -362,9 +362,9 @@ impl<'r, 'w> Drive<'r, 'w> {
     }
 
     /// Would a step to `level` bring so many users that they are seen in the mix?
-    pub(crate) fn brings_many(&self, level: u32) -> bool {
-        let new = level.saturating_sub(self.level);
-        f64::from(new) > FEW_NEW * f64::from(level)
+    pub(crate) fn brings_many(&self, level: Level) -> bool {
+        let new = f64::from(level) - f64::from(self.level);
+        new > FEW_NEW * f64::from(level)
     }
 
     /// The load that changes now was too much: users who come out of a queue do the same things at the same time, too.

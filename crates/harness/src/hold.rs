@@ -5,7 +5,7 @@ mod ramp;
 mod trial;
 
 use barograph_model::words::offered;
-use barograph_model::{LoadPath, LoadUnit, Nanos, Phase, SearchBounds};
+use barograph_model::{Level, LoadPath, LoadUnit, Nanos, Phase, SearchBounds};
 use barograph_record::{KeptResult, Purpose, Trial};
 use barograph_spec::Spreading;
 use barograph_stats::search;
@@ -19,7 +19,7 @@ use trial::{observed, trial};
 const RECOVERS_WITH: f64 = 0.75;
 
 /// Holds a constant load for one or more windows.
-pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: u32, windows: u32) -> Result<(), HarnessError> {
+pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: Level, windows: u32) -> Result<(), HarnessError> {
     let d = drive.run.plan.durations;
     drive.phase(Phase::Ramp, d.ramp, &format!("to {}", words(drive, level)))?;
     drive.ramp(level, d.ramp).await?;
@@ -62,7 +62,7 @@ pub(crate) async fn path(drive: &mut Drive<'_, '_>, path: &LoadPath) -> Result<(
             if d.settle > Nanos::ZERO {
                 settle(drive, d.settle).await?;
             }
-            if step.level == 0 {
+            if step.level == Level::ZERO {
                 // Nothing happens in a pause, so there is nothing to judge.
                 settle(drive, step.hold).await?;
             } else if drive.goes_on() {
@@ -99,7 +99,7 @@ pub(crate) async fn search(
         }
         if first {
             settle_first(drive, level).await?;
-        } else if level != drive.level() || drive.crowded {
+        } else if drive.level() != level || drive.crowded {
             step_to(drive, level, &mut spreads).await?;
         }
         let (purpose, span) = match purpose {
@@ -109,7 +109,7 @@ pub(crate) async fn search(
             search::Purpose::Confirm => (Purpose::Confirm, d.confirm),
         };
         if drive.goes_on() {
-            let verdicts = trial(drive, (level, purpose), span).await?;
+            let verdicts = trial(drive, (level.into(), purpose), span).await?;
             search.tell(level, observed(drive, &verdicts));
             let so_far = search.so_far(drive.run.plan.unit_of_all(), bounds.max_trials);
             drive.run.screen.so_far(&so_far);
@@ -119,7 +119,7 @@ pub(crate) async fn search(
     Ok(search.answer())
 }
 
-fn words(drive: &Drive<'_, '_>, level: u32) -> String {
+fn words(drive: &Drive<'_, '_>, level: impl Into<Level>) -> String {
     offered(drive.run.plan.offered_by_all(level))
 }
 
@@ -131,7 +131,7 @@ async fn empty(drive: &mut Drive<'_, '_>) -> Result<(), HarnessError> {
         return Ok(());
     }
     drive.phase(Phase::Drain, most, "arrivals that still wait for a free user")?;
-    let end = drive.ramp(0, Nanos::ZERO).await? + most;
+    let end = drive.ramp(Level::ZERO, Nanos::ZERO).await? + most;
     // The interval in which the pause begins has starts of its own.
     drive.level_there().await?;
     while drive.goes_on()
@@ -152,7 +152,7 @@ async fn recover(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading)
     if most == Nanos::ZERO {
         return Ok(());
     }
-    let fewer = ((f64::from(level) * RECOVERS_WITH) as u32).clamp(1, drive.level().max(1));
+    let fewer = ((f64::from(level) * RECOVERS_WITH) as u32).clamp(1, drive.level().whole().max(1));
     drive.phase(Phase::WarmUp, most, &format!("{}, until the target keeps up again", words(drive, fewer)))?;
     let (begun, step) = (drive.now(), drive.run.plan.durations.step);
     drive.ramp(fewer, step.min(most)).await?;
@@ -184,10 +184,10 @@ async fn settle_first(drive: &mut Drive<'_, '_>, level: u32) -> Result<(), Harne
         LoadUnit::PerSecond => d.warm_up,
     };
     drive.phase(Phase::WarmUp, span, &format!("{}, kept but not counted", words(drive, level)))?;
-    if level != drive.level() {
+    if drive.level() != level {
         let over = match drive.run.plan.unit_of_all() {
             // Methods that climb have no ramp before; all users at once are a load of their own.
-            LoadUnit::Users | LoadUnit::Scale if drive.level() == 0 => d.ramp,
+            LoadUnit::Users | LoadUnit::Scale if drive.level() == Level::ZERO => d.ramp,
             _ => d.step,
         };
         drive.ramp(level, over).await?;
@@ -207,7 +207,7 @@ fn was_too_much(trial: &Trial) -> bool {
 async fn step_to(drive: &mut Drive<'_, '_>, level: u32, spreads: &mut Spreading) -> Result<(), HarnessError> {
     empty(drive).await?;
     let d = drive.run.plan.durations;
-    let many = drive.brings_many(level);
+    let many = drive.brings_many(level.into());
     let queued = drive.latest().any(|trial| trial.aborted);
     let was_too_much = drive.latest().any(was_too_much);
     let more = if many || queued { spreads.each.min(spreads.in_all) } else { Nanos::ZERO };

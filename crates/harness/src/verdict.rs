@@ -178,7 +178,7 @@ fn deciding<'t>(trials: &[&'t Trial], answer: &Answer) -> Option<&'t Trial> {
         Some(capacity) => {
             let level = confirmed.unwrap_or(capacity);
             let passed = trials.iter().rev().filter(|t| t.result == KeptResult::Pass);
-            passed.min_by_key(|t| (t.level > capacity, t.level.abs_diff(level))).copied()
+            passed.min_by_key(|t| (t.level > capacity, t.level.whole().abs_diff(level))).copied()
         }
         None => reasons::lowest_failure(trials).or(trials.last().copied()),
     }

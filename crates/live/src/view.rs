@@ -23,7 +23,7 @@ pub(crate) struct View<'m> {
     all_remaining_s: Option<f64>,
     elapsed_s: f64,
     /// The load asked for; absent before there is any.
-    level: Option<u32>,
+    level: Option<f64>,
     /// `users` or `starts/s`, in which levels count.
     unit: &'static str,
     users: u32,
@@ -108,7 +108,7 @@ struct PartView<'m> {
 struct TrialView<'m> {
     n: u32,
     purpose: &'static str,
-    level: u32,
+    level: f64,
     load: String,
     result: &'static str,
     throughput: f64,
@@ -135,7 +135,7 @@ impl<'m> View<'m> {
     pub(crate) fn of(moment: &'m Moment) -> Self {
         let (count, failed) = moment.ops.iter().fold((0, 0), |sum, op| (sum.0 + op.count, sum.1 + op.failed));
         let levels = |wanted: KeptResult| {
-            moment.trials.iter().filter(move |trial| trial.result == wanted).map(|trial| trial.level)
+            moment.trials.iter().filter(move |trial| trial.result == wanted).map(|trial| trial.level.whole())
         };
         View {
             title: &moment.title,
@@ -148,7 +148,7 @@ impl<'m> View<'m> {
             remaining_s: moment.remaining.map(|left| left.as_secs_f64().round()),
             all_remaining_s: moment.all_remaining().map(|left| left.as_secs_f64().round()),
             elapsed_s: tenths(moment.elapsed.as_secs_f64()),
-            level: Some(moment.offered.level).filter(|level| *level > 0),
+            level: Some(moment.offered.level.into()).filter(|level| *level > 0.0),
             unit: moment.offered.unit.name(),
             users: moment.latest.users,
             rate: short(moment.latest.rate),
@@ -252,7 +252,7 @@ impl<'m> TrialView<'m> {
         TrialView {
             n: trial.n,
             purpose: trial.purpose.name(),
-            level: trial.level,
+            level: trial.level.into(),
             load: words::offered(trial.offered()),
             result: trial.result.name(),
             throughput: short(trial.window.throughput),

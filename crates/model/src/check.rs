@@ -2,6 +2,8 @@
 
 mod words;
 
+use crate::Level;
+
 /// A validity check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckId {
@@ -151,7 +153,7 @@ pub enum CheckFacts {
     /// Users at the ends of intervals.
     Users { least: u32, most: u32, asked: u32, tolerance: f64 },
     /// Starts per second. Without a tolerance there is no rate to hold them against.
-    Rate { rate: f64, late: u64, asked: u32, tolerance: Option<f64> },
+    Rate { rate: f64, late: u64, asked: Level, tolerance: Option<f64> },
     /// Arrivals that never started.
     Dropped { arrivals: u64 },
     /// Failures of the driver itself.

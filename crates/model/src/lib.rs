@@ -7,6 +7,7 @@ mod ability;
 mod behaviour;
 mod check;
 mod distribution;
+mod level;
 mod load;
 mod measure;
 mod metric;
@@ -24,9 +25,10 @@ pub use ability::{Ability, PlatformKind};
 pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector};
 pub use check::{Check, CheckFacts, CheckId, Drifted, Excuse, Stretch};
 pub use distribution::Distribution;
+pub use level::Level;
 pub use load::{
     Arrivals, Durations, LoadPath, LoadStep, LoadUnit, Offered, OpenLoop, SearchBounds, SearchMethod, Stair,
-    StartOf, Strategy, scale_of, scaled,
+    StartOf, Strategy,
 };
 pub use measure::{
     Amount, Better, CounterId, Counters, Formula, MOST_COUNTERS, MeasureSpec, Measured, Per, WrongMeasures,

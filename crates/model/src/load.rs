@@ -1,6 +1,6 @@
 //! What load is asked for and for how long.
 
-use crate::{Nanos, Share};
+use crate::{Level, Nanos, Share};
 
 /// What load is counted in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,27 +26,37 @@ impl LoadUnit {
     }
 }
 
-/// The level of a load that has `whole` at 100 %, at a scale in percent: the nearest, and at least 1.
-#[must_use]
-pub fn scaled(whole: u32, scale: u32) -> u32 {
-    let level = (u64::from(whole) * u64::from(scale) + 50) / 100;
-    u32::try_from(level).unwrap_or(u32::MAX).max(u32::from(scale > 0))
-}
-
-/// The scale in percent at which a load that has `whole` at 100 % has this level.
-#[must_use]
-pub fn scale_of(whole: u32, level: u32) -> u32 {
-    let scale = (u64::from(level) * 100 + u64::from(whole.max(1)) / 2) / u64::from(whole.max(1));
-    u32::try_from(scale).unwrap_or(u32::MAX)
-}
-
-/// A load: so much of a unit.
+/// A load in its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
     /// What is counted.
     pub unit: LoadUnit,
     /// How much of it.
-    pub level: u32,
+    pub level: Level,
+}
+
+impl Offered {
+    /// The level at a scale in percent of this load: at least the smallest of its unit, unless the scale is zero.
+    #[must_use]
+    pub fn scaled(self, scale: Level) -> Level {
+        let least = match self.unit {
+            LoadUnit::PerSecond => Level::LEAST,
+            LoadUnit::Users | LoadUnit::Scale => Level::from(1),
+        };
+        let level = (u128::from(self.level.0) * u128::from(scale.0) + 50_000) / 100_000;
+        let level = u64::try_from(level).unwrap_or(u64::MAX);
+        let whole = level.saturating_add(500) / 1_000 * 1_000;
+        let level = Level(if self.unit == LoadUnit::PerSecond { level } else { whole });
+        if scale == Level::ZERO { Level::ZERO } else { level.max(least) }
+    }
+
+    /// The scale in whole percent of this load that has a level.
+    #[must_use]
+    pub fn scale_of(self, level: u32) -> u32 {
+        let whole = u64::max(self.level.0, 1);
+        let scale = (u64::from(level) * 100_000 + whole / 2) / whole;
+        u32::try_from(scale).unwrap_or(u32::MAX)
+    }
 }
 
 /// How a run looks for its answer. Levels are in the run's [`LoadUnit`].
@@ -55,7 +65,7 @@ pub enum Strategy {
     /// A constant level, judged in each measured window.
     Fixed {
         /// The level in the measured windows.
-        level: u32,
+        level: Level,
         /// How many measured windows follow each other; all must pass.
         windows: u32,
     },
@@ -63,6 +73,18 @@ pub enum Strategy {
     Search(SearchBounds),
     /// A level that changes over time; each hold of the path is a measured window.
     Path(LoadPath),
+}
+
+impl Strategy {
+    /// The highest level.
+    #[must_use]
+    pub fn most(&self) -> Level {
+        match self {
+            Strategy::Fixed { level, .. } => *level,
+            Strategy::Search(bounds) => bounds.max.into(),
+            Strategy::Path(path) => path.most(),
+        }
+    }
 }
 
 /// A load that changes over time: ramps, holds, bursts (a ramp of no length), again and again.
@@ -74,11 +96,19 @@ pub struct LoadPath {
     pub repeats: u32,
 }
 
+impl LoadPath {
+    /// The highest level.
+    #[must_use]
+    pub fn most(&self) -> Level {
+        self.steps.iter().map(|step| step.level).max().unwrap_or_default()
+    }
+}
+
 /// One step of a load path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadStep {
     /// The level it leads to.
-    pub level: u32,
+    pub level: Level,
     /// In so much time, evenly; zero is at once.
     pub over: Nanos,
     /// How long it is held and measured; zero goes on with the next step.
@@ -119,7 +149,7 @@ pub struct OpenLoop {
     pub most_waiting: u32,
 }
 
-/// Where a search looks and when it is content. Levels are in the run's [`LoadUnit`].
+/// Where a search looks and when it is content. Its levels are whole numbers of the run's [`LoadUnit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchBounds {
     /// Lowest level worth a trial; failing here ends the search.
@@ -198,4 +228,25 @@ pub struct Durations {
     pub confirm: Nanos,
     /// How long operations in flight may take to end after the last window.
     pub drain: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_of_thousandths_for_a_rate_and_of_whole_users() {
+        let users = Offered { unit: LoadUnit::Users, level: Level::from(15) };
+        let rate = Offered { unit: LoadUnit::PerSecond, ..users };
+        let at = |of: Offered, scale: u32| of.scaled(Level::from(scale)).to_string();
+        assert_eq!((at(users, 50), at(rate, 50)), ("8".to_owned(), "7.5".to_owned()));
+        assert_eq!((at(users, 1), at(rate, 1)), ("1".to_owned(), "0.15".to_owned()));
+        assert_eq!((at(users, 0), at(rate, 0)), ("0".to_owned(), "0".to_owned()));
+        assert_eq!(
+            (users.scale_of(30), rate.scale_of(8), Offered::default().scale_of(1)),
+            (200, 53, 100_000)
+        );
+        let most = Offered { unit: LoadUnit::PerSecond, level: Level::from(u32::MAX) };
+        assert_eq!((most.scaled(Level::from(u32::MAX)).whole(), most.scale_of(u32::MAX)), (u32::MAX, 100));
+    }
 }

@@ -50,10 +50,8 @@ pub fn users(n: u32) -> String {
 #[must_use]
 pub fn offered(load: Offered) -> String {
     match load.unit {
-        LoadUnit::Users => users(load.level),
-        LoadUnit::PerSecond | LoadUnit::Scale => {
-            format!("{} {}", count(load.level.into()), load.unit.name())
-        }
+        LoadUnit::Users => users(load.level.whole()),
+        LoadUnit::PerSecond | LoadUnit::Scale => format!("{} {}", load.level, load.unit.name()),
     }
 }
 
@@ -187,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_load_is_said_in_its_unit() {
-        let load = |unit, level| offered(Offered { unit, level });
+        let load = |unit, level: u32| offered(Offered { unit, level: level.into() });
         assert_eq!(load(LoadUnit::Users, 1), "1 user");
         assert_eq!(load(LoadUnit::PerSecond, 12_300), "12,300 starts/s");
     }

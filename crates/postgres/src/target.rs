@@ -59,5 +59,6 @@ fn tls(address: &Address, host: &str) -> Result<Option<TlsConfig>, SetupError> {
         SslMode::VerifyFull => Verify::Peer,
     };
     let authorities = address.authorities.as_deref().map(certificates).transpose()?;
-    TlsConfig::new(&Tls { authorities, verify, server_name: None }, host, Alpn::NONE).map(Some)
+    TlsConfig::new(&Tls { authorities, verify, server_name: None, identity: None }, host, Alpn::NONE)
+        .map(Some)
 }

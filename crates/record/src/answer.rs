@@ -1,5 +1,6 @@
 //! The answer of a run as data: what is claimed of which load, and the claim in words.
 
+use barograph_model::Level;
 use barograph_model::words::offered;
 use serde::{Deserialize, Serialize};
 
@@ -69,26 +70,30 @@ pub enum KeptClaim {
     /// The level at which half of the trials pass.
     Capacity {
         /// The level.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
     },
     /// A level that passed, the highest that was allowed or confirmed by a second window.
     Holds {
         /// The level.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
         /// A second window confirmed it; absent in a search by posterior.
         confirmed: bool,
     },
     /// A level that passed, without the certainty that it is the capacity.
     Held {
         /// The level.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
         /// No second window confirmed it.
         once: bool,
     },
     /// The lowest level worth a trial failed.
     DoesNotHold {
         /// The level.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
     },
     /// No level that was tried passed.
     NonePassed,
@@ -100,21 +105,24 @@ pub enum KeptClaim {
     /// Every rule held.
     Kept {
         /// The level, of a path the highest.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
         /// Windows of a path.
         windows: Option<u32>,
     },
     /// A rule did not hold.
     NotKept {
         /// The level.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
         /// The hold of a path.
         hold: Option<KeptHold>,
     },
     /// Validity checks did not hold.
     NotValid {
         /// The level.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
         /// The hold of a path.
         hold: Option<KeptHold>,
         /// Number of checks.
@@ -123,7 +131,8 @@ pub enum KeptClaim {
     /// The data leave the window without a judgement.
     NotJudged {
         /// The level, of a path that passed the highest.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
         /// The hold of a path.
         hold: Option<KeptHold>,
         /// Windows of a path that passed.
@@ -134,7 +143,8 @@ pub enum KeptClaim {
     /// All loads pass at a scale.
     AllPass {
         /// The scale.
-        level: u32,
+        #[serde(with = "crate::level")]
+        level: Level,
     },
     /// No scale is known, because windows were not valid.
     ScaleUnknown,
@@ -168,7 +178,7 @@ impl KeptHold {
 }
 
 impl KeptUnit {
-    fn load(self, level: u32) -> String {
+    fn load(self, level: Level) -> String {
         offered(self.offered(level))
     }
 
@@ -335,7 +345,7 @@ mod tests {
     #[test]
     fn a_sentence_has_a_headline_and_details() {
         let held = answer(
-            KeptClaim::Holds { level: 500, confirmed: true },
+            KeptClaim::Holds { level: 500.into(), confirmed: true },
             "at 540 users, A took 2 s",
             "It took 9 s.",
         );
@@ -346,7 +356,7 @@ mod tests {
             (format!("{headline}."), "at 540 users, A took 2 s. It took 9 s.".to_owned())
         );
         let hold = Some(KeptHold { n: 2, of: 3 });
-        let failed = answer(KeptClaim::NotKept { level: 1_000, hold }, "A took 9 s", "");
+        let failed = answer(KeptClaim::NotKept { level: 1_000.into(), hold }, "A took 9 s", "");
         let headline = "1,000 users at http://127.0.0.1:80/ did not keep the rules:";
         assert_eq!(failed.sentence, format!("{headline} A took 9 s (hold 2 of 3)."));
         assert_eq!(failed.headline(), (headline.to_owned(), "A took 9 s (hold 2 of 3).".to_owned()));

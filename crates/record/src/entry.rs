@@ -1,5 +1,6 @@
 //! The entries of `run.jsonl`: one JSON object per line, told apart by `kind`.
 
+use barograph_model::Level;
 use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -162,7 +163,8 @@ pub struct Control {
     /// What the level counts.
     pub unit: KeptUnit,
     /// The level it leads to.
-    pub level: u32,
+    #[serde(with = "crate::level")]
+    pub level: Level,
     /// In so many seconds.
     #[serde(deserialize_with = "nan")]
     pub over_s: f64,

@@ -21,6 +21,7 @@ mod hlog;
 mod id;
 mod impact;
 mod keep;
+pub mod level;
 mod metric;
 mod probe;
 mod reader;

@@ -1,6 +1,6 @@
 //! Trials as they are kept: a measured window, each operation held against its rule, and the validity checks.
 
-use barograph_model::{CheckId, LoadUnit, Offered};
+use barograph_model::{CheckId, Level, LoadUnit, Offered};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{nan, unknown};
@@ -22,19 +22,19 @@ pub enum KeptUnit {
 impl KeptUnit {
     /// So much of it, as it is said in sentences.
     #[must_use]
-    pub fn offered(self, level: u32) -> Offered {
+    pub fn offered(self, level: impl Into<Level>) -> Offered {
         let unit = match self {
             KeptUnit::Users => LoadUnit::Users,
             KeptUnit::StartsPerSecond => LoadUnit::PerSecond,
             KeptUnit::Percent => LoadUnit::Scale,
         };
-        Offered { unit, level }
+        Offered { unit, level: level.into() }
     }
 
     /// The name in tables and beside figures.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.offered(0).unit.name()
+        self.offered(Level::ZERO).unit.name()
     }
 }
 
@@ -116,8 +116,8 @@ pub struct Trial {
     #[serde(default)]
     pub unit: KeptUnit,
     /// The level asked for. Records of version 1 call it users.
-    #[serde(alias = "users")]
-    pub level: u32,
+    #[serde(alias = "users", with = "crate::level")]
+    pub level: Level,
     /// What it says.
     pub result: KeptResult,
     /// It was ended before its time, because it could no longer pass.

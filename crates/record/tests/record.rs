@@ -69,7 +69,7 @@ fn window() -> WindowVerdict {
     let lag = CheckFacts::StartLag { p99_ms: 3.0, most_ms: 100.0, is_limited: true };
     let check = Check::new(CheckId::StartLag, lag, true);
     WindowVerdict {
-        offered: Offered { unit: LoadUnit::PerSecond, level: 1000 },
+        offered: Offered { unit: LoadUnit::PerSecond, level: 1000.into() },
         users: 60,
         from_s: 10.0,
         to_s: 40.0,
@@ -295,7 +295,7 @@ fn a_record_of_version_1_reads_as_it_was_meant() {
     let run = Run::open(root.path()).unwrap();
     assert_eq!((run.damage.as_slice(), run.complete), (&[] as &[String], true));
     let trial = run.trials().next().unwrap();
-    assert_eq!((trial.unit, trial.level, trial.window.users), (KeptUnit::Users, 1000, 1000));
+    assert_eq!((trial.unit, trial.level, trial.window.users), (KeptUnit::Users, 1000.into(), 1000));
     assert_eq!((trial.window.late, trial.window.dropped), (0, 0));
     assert!(trial.window.starts_s.is_nan() && trial.window.ops[0].p999_ms.is_nan());
     assert!(trial.window.ops[0].mean_ms.is_nan() && trial.window.ops[0].service_p95_ms.is_nan());
@@ -391,7 +391,12 @@ fn every_kind_of_entry_is_known_to_the_reader() {
         Entry::phase_failed(Phase::Deploy, 1.0, "no".into()),
         Entry::phase_interrupted(Phase::Hold, 1.0),
         Entry::Fill(fill.clone()),
-        Entry::Control(Control { at_s: 2.5, unit: KeptUnit::StartsPerSecond, level: 500, over_s: 10.0 }),
+        Entry::Control(Control {
+            at_s: 2.5,
+            unit: KeptUnit::StartsPerSecond,
+            level: 500.into(),
+            over_s: 10.0,
+        }),
         Entry::Interrupted(interrupted.clone()),
         Entry::Finished(Finished {}),
     ];

@@ -231,7 +231,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
     let trial = run.deciding_trial();
     let (label, level) = match (verdict.and_then(|v| v.capacity), trial) {
         (Some(level), _) => ("Capacity", words::count(level.into())),
-        (None, Some(t)) => ("Load", words::count(t.level.into())),
+        (None, Some(t)) => ("Load", t.level.to_string()),
         (None, None) => ("Load", words::NONE.to_owned()),
     };
     let per_window = |of: fn(&KeptWindow) -> f64| words::maybe(trial.map(|t| of(&t.window)));

@@ -1,6 +1,7 @@
 //! Response time against load: every trial as a point, the first ramp as faint dots, the limit as a line; beside
 //! it the edge, enlarged.
 
+use barograph_model::Level;
 use barograph_record::{KeptOp, KeptResult, KeptUnit, Run, Trial};
 use barograph_stats::compare::Believed;
 
@@ -86,8 +87,8 @@ pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
         "Each point is a trial: its load, and how much of its limit the slowest judged operation used. Above the \
          line at 100 % the response-time rule is broken.",
     );
-    let most = points.iter().map(|p| p.trial.level).chain(measured.ramp.iter().map(|p| p.level)).max();
-    let top = f64::from(most.unwrap_or(1)) * 1.06;
+    let most = points.iter().map(|p| p.trial.level).chain(measured.ramp.iter().map(|p| p.level.into())).max();
+    let top = f64::from(most.unwrap_or(Level::from(1))) * 1.06;
     let edge = edge(run, &points, top);
     let right = if edge.is_some() { SPLIT.0 } else { RIGHT };
     let whole = Panel::new((0.0, top), shares(&points, measured, (0.0, f64::MAX)), (LEFT, right));
@@ -112,14 +113,14 @@ pub(crate) fn draw(run: &Run, measured: &Measured) -> Option<Curve> {
     Some(Curve { svg: svg.finish(), shaded, table: table(run, &points) })
 }
 
-fn within(level: u32, range: (f64, f64)) -> bool {
+fn within(level: Level, range: (f64, f64)) -> bool {
     (range.0..=range.1).contains(&f64::from(level))
 }
 
 /// Least and most share of the limit used by what lies in `range` of the load.
 fn shares(points: &[Point<'_>], measured: &Measured, range: (f64, f64)) -> (f64, f64) {
     let trials = points.iter().map(|p| (p.trial.level, p.share));
-    let ramp = measured.ramp.iter().map(|p| (p.level, p.ratio));
+    let ramp = measured.ramp.iter().map(|p| (p.level.into(), p.ratio));
     let inside = trials.chain(ramp).filter(|(level, share)| within(*level, range) && *share > 0.0);
     inside.fold((0.5, 1.0), |(low, high): (f64, f64), (_, share)| (low.min(share), high.max(share)))
 }
@@ -145,7 +146,7 @@ impl Panel {
         }
     }
 
-    fn at(&self, level: u32, share: f64) -> Option<(f64, f64)> {
+    fn at(&self, level: Level, share: f64) -> Option<(f64, f64)> {
         Some((self.x.at(f64::from(level))?, self.y.at(share)?))
     }
 
@@ -155,7 +156,8 @@ impl Panel {
         self.capacity(svg, run);
         for dot in &measured.ramp {
             // The scale holds places inside itself, so what lies outside must not be drawn at its rim.
-            if let Some(at) = self.at(dot.level, dot.ratio).filter(|at| at.0 > self.px.0 && at.0 < self.px.1)
+            if let Some(at) =
+                self.at(dot.level.into(), dot.ratio).filter(|at| at.0 > self.px.0 && at.0 < self.px.1)
             {
                 svg.circle("ramp-dot", at, 2.8);
             }
@@ -274,7 +276,7 @@ fn table(run: &Run, points: &[Point<'_>]) -> Grid {
     let rows = points.iter().map(|p| {
         vec![
             p.trial.n.to_string(),
-            words::count(p.trial.level.into()),
+            p.trial.level.to_string(),
             p.trial.result.name().to_owned(),
             p.op.op.clone(),
             words::time(p.op.judged_ms),

@@ -30,7 +30,7 @@ pub(crate) fn trials(run: &Run) -> Grid {
         vec![
             trial.n.to_string(),
             trial.purpose.name().to_owned(),
-            words::count(trial.level.into()),
+            trial.level.to_string(),
             format!("{} – {}", words::clock(w.from_s), words::clock(w.to_s)),
             words::figure(w.throughput),
             words::figure(w.goodput),

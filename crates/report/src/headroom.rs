@@ -86,7 +86,7 @@ fn about(run: &Run, level: f64) -> String {
 
 /// What is used up first, how much more load fits until then, and what would follow.
 fn next(run: &Run, trial: &Trial, first: &Resource, second: Option<&Resource>) -> Vec<String> {
-    let more = three_digits(first.used_up_at).saturating_sub(trial.level);
+    let more = three_digits(first.used_up_at).saturating_sub(trial.level.whole());
     let mut said = vec![format!(
         "Next limit: {}, at most {} ({} more), if nothing else gives way",
         first.name,

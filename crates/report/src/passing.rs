@@ -80,7 +80,7 @@ pub(crate) fn figure(run: &Run) -> Option<Figure> {
 fn tried<'a>(trials: impl Iterator<Item = &'a Trial>) -> BTreeMap<u32, Tried> {
     let mut all: BTreeMap<u32, Tried> = BTreeMap::new();
     for trial in trials.filter(|trial| trial.result != KeptResult::Invalid) {
-        let at = all.entry(trial.level).or_default();
+        let at = all.entry(trial.level.whole()).or_default();
         at.trials += 1;
         at.passed += u32::from(trial.result == KeptResult::Pass);
     }

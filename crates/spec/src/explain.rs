@@ -91,7 +91,7 @@ pub fn explain(plan: &Plan) -> String {
     lines.extend(load(plan));
     for each in plan.all() {
         if !plan.beside.is_empty() {
-            let at_whole = offered(each.offered(each.whole().unwrap_or_default()));
+            let at_whole = offered(each.whole().unwrap_or_default());
             lines.push(format!("load      {}: workload {}, {at_whole} at 100 %", each.load, each.workload));
         }
         lines.extend(started(each));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-use barograph_model::Nanos;
+use barograph_model::{Level, Nanos};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
@@ -279,20 +279,30 @@ impl Given {
 
     /// A whole number.
     pub fn number(&mut self, key: &str, range: RangeInclusive<u64>, default: u64) -> Option<u64> {
-        self.hinted_number(key, range, (default, ""))
-    }
-
-    /// A whole number, with a word on what else there is.
-    pub fn hinted_number(
-        &mut self,
-        key: &str,
-        range: RangeInclusive<u64>,
-        (default, hint): (u64, &str),
-    ) -> Option<u64> {
-        let known = Known::new(format!("{}{hint}", whole(&range)), default as i64);
+        let known = Known::new(whole(&range), default as i64);
         let value = self.take(key, known, |found| as_number(found, &range))?.unwrap_or(default);
         self.keep(key, value as i64);
         Some(value)
+    }
+
+    /// A rate above zero.
+    pub(crate) fn rate(&mut self, key: &str, most: u32, default: u32) -> Option<Level> {
+        let range = Level::LEAST..=most.into();
+        let known = Known::new(rates(&range), i64::from(default));
+        let value = self.take(key, known, |found| as_level(found, &range))?.unwrap_or(default.into());
+        self.keep(key, level_value(value));
+        Some(value)
+    }
+
+    /// A rate below a list, which has no default and is not kept under a name of its own.
+    pub(crate) fn required_rate(&mut self, key: &str, most: u32) -> Option<Level> {
+        let range = Level::ZERO..=most.into();
+        let known = Known { allowed: rates(&range), default: String::new() };
+        let taken = self.take(key, known, |found| as_level(found, &range))?;
+        if taken.is_none() {
+            self.refuse(key, "nothing", &rates(&range), "give it a value");
+        }
+        taken
     }
 
     /// A whole number below a list, which has no default and is not kept under a name of its own.
@@ -512,6 +522,21 @@ impl Given {
 
 fn whole(range: &RangeInclusive<u64>) -> String {
     format!("a whole number from {} to {}", range.start(), range.end())
+}
+
+fn rates(range: &RangeInclusive<Level>) -> String {
+    let (least, most) = (f64::from(*range.start()), f64::from(*range.end()));
+    format!("a number from {least} to {most} with three decimals at most")
+}
+
+/// A whole level as a whole number.
+pub(crate) fn level_value(level: Level) -> Value {
+    if level.is_whole() { i64::from(level.whole()).into() } else { f64::from(level).into() }
+}
+
+fn as_level(found: &Found, range: &RangeInclusive<Level>) -> Option<Level> {
+    let number = found.value.as_float().or(found.value.as_integer().map(|n| n as f64))?;
+    Level::new(number).filter(|level| range.contains(level))
 }
 
 fn as_number(found: &Found, range: &RangeInclusive<u64>) -> Option<u64> {

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use barograph_model::{
-    Durations, LoadPath, LoadStep, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, Stair, StartOf,
+    Durations, Level, LoadPath, LoadStep, LoadUnit, Nanos, SearchBounds, SearchMethod, Share, Stair, StartOf,
     Strategy,
 };
 
 use toml::Value;
 
 use crate::durations;
-use crate::given::Given;
+use crate::given::{Given, level_value};
 use crate::plan::{ArrivalsPlan, LONGEST_S, MOST_RATE, MOST_SCALE, MOST_USERS, OpenPlan};
 
 /// Steps of a load path; more belong into `load.repeats`.
@@ -19,6 +19,9 @@ const MOST_STEPS: usize = 1_000;
 /// Arrivals that may wait for a free user, unless the plan says otherwise: a stall of a second at 100,000 starts/s is
 /// kept, in less than a megabyte.
 const DEFAULT_MOST_WAITING: u64 = 100_000;
+
+/// Users, or starts per second, unless the plan says otherwise.
+const DEFAULT_LEVEL: u32 = 1_000;
 
 /// What `[load]` says.
 pub(crate) struct LoadPlan {
@@ -104,13 +107,40 @@ fn level_name(unit: LoadUnit) -> &'static str {
     }
 }
 
-/// A level of the plan's unit, under `load.{prefix}users` or `load.{prefix}rate`; the other key is refused.
-fn level(g: &mut Given, shape: &Shape, prefix: &str, least_and_default: (u64, u64)) -> Option<u32> {
-    let (least, default) = least_and_default;
+/// A level of the plan's unit, under `load.users` or `load.rate`; the other key is refused.
+fn level(g: &mut Given, shape: &Shape) -> Option<Level> {
+    of_unit(g, shape, "", |g, key, unit| match unit {
+        LoadUnit::PerSecond => g.rate(key, MOST_RATE, DEFAULT_LEVEL),
+        LoadUnit::Users => g.number(key, 1..=MOST_USERS, DEFAULT_LEVEL.into()).map(|n| Level::from(n as u32)),
+        // At 100 % each load is what it says itself.
+        LoadUnit::Scale => g.number(key, 1..=MOST_SCALE, 100).map(|n| Level::from(n as u32)),
+    })
+}
+
+/// A level of a search, a whole number, under `load.{prefix}users` or `load.{prefix}rate`; 0 where it is left open.
+fn whole_level(g: &mut Given, shape: &Shape, prefix: &str) -> Option<u32> {
+    let found = of_unit(g, shape, prefix, |g, key, unit| g.number(key, 0..=most(unit), 0));
+    found.map(|level| level as u32)
+}
+
+/// The highest level of a unit.
+fn most(unit: LoadUnit) -> u64 {
+    match unit {
+        LoadUnit::Users => MOST_USERS,
+        LoadUnit::PerSecond => MOST_RATE.into(),
+        LoadUnit::Scale => MOST_SCALE,
+    }
+}
+
+/// What is read under the key of each unit, where it is that of the plan.
+fn of_unit<T>(
+    g: &mut Given,
+    shape: &Shape,
+    prefix: &str,
+    read: impl Fn(&mut Given, &str, LoadUnit) -> Option<T>,
+) -> Option<T> {
     let mut found = None;
-    let units =
-        [(LoadUnit::Users, MOST_USERS), (LoadUnit::PerSecond, MOST_RATE), (LoadUnit::Scale, MOST_SCALE)];
-    for (unit, most) in units {
+    for unit in [LoadUnit::Users, LoadUnit::PerSecond, LoadUnit::Scale] {
         let key = format!("load.{prefix}{}", level_name(unit));
         let condition = match unit {
             LoadUnit::Scale => "[[loads]]".to_owned(),
@@ -118,20 +148,17 @@ fn level(g: &mut Given, shape: &Shape, prefix: &str, least_and_default: (u64, u6
         };
         let belongs = if unit == LoadUnit::Scale { shape.unit == Some(unit) } else { shape.counts(unit) };
         g.only_with(&key, belongs, &condition);
-        // At 100 % each load is what it says itself.
-        let default = if unit == LoadUnit::Scale { default.min(100) } else { default };
-        let hint = if key == "load.rate" { "; fewer starts are load.arrivals = \"trace\"" } else { "" };
-        let value = g.hinted_number(&key, least..=most, (default, hint));
+        let value = read(g, &key, unit);
         if shape.unit == Some(unit) {
             found = value;
         }
     }
-    found.map(|level| level as u32)
+    found
 }
 
 fn fixed(g: &mut Given, shape: &Shape) -> Option<Strategy> {
     g.only_with("load.rate", !shape.is_trace(), "load.arrivals = \"constant\" or \"poisson\"");
-    let level = level(g, shape, "", (1, 1_000));
+    let level = level(g, shape);
     let windows = g.number("load.windows", 1..=1_000, 1);
     Some(Strategy::Fixed { level: level?, windows: windows? as u32 })
 }
@@ -147,7 +174,7 @@ fn method(g: &mut Given, shape: &Shape) -> Option<SearchMethod> {
     for key in ["load.stride_users", "load.stride_rate", "load.stride_scale"] {
         g.only_with(key, climbs, condition);
     }
-    let step = level(g, shape, "stride_", (0, 0));
+    let step = whole_level(g, shape, "stride_");
     for key in ["load.least_gain", "load.most_cpu"] {
         g.only_with(key, stairs, "load.search = \"staircase\"");
     }
@@ -171,8 +198,8 @@ fn bounds(
     shape: &Shape,
     (method, trials): (Option<SearchMethod>, u64),
 ) -> Option<SearchBounds> {
-    let min = level(g, shape, "min_", (0, 0));
-    let max = level(g, shape, "max_", (0, 0));
+    let min = whole_level(g, shape, "min_");
+    let max = whole_level(g, shape, "max_");
     // FindMax ends at a hundredth.
     let default = if matches!(method, Some(SearchMethod::FindMax { .. })) { 0.01 } else { 0.05 };
     let resolution = g.fraction("load.resolution", 0.001..=0.5, default);
@@ -246,7 +273,7 @@ fn path(g: &mut Given, shape: &Shape) -> Option<Strategy> {
     if !shape.is("path") {
         return None;
     }
-    if !steps.iter().any(|step| step.hold > Nanos::ZERO && step.level > 0) {
+    if !steps.iter().any(|step| step.hold > Nanos::ZERO && step.level > Level::ZERO) {
         let allowed = "at least one step that holds some load: only held levels are measured and judged";
         g.refuse("load.path", format!("{tables} steps"), allowed, "give a step a level and hold_s");
         return None;
@@ -257,22 +284,21 @@ fn path(g: &mut Given, shape: &Shape) -> Option<Strategy> {
 
 fn step(g: &mut Given, unit: LoadUnit, at: usize) -> Option<LoadStep> {
     let key = |name: &str| format!("load.path[{at}].{name}");
-    let (most, other) = match unit {
-        LoadUnit::Users => (MOST_USERS, LoadUnit::PerSecond),
-        LoadUnit::PerSecond => (MOST_RATE, LoadUnit::Users),
-        LoadUnit::Scale => (MOST_SCALE, LoadUnit::Users),
+    let name = key(level_name(unit));
+    let level = match unit {
+        LoadUnit::PerSecond => g.required_rate(&name, MOST_RATE),
+        unit => g.required_number(&name, 0..=most(unit)).map(|n| Level::from(n as u32)),
     };
-    let level = g.required_number(&key(level_name(unit)), 0..=most);
-    let other = level_name(other);
+    let other = level_name(if unit == LoadUnit::Users { LoadUnit::PerSecond } else { LoadUnit::Users });
     g.only_with(&key(other), false, &format!("load.unit = \"{other}\""));
     let over = g.seconds(&key("over_s"), LONGEST_S, Nanos::ZERO);
     let hold = g.seconds(&key("hold_s"), LONGEST_S, Nanos::ZERO);
-    Some(LoadStep { level: level? as u32, over: over?, hold: hold? })
+    Some(LoadStep { level: level?, over: over?, hold: hold? })
 }
 
 fn as_table(step: &LoadStep, unit: LoadUnit) -> Value {
     let mut table = toml::Table::new();
-    table.insert(level_name(unit).to_owned(), i64::from(step.level).into());
+    table.insert(level_name(unit).to_owned(), level_value(step.level));
     table.insert("over_s".to_owned(), step.over.as_secs_f64().into());
     table.insert("hold_s".to_owned(), step.hold.as_secs_f64().into());
     Value::Table(table)
@@ -287,7 +313,7 @@ fn open(g: &mut Given, shape: &Shape) -> Option<Option<OpenPlan>> {
     }
     let start_of = g.word("load.start_of", &["operation", "session"], "operation");
     let most_users = g.number("load.most_users", 0..=MOST_USERS, 0);
-    let most_waiting = g.number("load.most_waiting", 0..=MOST_RATE, DEFAULT_MOST_WAITING);
+    let most_waiting = g.number("load.most_waiting", 0..=MOST_RATE.into(), DEFAULT_MOST_WAITING);
     let is_trace = shape.is_trace();
     g.only_with("load.trace", is_trace || shape.arrivals.is_none(), "load.arrivals = \"trace\"");
     let trace = g.optional_word("load.trace", A_FILE)?;

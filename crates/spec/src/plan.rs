@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use barograph_model::{Durations, LoadUnit, Nanos, Offered, StartOf, Strategy};
+use barograph_model::{Durations, Level, LoadUnit, Nanos, Offered, StartOf, Strategy};
 use toml::Table;
 
 use crate::actions::{ActionPlan, actions};
@@ -130,22 +130,22 @@ impl Plan {
 
     /// So much load in the unit of the run.
     #[must_use]
-    pub fn offered_by_all(&self, level: u32) -> Offered {
-        Offered { unit: self.unit_of_all(), level }
+    pub fn offered_by_all(&self, level: impl Into<Level>) -> Offered {
+        Offered { unit: self.unit_of_all(), level: level.into() }
     }
 
-    /// The level of this load where all are at 100 %; `None` for the only one.
+    /// This load where all are at 100 %; `None` for the only one.
     #[must_use]
-    pub fn whole(&self) -> Option<u32> {
+    pub fn whole(&self) -> Option<Offered> {
         match (&self.scale, &self.strategy) {
-            (Some(_), Strategy::Fixed { level, .. }) => Some(*level),
+            (Some(_), Strategy::Fixed { level, .. }) => Some(self.offered(*level)),
             _ => None,
         }
     }
 
     /// So much load in the plan's unit.
     #[must_use]
-    pub fn offered(&self, level: u32) -> Offered {
+    pub fn offered(&self, level: Level) -> Offered {
         Offered { unit: self.unit, level }
     }
 }
@@ -251,7 +251,7 @@ impl Connections {
 pub const MOST_USERS: u64 = 1_000_000;
 
 /// Most starts per second of one run: more than a machine sends.
-pub const MOST_RATE: u64 = 10_000_000;
+pub const MOST_RATE: u32 = 10_000_000;
 
 /// Largest scale of several loads, in percent.
 pub const MOST_SCALE: u64 = 100_000;

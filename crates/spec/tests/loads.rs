@@ -22,7 +22,7 @@ fn a_rate_has_an_open_loop_and_users_have_none() {
     let open = plan(&format!("{RATE}rate = 5000\n"), &[]);
     assert_eq!(
         (open.unit, &open.strategy),
-        (LoadUnit::PerSecond, &Strategy::Fixed { level: 5_000, windows: 1 })
+        (LoadUnit::PerSecond, &Strategy::Fixed { level: 5_000.into(), windows: 1 })
     );
     let expected = OpenPlan {
         arrivals: ArrivalsPlan::Constant,
@@ -67,8 +67,8 @@ const PATH: &str = "[load]\nstrategy = \"path\"\nrepeats = 3\npath = [\n  { user
 
 #[test]
 fn a_path_is_read_step_by_step() {
-    let step = |level, over_ms, hold_s| LoadStep {
-        level,
+    let step = |level: u32, over_ms, hold_s| LoadStep {
+        level: level.into(),
         over: Nanos::from_millis(over_ms),
         hold: Nanos::from_secs(hold_s),
     };
@@ -169,13 +169,35 @@ fn a_file_is_beside_the_plan_that_names_it() {
 }
 
 #[test]
+fn a_rate_has_thousandths_and_users_are_whole() {
+    let level = |rate: &str| match plan(&format!("{RATE}rate = {rate}\n"), &[]).strategy {
+        Strategy::Fixed { level, .. } => f64::from(level),
+        other => panic!("{other:?} is not fixed"),
+    };
+    assert_eq!((level("0.5"), level("0.001"), level("2.0")), (0.5, 0.001, 2.0));
+    let resolved = |rate: &str| plan(&format!("{RATE}rate = {rate}\n"), &[]).resolved;
+    assert!(resolved("0.5").contains("\nrate = 0.5\n") && resolved("2.0").contains("\nrate = 2\n"));
+    for wrong in ["0.0005", "1.2345", "0", "-0.5", "nan", "10000000.5", "\"0.5\""] {
+        let text = refused(&format!("{RATE}rate = {wrong}\n"), &[]);
+        assert!(
+            text.contains("allowed: a number from 0.001 to 10000000 with three decimals at most"),
+            "{text}"
+        );
+    }
+    assert!(refused("[load]\nstrategy = \"fixed\"\nusers = 0.5\n", &[]).contains("a whole number from 1 to"));
+    let path = "[load]\nunit = \"rate\"\nstrategy = \"path\"\npath = [{ rate = 2.5, hold_s = 9 }]\n";
+    let of_path = plan(path, &[]);
+    assert!(matches!(&of_path.strategy, Strategy::Path(path) if f64::from(path.most()) == 2.5));
+    assert!(of_path.resolved.contains("rate = 2.5"), "{}", of_path.resolved);
+    let of_step = refused(&path.replace("2.5", "2.0005"), &[]);
+    assert!(of_step.contains("a number from 0 to 10000000 with three decimals"), "{of_step}");
+}
+
+#[test]
 fn every_key_is_listed_with_what_is_allowed() {
     let keys = barograph_spec::keys(Catalogue::default());
     let of = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, known)| known.clone()).unwrap();
-    assert_eq!(
-        of("load.rate").allowed,
-        "a whole number from 1 to 10000000; fewer starts are load.arrivals = \"trace\""
-    );
+    assert_eq!(of("load.rate").allowed, "a number from 0.001 to 10000000 with three decimals at most");
     assert_eq!(
         (of("load.unit").allowed.as_str(), of("load.unit").default.as_str()),
         ("one of users, rate", "\"users\"")
@@ -194,7 +216,9 @@ fn any_plan() -> impl proptest::strategy::Strategy<Value = Vec<String>> {
                 format!("load.unit={unit}"),
                 format!("load.strategy={}", ["fixed", "search", "path"][strategy]),
             ];
-            sets.push(format!("load.{unit}={}", steps[0].0));
+            // A quarter start more every second.
+            let more = if rate { ".25" } else { "" };
+            sets.push(format!("load.{unit}={}{more}", steps[0].0));
             if rate && poisson {
                 sets.push("load.arrivals=poisson".to_owned());
             }
@@ -202,7 +226,7 @@ fn any_plan() -> impl proptest::strategy::Strategy<Value = Vec<String>> {
                 let steps: Vec<String> = steps
                     .iter()
                     .map(|(level, over, hold)| {
-                        format!("{{{unit}={level}, over_s={}, hold_s={hold}}}", f64::from(*over) / 8.0)
+                        format!("{{{unit}={level}{more}, over_s={}, hold_s={hold}}}", f64::from(*over) / 8.0)
                     })
                     .collect();
                 sets.extend([format!("load.path=[{}]", steps.join(", ")), format!("load.repeats={repeats}")]);

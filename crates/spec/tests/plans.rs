@@ -20,7 +20,7 @@ fn an_empty_plan_is_the_default_search() {
 fn a_set_wins_over_the_file_and_bare_words_are_texts() {
     let sets = ["load.strategy=fixed".to_owned(), "load.users=50".to_owned(), "data.size=nano".to_owned()];
     let plan = read(Catalogue::default(), "p", "[load]\nusers = 7\nwindow_s = 5\n", &sets).unwrap();
-    assert_eq!(plan.strategy, Strategy::Fixed { level: 50, windows: 1 });
+    assert_eq!(plan.strategy, Strategy::Fixed { level: 50.into(), windows: 1 });
     assert_eq!(plan.durations.window, Nanos::from_secs(5));
     assert_eq!(plan.data.size, "nano");
 }

@@ -53,15 +53,15 @@ fn each_load_is_a_plan_of_its_own_with_what_all_share() {
     let first = plan(TWO, &[]).unwrap();
     let all: Vec<&Plan> = first.all().collect();
     assert_eq!(all.iter().map(|load| load.load.as_str()).collect::<Vec<_>>(), ["sells", "script"]);
-    assert_eq!((all[0].unit, all[0].whole()), (LoadUnit::Users, Some(40)));
-    assert_eq!((all[1].unit, all[1].whole()), (LoadUnit::PerSecond, Some(9)));
+    assert_eq!((all[0].unit, all[0].whole()), (LoadUnit::Users, Some(all[0].offered(40.into()))));
+    assert_eq!((all[1].unit, all[1].whole()), (LoadUnit::PerSecond, Some(all[1].offered(9.into()))));
     assert!(all[1].open.is_some() && all[1].target.url.as_deref() == Some("load:sells"));
     assert_eq!(all[0].settings::<ShopPlan>().unwrap().0, 5);
     for load in all {
         assert_eq!((load.seed, load.durations.window.as_secs_f64()), (7, 20.0));
         assert_eq!(
             (load.unit_of_all(), load.of_all()),
-            (LoadUnit::Scale, &Strategy::Fixed { level: 150, windows: 1 })
+            (LoadUnit::Scale, &Strategy::Fixed { level: 150.into(), windows: 1 })
         );
     }
 }
@@ -86,8 +86,9 @@ fn a_plan_of_several_loads_as_resolved_reads_back_to_itself() {
 fn keys_are_set_for_all_loads_or_for_one() {
     let set = plan(TWO, &["load.scale=200", "loads[1].load.rate=30", "data.dir=there"]).unwrap();
     let all: Vec<&Plan> = set.all().collect();
-    assert_eq!((all[0].whole(), all[1].whole()), (Some(40), Some(30)));
-    assert!(matches!(set.of_all(), Strategy::Fixed { level: 200, .. }));
+    let levels: Vec<u32> = all.iter().filter_map(|load| Some(load.whole()?.level.whole())).collect();
+    assert_eq!(levels, [40, 30]);
+    assert!(matches!(set.of_all(), Strategy::Fixed { level, .. } if *level == 200));
     assert!(all.iter().all(|load| load.data.dir.to_str() == Some("there")));
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use barograph_model::{Nanos, Share};
+use barograph_model::{Level, Nanos, Share};
 use clap::{ArgMatches, Command};
 
 use crate::typed::Limit;
@@ -39,7 +39,7 @@ pub struct LoadOptions {
     /// `--users`.
     pub users: Option<u32>,
     /// `--rate`: starts per second of an open loop; `None` in a closed one.
-    pub rate: Option<u32>,
+    pub rate: Option<Level>,
     /// `--search`.
     pub search: bool,
     /// `--qos`, or the usual limit of a search.
@@ -96,9 +96,10 @@ mod tests {
     #[test]
     fn the_usual_users_depend_on_the_kind_of_load() {
         let usual = UsualUsers { fixed: 50, searched: 5_000, in_flight: 1_000 };
-        let users = |users, rate, search| {
+        let users = |users, rate: Option<u32>, search| {
             let errors = Share::ZERO;
             let (limit, think, timeout) = (None, None, Nanos::from_secs(1));
+            let rate = rate.map(Level::from);
             LoadOptions { users, rate, search, limit, errors, think, timeout }.users_or(usual)
         };
         assert_eq!((users(None, None, false), users(None, None, true)), (50, 5_000));

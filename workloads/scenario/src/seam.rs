@@ -301,9 +301,9 @@ fn too_many_users(scenario: &Scenario, plan: &Plan) -> Option<Refusal> {
     let most = scenario.most_users()?;
     let (key, users) = match (&plan.open, &plan.strategy) {
         (Some(open), _) => ("load.most_users", open.most_users),
-        (None, Strategy::Fixed { level, .. }) => ("load.users", *level),
+        (None, Strategy::Fixed { level, .. }) => ("load.users", level.whole()),
         (None, Strategy::Search(bounds)) => ("load.max_users", bounds.max),
-        (None, Strategy::Path(path)) => ("load.path", path.steps.iter().map(|s| s.level).max().unwrap_or(0)),
+        (None, Strategy::Path(path)) => ("load.path", path.most().whole()),
     };
     (users > most).then(|| Refusal {
         place: plan.place(key).to_owned(),

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use barograph_model::{Nanos, Share};
+use barograph_model::{Level, Nanos, Share};
+use barograph_spec::MOST_RATE;
 use barograph_workload::typed::{Limit, seconds, share, span, whole_seconds};
 use barograph_workload::{LoadCommand, LoadOptions};
 use clap::builder::Resettable;
@@ -16,10 +17,10 @@ use crate::catalog::WORKLOADS;
 pub(crate) const SEARCH_LIMIT: Limit =
     Limit { quantile: Share::percent(99.0), percent: 99.0, limit: Nanos::from_millis(100) };
 
-fn rate(text: &str) -> Result<u32, String> {
-    const ALLOWED: &str = "a whole number of starts per second from 1 to 10,000,000; fewer are the instants in a file that a \
-        plan names (load.arrivals = \"trace\")";
-    text.parse().ok().filter(|rate| (1..=10_000_000).contains(rate)).ok_or_else(|| ALLOWED.to_owned())
+fn rate(text: &str) -> Result<Level, String> {
+    const ALLOWED: &str = "starts per second from 0.001 to 10,000,000, with three decimals at most";
+    let rate = text.parse().ok().and_then(Level::new);
+    rate.filter(|rate| *rate > Level::ZERO && *rate <= MOST_RATE).ok_or_else(|| ALLOWED.to_owned())
 }
 
 /// Options of every load command.
@@ -30,7 +31,7 @@ pub(crate) struct LoadCommandArgs {
     pub(crate) users: Option<u32>,
     /// Operations started per second, whatever answers take; response time counts from when one was due
     #[arg(short = 'r', long, value_parser = rate, value_name = "PER_SECOND")]
-    pub(crate) rate: Option<u32>,
+    pub(crate) rate: Option<Level>,
     /// How long to measure, in whole seconds; in a search, each trial [default: 10s, in a search 5s]
     #[arg(short = 'd', short_alias = 'z', long, value_parser = whole_seconds, value_name = "TIME")]
     pub(crate) duration: Option<Nanos>,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use barograph_harness::control::{Command, ask};
+use barograph_model::Level;
 use barograph_record::{ExitCode, KeptUnit};
 use barograph_workload::typed::span;
 
@@ -59,13 +60,17 @@ fn command(words: &[String]) -> Result<Command, String> {
     for word in words {
         let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}`: {USAGE}"))?;
         let number = || value.parse::<u32>().map_err(|_| format!("`{word}`: a whole number is allowed"));
+        let rate = || {
+            let rate = value.parse().ok().and_then(Level::new);
+            rate.ok_or_else(|| format!("`{word}`: a number with three decimals at most is allowed"))
+        };
         match key {
             "users" | "rate" | "scale" if level.is_some() => {
                 return Err(format!("`{word}`: the load is given once"));
             }
-            "users" => level = Some((KeptUnit::Users, number()?)),
-            "rate" => level = Some((KeptUnit::StartsPerSecond, number()?)),
-            "scale" => level = Some((KeptUnit::Percent, number()?)),
+            "users" => level = Some((KeptUnit::Users, Level::from(number()?))),
+            "rate" => level = Some((KeptUnit::StartsPerSecond, rate()?)),
+            "scale" => level = Some((KeptUnit::Percent, Level::from(number()?))),
             "over" => over_s = Some(span(value).map_err(|why| format!("`{word}`: {why}"))?.as_secs_f64()),
             _ => return Err(format!("`{word}`: {USAGE}")),
         }
@@ -113,9 +118,12 @@ mod tests {
 
     #[test]
     fn commands_are_read() {
-        let level = |unit, level, over_s| Ok(Command::Level { level, unit: Some(unit), over_s });
-        assert_eq!(read("users=500 over=10s"), level(KeptUnit::Users, 500, 10.0));
-        assert_eq!(read("over=500ms rate=2000"), level(KeptUnit::StartsPerSecond, 2_000, 0.5));
+        let level = |unit, level, over_s| {
+            Ok(Command::Level { level: Level::new(level).unwrap(), unit: Some(unit), over_s })
+        };
+        assert_eq!(read("users=500 over=10s"), level(KeptUnit::Users, 500.0, 10.0));
+        assert_eq!(read("over=500ms rate=2000"), level(KeptUnit::StartsPerSecond, 2_000.0, 0.5));
+        assert_eq!(read("rate=0.5"), level(KeptUnit::StartsPerSecond, 0.5, 0.0));
         assert_eq!((read("status"), read("stop")), (Ok(Command::Status), Ok(Command::Stop)));
         assert!(is_command("users=1") && is_command("stop") && !is_command("20261120-221800-beef"));
     }

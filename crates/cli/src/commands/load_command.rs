@@ -114,7 +114,7 @@ fn announce(args: &LoadCommandArgs, title: &str, checked: &Checked) {
     warn_of_debug_builds();
     let window = words::span(checked.plan.durations.window.0);
     let load = |users: &str| match args.rate {
-        Some(rate) => format!("{} starts/s", words::count(rate.into())),
+        Some(rate) => format!("{rate} starts/s"),
         None => users.to_owned(),
     };
     if args.search {
@@ -129,7 +129,7 @@ fn announce(args: &LoadCommandArgs, title: &str, checked: &Checked) {
         ));
     } else {
         let users = match checked.plan.strategy {
-            barograph_model::Strategy::Fixed { level, .. } => format!("{} users", words::count(level.into())),
+            barograph_model::Strategy::Fixed { level, .. } => format!("{level} users"),
             _ => String::new(),
         };
         terminal::say(&format!("{title}: {}, measured for {window}", load(&users)));

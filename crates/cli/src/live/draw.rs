@@ -75,9 +75,9 @@ fn pair<'a>(name: &str, figure: String, style: Style) -> Line<'a> {
 /// What runs, in which phase, and how long it may still take.
 fn headline(moment: &Moment, width: u16) -> Vec<Line<'static>> {
     let level = match moment.unit {
-        LoadUnit::Users => format!("{} users", count(moment.level.into())),
-        LoadUnit::PerSecond => format!("{} starts/s", count(moment.level.into())),
-        LoadUnit::Scale => format!("{} %", count(moment.level.into())),
+        LoadUnit::Users => format!("{} users", moment.level),
+        LoadUnit::PerSecond => format!("{} starts/s", moment.level),
+        LoadUnit::Scale => format!("{} %", moment.level),
     };
     let mut clock = minutes(moment.elapsed.0);
     if let Some(left) = moment.remaining {
@@ -252,7 +252,7 @@ mod tests {
         let mut moment = Moment::new("GET http://127.0.0.1:8080/".to_owned(), LoadUnit::Users);
         moment.begin(Phase::Hold, "50 users, measured");
         for (n, rate) in [2_000, 4_000, 6_000, 8_000].into_iter().enumerate() {
-            moment.add(&second(n as u64, rate, &[1, 2, 2, 3, 40]), 50);
+            moment.add(&second(n as u64, rate, &[1, 2, 2, 3, 40]), 50.into());
         }
         moment.remaining = Some(Nanos::from_secs(7));
         moment.say("trial 1 (fixed): 50 users passed");

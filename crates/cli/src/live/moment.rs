@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use barograph_model::{LoadUnit, Nanos, Outcome, Phase};
+use barograph_model::{Level, LoadUnit, Nanos, Outcome, Phase};
 use barograph_stats::{Histogram, Interval, OpStats, interval};
 
 /// Points of the curve: more than any terminal is wide.
@@ -20,7 +20,7 @@ pub(crate) struct Moment {
     /// What the load is counted in.
     pub(crate) unit: LoadUnit,
     /// The level asked for, in `unit`.
-    pub(crate) level: u32,
+    pub(crate) level: Level,
     /// The phase of the run and what it is about.
     pub(crate) phase: Phase,
     /// What the phase is about.
@@ -115,7 +115,7 @@ impl Moment {
         Moment {
             title,
             unit,
-            level: 0,
+            level: Level::ZERO,
             phase: Phase::Check,
             about: String::new(),
             elapsed: Nanos::ZERO,
@@ -139,7 +139,7 @@ impl Moment {
     }
 
     /// An interval of the load.
-    pub(crate) fn add(&mut self, interval: &Interval, level: u32) {
+    pub(crate) fn add(&mut self, interval: &Interval, level: Level) {
         let seconds = interval.seconds().max(f64::MIN_POSITIVE);
         let ended: u64 = interval.ops.iter().map(OpStats::count).sum();
         self.level = level;
@@ -231,12 +231,12 @@ pub(super) mod tests {
     fn what_is_measured_is_counted_from_the_start_of_its_phase() {
         let mut moment = Moment::new("x".to_owned(), LoadUnit::Users);
         moment.begin(Phase::WarmUp, "warm");
-        moment.add(&second(0, 400, &[900]), 50);
+        moment.add(&second(0, 400, &[900]), 50.into());
         moment.begin(Phase::Hold, "measured");
-        moment.add(&second(1, 1_000, &[1, 2, 3, 4]), 50);
-        moment.add(&second(2, 2_000, &[1, 2, 3, 4]), 50);
+        moment.add(&second(1, 1_000, &[1, 2, 3, 4]), 50.into());
+        moment.add(&second(2, 2_000, &[1, 2, 3, 4]), 50.into());
         moment.begin(Phase::Drain, "in flight");
-        moment.add(&second(3, 5, &[900]), 50);
+        moment.add(&second(3, 5, &[900]), 50.into());
         assert_eq!((moment.sum.ended(), moment.sum.rate()), (3_000, 1_500.0));
         assert_eq!(moment.sum.outcomes[Outcome::Refused.index()], 30);
         assert!(moment.sum.response.max() < 5_000, "neither the warm-up nor the drain");
@@ -248,7 +248,7 @@ pub(super) mod tests {
     fn what_grows_is_bounded() {
         let mut moment = Moment::new("x".to_owned(), LoadUnit::Users);
         for n in 0..2_000 {
-            moment.add(&second(n, 1, &[1]), 1);
+            moment.add(&second(n, 1, &[1]), 1.into());
             moment.say("line");
         }
         assert_eq!((moment.rates.len(), moment.lines.len()), (MOST_POINTS, MOST_LINES));

@@ -161,7 +161,7 @@ fn a_search_keeps_its_trials_and_its_record_can_be_shown_again() {
     let run = place.record();
     let verdict = run.verdict().unwrap();
     let search = verdict.search.as_ref().unwrap();
-    let trials: Vec<_> = run.trials().map(|t| (t.n, t.level)).collect();
+    let trials: Vec<_> = run.trials().map(|t| (t.n, t.level.whole())).collect();
     assert_eq!(trials.len(), search.trials as usize);
     assert!((1..=3).contains(&trials.len()) && trials[0].0 == 1, "{trials:?}");
     assert!(trials.iter().all(|(_, users)| (5..=30).contains(users)), "{trials:?}");

@@ -69,6 +69,18 @@ fn the_json_is_alone_on_stdout_and_has_its_keys() {
 }
 
 #[test]
+fn a_rate_below_one_is_offered_and_told_as_it_was_typed() {
+    let (place, site) = (Place::without_data(), site());
+    let ended = http(&place, &[&site.url("/hello"), "--rate", "0.5", "-d", "6s", "--warm-up", "0", "--json"]);
+    let result = result(&ended, 0);
+    assert!(ended.err.contains("0.5 starts/s, measured for 6s"), "{}", ended.err);
+    assert_eq!((&result["level"], &result["unit"]), (&0.5.into(), &"starts/s".into()));
+    assert!(result["verdict"].as_str().unwrap().starts_with("0.5 starts/s at "), "{}", ended.out);
+    let requests = result["requests"].as_u64().unwrap();
+    assert!((2..=4).contains(&requests) && site.requests() <= 4, "{}", ended.out);
+}
+
+#[test]
 fn a_limit_that_does_not_hold_and_failures_end_with_four() {
     let (place, site) = (Place::without_data(), site());
     let slow = http(&place, &[&site.url("/delay/30"), "-d", "4s", "--qos", "p99<5ms", "--json", "-q"]);

@@ -54,7 +54,7 @@ fn ran(place: &Place, plan: PathBuf, sets: &[&str]) -> (Ended, Run) {
 fn windows(run: &Run) -> Vec<(String, u32, f64, f64)> {
     let one = |load: &Run| {
         let trial = load.trials().next().unwrap();
-        (load.load.clone().unwrap(), trial.level, trial.window.from_s, trial.window.to_s)
+        (load.load.clone().unwrap(), trial.level.whole(), trial.window.from_s, trial.window.to_s)
     };
     run.loads.iter().map(one).collect()
 }

@@ -19,7 +19,7 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<&Control>::new()
         .float("at_s", |r| r.at_s.into())
         .text("unit", |r| r.unit.name().into())
-        .whole("level", |r| r.level.into())
+        .float("level", |r| f64::from(r.level).into())
         .float("over_s", |r| r.over_s.into());
     book.table("controls", &columns, run.controls())?;
     let columns = Columns::<&KeptAction>::new()

@@ -18,7 +18,7 @@ fn windows(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .whole("trial", |r| r.n.into())
         .text("purpose", |r| r.purpose.name().into())
         .text("unit", |r| r.unit.name().into())
-        .whole("level", |r| r.level.into())
+        .float("level", |r| f64::from(r.level).into())
         .text("result", |r| r.result.name().into())
         .truth("passed", |r| r.window.passed.into())
         .truth("valid", |r| r.window.valid.into())

@@ -130,7 +130,7 @@ fn window() -> WindowVerdict {
     let lag = CheckFacts::StartLag { p99_ms: 6.25, most_ms: 102.5, is_limited: true };
     let check = Check::new(CheckId::StartLag, lag, true);
     WindowVerdict {
-        offered: Offered { unit: LoadUnit::PerSecond, level: 1000 },
+        offered: Offered { unit: LoadUnit::PerSecond, level: 1000.into() },
         users: 60,
         from_s: 0.0,
         to_s: 3.0,
@@ -334,7 +334,12 @@ fn world() -> [Entry; 6] {
         Entry::Action(action),
         Entry::Tiers(Tiers { tiers: vec![tier] }),
         Entry::Fill(fill),
-        Entry::Control(Control { at_s: 2.0, unit: KeptUnit::StartsPerSecond, level: 900, over_s: 0.5 }),
+        Entry::Control(Control {
+            at_s: 2.0,
+            unit: KeptUnit::StartsPerSecond,
+            level: 900.into(),
+            over_s: 0.5,
+        }),
         Entry::Unknown(Unknown {
             kind: "weather".to_owned(),
             value: serde_json::json!({ "kind": "weather", "is": "fine, mostly" }),

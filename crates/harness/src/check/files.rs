@@ -128,7 +128,7 @@ impl Checking<'_> {
                 return;
             }
             Strategy::Search(bounds) => ("load.min_users", bounds.min.max(1)),
-            Strategy::Fixed { level, .. } => ("load.users", *level),
+            Strategy::Fixed { level, .. } => ("load.users", level.whole()),
             Strategy::Path(_) => ("load.path", most),
         };
         let allowed = format!("at most {fits}: {holder} may open {open_files} files");
@@ -148,9 +148,7 @@ impl Checking<'_> {
         }
         let most = match (&self.open, &self.plan.strategy) {
             (Some(open), _) => open.most_users,
-            (None, Strategy::Fixed { level, .. }) => *level,
-            (None, Strategy::Search(bounds)) => bounds.max,
-            (None, Strategy::Path(path)) => path.steps.iter().map(|s| s.level).max().unwrap_or(0),
+            (None, strategy) => strategy.most().whole(),
         };
         let connections = self.workload.connections(most, self.plan.driver.connections);
         let needed = usize::try_from(connections.div_ceil(self.table())).unwrap_or(MOST_WORKERS);
@@ -172,8 +170,8 @@ impl Checking<'_> {
     /// A thread for each user, since its operations block.
     fn a_worker_for_each_user(&mut self) {
         let most = match &mut self.plan.strategy {
-            Strategy::Fixed { level, .. } => *level,
-            Strategy::Path(path) => path.steps.iter().map(|step| step.level).max().unwrap_or(0),
+            Strategy::Fixed { level, .. } => level.whole(),
+            Strategy::Path(path) => path.most().whole(),
             Strategy::Search(bounds) => {
                 if self.most == Most::LeftOpen {
                     bounds.max = bounds.max.min(MOST_WORKERS as u32);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use barograph_model::words::count;
-use barograph_model::{Arrivals, LoadUnit, Nanos, OpenLoop, Refusal, Strategy};
+use barograph_model::{Arrivals, Level, LoadUnit, Nanos, OpenLoop, Refusal, Strategy};
 use barograph_spec::{ArrivalsPlan, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, FEWEST_INTERVALS};
 
 use super::{Checking, Most, Wrong};
@@ -77,7 +77,7 @@ impl Checking<'_> {
     /// A trace has no level; its mean rate stands for one wherever a load is named.
     fn mean_of(&mut self, instants: &[Nanos]) {
         let length = instants.last().map_or(0.0, |last| last.as_secs_f64()).max(1.0);
-        let mean = (instants.len() as f64 / length).round().max(1.0) as u32;
+        let mean = Level::from((instants.len() as f64 / length).round().max(1.0) as u32);
         if let Strategy::Fixed { level, .. } = &mut self.plan.strategy {
             *level = mean;
         }
@@ -93,10 +93,8 @@ impl Checking<'_> {
         let Some(open) = self.open.as_ref().filter(|open| open.most_users == 0) else { return };
         let rate = match (&open.arrivals, &self.plan.strategy) {
             // Nobody knows its peak without playing it.
-            (Arrivals::Trace(_), _) => 0,
-            (_, Strategy::Fixed { level, .. }) => *level,
-            (_, Strategy::Search(bounds)) => bounds.max,
-            (_, Strategy::Path(path)) => path.steps.iter().map(|step| step.level).max().unwrap_or(0),
+            (Arrivals::Trace(_), _) => Level::ZERO,
+            (_, strategy) => strategy.most(),
         };
         let profile = self.workload.profile(&self.plan.profile);
         let limits = profile.iter().flat_map(|profile| profile.response_limits());
@@ -132,8 +130,8 @@ impl Checking<'_> {
             (LoadUnit::PerSecond | LoadUnit::Scale, _) => (MOST_RATE_LEFT_OPEN, Most::LeftOpen),
         };
         let (key, level) = match &mut self.plan.strategy {
-            Strategy::Fixed { level, .. } => ("load.users", *level),
-            Strategy::Path(path) => ("load.path", path.steps.iter().map(|s| s.level).max().unwrap_or(0)),
+            Strategy::Fixed { level, .. } => ("load.users", level.whole()),
+            Strategy::Path(path) => ("load.path", path.most().whole()),
             Strategy::Search(bounds) => {
                 if bounds.max == 0 {
                     (bounds.max, self.most) = left_open;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use barograph_model::{LoadUnit, SearchBounds, Strategy};
+use barograph_model::{Level, LoadUnit, SearchBounds, Strategy};
 use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refused};
 use barograph_workload::Workload;
 
@@ -84,11 +84,12 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
     }
     let most = loads.iter().filter_map(most_scale).min().unwrap_or(u32::MAX);
     let Some(mut scale) = first.scale.clone() else { return Ok(()) };
-    let (key, asked) = match &scale {
-        Strategy::Fixed { level, .. } => ("load.scale", *level),
-        Strategy::Path(path) => ("load.path", path.steps.iter().map(|step| step.level).max().unwrap_or(0)),
-        Strategy::Search(bounds) => ("load.max_scale", bounds.max),
+    let key = match &scale {
+        Strategy::Fixed { .. } => "load.scale",
+        Strategy::Path(_) => "load.path",
+        Strategy::Search(_) => "load.max_scale",
     };
+    let asked = scale.most();
     if asked > most {
         let allowed = format!("at most {most}, which is what data, open files and rates admit of every load");
         return Err(refused(
@@ -151,10 +152,10 @@ fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refused> {
 fn most_scale(load: &CheckedLoad) -> Option<u32> {
     let plan = &load.checked.plan;
     let most = match plan.unit {
-        LoadUnit::Users => u64::from(load.checked.most_users).min(MOST_USERS),
+        LoadUnit::Users => load.checked.most_users.min(MOST_USERS as u32),
         LoadUnit::PerSecond | LoadUnit::Scale => MOST_RATE,
     };
-    plan.whole().map(|whole| u32::try_from(most * 100 / u64::from(whole.max(1))).unwrap_or(u32::MAX))
+    plan.whole().map(|whole| (f64::from(most) * 100.0 / f64::from(whole.level.max(Level::LEAST))) as u32)
 }
 
 /// Each note once: what is so of the machine is so of every load.

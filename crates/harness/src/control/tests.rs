@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn commands_read_back_and_others_are_refused() {
-    let level = |unit, over_s| Command::Level { level: 500, unit, over_s };
+    let level = |unit, over_s| Command::Level { level: 500.into(), unit, over_s };
     for command in
         [level(None, 0.5), level(Some(KeptUnit::StartsPerSecond), 10.0), Command::Status, Command::Stop]
     {

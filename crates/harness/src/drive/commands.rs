@@ -1,6 +1,6 @@
 //! Control commands, done between intervals.
 
-use barograph_model::{LoadUnit, Nanos, Strategy};
+use barograph_model::{Level, LoadUnit, Nanos, Strategy};
 use barograph_record::{Control, Entry, KeptUnit};
 use barograph_spec::{MOST_RATE, MOST_SCALE, MOST_USERS};
 use barograph_stats::interval::histogram;
@@ -74,7 +74,7 @@ impl Drive<'_, '_> {
     /// Changes the load; the inner error says why not.
     async fn change(
         &mut self,
-        level: u32,
+        level: Level,
         unit: Option<KeptUnit>,
         over_s: f64,
     ) -> Result<Result<(), String>, HarnessError> {
@@ -101,8 +101,8 @@ impl Drive<'_, '_> {
     }
 
     /// Why a level is more than this run may have; `None` where it is not.
-    fn too_much(&self, level: u32) -> Option<String> {
-        if self.run.plan.scale.is_some() && u64::from(level) > MOST_SCALE {
+    fn too_much(&self, level: Level) -> Option<String> {
+        if self.run.plan.scale.is_some() && level > MOST_SCALE as u32 {
             return Some(format!("level = {level}; allowed: at most {MOST_SCALE}, as in a plan"));
         }
         self.loads
@@ -113,12 +113,12 @@ impl Drive<'_, '_> {
 }
 
 /// Why a load may not have this level; `None` where it may.
-fn too_much(checked: &Checked, level: u32) -> Option<String> {
+fn too_much(checked: &Checked, level: Level) -> Option<String> {
     let (most, room) = match checked.plan.unit {
-        LoadUnit::Users => (MOST_USERS, u64::from(checked.most_users)),
-        LoadUnit::PerSecond | LoadUnit::Scale => (MOST_RATE, u64::MAX),
+        LoadUnit::Users => (MOST_USERS as u32, checked.most_users),
+        LoadUnit::PerSecond | LoadUnit::Scale => (MOST_RATE, u32::MAX),
     };
-    if u64::from(level) <= most.min(room) {
+    if level <= most.min(room) {
         return None;
     }
     Some(match room < most {

@@ -1,6 +1,6 @@
 //! One load of a run, in progress.
 
-use barograph_model::{Nanos, Outcome, Profile};
+use barograph_model::{Level, Nanos, Offered, Outcome, Profile};
 use barograph_record::Trial;
 use barograph_stats::{Interval, OpStats};
 
@@ -25,8 +25,8 @@ pub(crate) struct RunningLoad {
     pub(crate) window: Vec<DriverSample>,
     /// Names of its operations, by index.
     pub(crate) names: Vec<&'static str>,
-    /// Its level where all loads are at 100 %; `None` for the only one, whose levels are those of the run.
-    whole: Option<u32>,
+    /// What it is where all loads are at 100 %; `None` for the only one, whose levels are those of the run.
+    whole: Option<Offered>,
     silence: Nanos,
     silent_for: Nanos,
 }
@@ -51,13 +51,13 @@ impl RunningLoad {
     }
 
     /// Its own level at a level of the run.
-    pub(crate) fn level_at(&self, level: u32) -> u32 {
-        self.whole.map_or(level, |whole| barograph_model::scaled(whole, level))
+    pub(crate) fn level_at(&self, level: Level) -> Level {
+        self.whole.map_or(level, |whole| whole.scaled(level))
     }
 
     /// The level of the run at which it would have this one of its own.
     pub(crate) fn run_level(&self, own: u32) -> u32 {
-        self.whole.map_or(own, |whole| barograph_model::scale_of(whole, own))
+        self.whole.map_or(own, |whole| whole.scale_of(own))
     }
 
     /// For how long its target has answered nothing at all, where that is too long to go on: it is not worth waiting for. An

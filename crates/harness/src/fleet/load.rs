@@ -1,7 +1,7 @@
 //! The load of a run, whoever makes it: the engine in this process, or drivers that are processes of their own.
 
 use barograph_engine::EngineHandle;
-use barograph_model::Nanos;
+use barograph_model::{Level, Nanos};
 use barograph_stats::Interval;
 
 use super::{DriverSample, Fleet};
@@ -25,7 +25,7 @@ impl Load {
     }
 
     /// Changes the level evenly over `over`; gives the instant at which the change will be complete.
-    pub(crate) async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
+    pub(crate) async fn ramp(&mut self, level: Level, over: Nanos) -> Result<Nanos, HarnessError> {
         match self {
             Load::Own(engine) => Ok(engine.ramp(level, over).await?),
             Load::Fleet(fleet) => fleet.ramp(level, over).await,

@@ -1,6 +1,6 @@
 //! What harness and driver say to each other, and an interval on its way.
 
-use barograph_model::Nanos;
+use barograph_model::{Level, Nanos};
 use barograph_probe::ProcessSample;
 use barograph_stats::Interval;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,12 @@ pub(super) enum Command {
     /// Begin to count when your clock shows this.
     Start { origin: u64 },
     /// Change the level, beginning at this instant of the load.
-    Ramp { level: u32, over: u64, at: u64 },
+    Ramp {
+        #[serde(with = "barograph_record::level")]
+        level: Level,
+        over: u64,
+        at: u64,
+    },
     /// No new operations.
     Stop { drain: u64 },
     /// How are you?
@@ -46,7 +51,11 @@ pub(super) enum Said {
     /// Workers run, and wait for the beginning.
     Started { facts: Facts },
     /// Comes every second, asked for or not: level asked for, and the load's time.
-    Status { level: u32, at: u64 },
+    Status {
+        #[serde(with = "barograph_record::level")]
+        level: Level,
+        at: u64,
+    },
     /// A change came so much later than it was to begin.
     Late { by: u64 },
     /// The last interval is sent. What failed operations saw, in lines for people.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_engine::EngineHandle;
-use barograph_model::Nanos;
+use barograph_model::{Level, Nanos};
 use barograph_probe::ProcessSample;
 use barograph_stats::{Histogram, Interval};
 use tokio::sync::mpsc;
@@ -97,7 +97,7 @@ pub struct Fleet {
     clocks: Vec<Watched>,
     events: mpsc::Receiver<(usize, Event)>,
     gather: Gather,
-    level: Option<u32>,
+    level: Option<Level>,
     ending: bool,
     samples: Vec<DriverSample>,
     notes: Vec<String>,
@@ -208,15 +208,16 @@ impl Fleet {
 
     /// The level asked for by the latest ramp.
     #[must_use]
-    pub fn level(&self) -> u32 {
-        self.level.unwrap_or(0)
+    pub fn level(&self) -> Level {
+        self.level.unwrap_or_default()
     }
 
     /// As [`EngineHandle::ramp`], in all drivers from the same instant on: so far ahead that all of them know before.
     ///
     /// # Errors
     /// When a driver takes no commands any more.
-    pub async fn ramp(&mut self, level: u32, over: Nanos) -> Result<Nanos, HarnessError> {
+    pub async fn ramp(&mut self, level: impl Into<Level>, over: Nanos) -> Result<Nanos, HarnessError> {
+        let level = level.into();
         let at = self.now() + self.slowest() + EngineHandle::SOONEST + SPARE;
         for link in &self.links {
             link.say(Command::Ramp { level, over: over.0, at: at.0 })?;

@@ -149,7 +149,7 @@ fn drivers_make_one_load_and_end_with_it() {
         let mut is_on_the_grid = false;
         while !is_on_the_grid {
             let interval = of_both(&mut fleet).await;
-            assert_eq!((interval.users, fleet.level()), (3, 3));
+            assert_eq!((interval.users, fleet.level()), (3, 3.into()));
             let names: Vec<&str> = fleet.samples().iter().map(|s| s.name.as_str()).collect();
             assert_eq!(names, ["driver-1", "driver-2"]);
             assert!(fleet.samples().iter().all(|s| s.process.resident_bytes > 0));
@@ -350,7 +350,7 @@ fn nonsense_after_the_greeting_ends_the_driver() {
         framed(Of::Interval, b"x"),
         framed(Of::Piece, b"x"),
         framed(Of::Message, &message::body(&Command::Start { origin: 0 })),
-        framed(Of::Message, &message::body(&Command::Ramp { level: 1, over: 0, at: 0 })),
+        framed(Of::Message, &message::body(&Command::Ramp { level: 1.into(), over: 0, at: 0 })),
         framed(Of::Message, b"{\"do\":\"dance\"}"),
     ] {
         let Running { at, thread } = driver("driver-1");

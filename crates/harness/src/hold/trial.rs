@@ -1,7 +1,7 @@
 //! One measured window of each load: collected, judged, recorded, told.
 
 use barograph_model::words::{count, offered};
-use barograph_model::{Nanos, OpVerdict, Phase, TrialResult, WindowVerdict};
+use barograph_model::{Level, Nanos, OpVerdict, Phase, TrialResult, WindowVerdict};
 use barograph_record::{Entry, Purpose, Resources, Trial};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
 use barograph_stats::search::Observed;
@@ -13,7 +13,7 @@ use crate::{HarnessError, fleet};
 /// One measured window of each load, judged and recorded.
 pub(super) async fn trial(
     drive: &mut Drive<'_, '_>,
-    (level, purpose): (u32, Purpose),
+    (level, purpose): (Level, Purpose),
     span: Nanos,
 ) -> Result<Vec<WindowVerdict>, HarnessError> {
     drive.phase(Phase::Hold, span, &format!("{}, measured", super::words(drive, level)))?;

@@ -1,7 +1,7 @@
 //! The answer: its claim as data, and what follows it in its sentence, which must not say more than was measured.
 
 use barograph_model::words::{count, listed, offered};
-use barograph_model::{LoadUnit, Offered};
+use barograph_model::{Level, LoadUnit, Offered};
 use barograph_record::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold, KeptResult, Purpose, Trial};
 use barograph_stats::search::{Answer, BoundedBy};
 
@@ -31,8 +31,8 @@ impl Case<'_> {
         count(level.round().max(0.0) as u64)
     }
 
-    pub(super) fn load(&self, level: u32) -> String {
-        offered(Offered { unit: self.unit, level })
+    pub(super) fn load(&self, level: impl Into<Level>) -> String {
+        offered(Offered { unit: self.unit, level: level.into() })
     }
 
     fn answer(&self, claim: KeptClaim, because: String, details: String) -> KeptAnswer {
@@ -77,6 +77,7 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> KeptAnswer {
     }
     match (answer.capacity, &answer.estimate) {
         (Some(level), Some(estimate)) => {
+            let level = level.into();
             let claim = match answer.bounded_by {
                 BoundedBy::Maximum => KeptClaim::Holds { level, confirmed: false },
                 // A level that passed below one that could not be judged is no estimate of the capacity.
@@ -92,6 +93,7 @@ pub(super) fn of_search(case: &Case<'_>, answer: &Answer) -> KeptAnswer {
             case.answer(claim, String::new(), format!("{interval}{limit}{guarantee}."))
         }
         (Some(level), None) => {
+            let level = level.into();
             let claim = match answer.confirmed {
                 true => KeptClaim::Holds { level, confirmed: true },
                 false => KeptClaim::Held { level, once: true },
@@ -151,8 +153,12 @@ fn limit(case: &Case<'_>, answer: &Answer) -> String {
 
 /// What failed in the lowest trial that failed, above the capacity where one did. The report lists all of it.
 fn gave_way(case: &Case<'_>, answer: &Answer) -> String {
-    let above: Vec<&Trial> =
-        case.trials.iter().filter(|t| Some(t.level) > answer.capacity).copied().collect();
+    let above: Vec<&Trial> = case
+        .trials
+        .iter()
+        .filter(|t| answer.capacity.is_none_or(|capacity| t.level > capacity))
+        .copied()
+        .collect();
     let first = lowest_failure(&above).or_else(|| lowest_failure(case.trials));
     let first = first.and_then(|t| Some((t.level, reasons_of(t).into_iter().next()?)));
     first.map_or_else(String::new, |(n, why)| format!("at {}, {why}", case.load(n)))

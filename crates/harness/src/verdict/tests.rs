@@ -92,7 +92,7 @@ fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
         n: level,
         purpose: Purpose::Search,
         unit: KeptUnit::Users,
-        level,
+        level: level.into(),
         result,
         aborted: false,
         window,

@@ -88,7 +88,7 @@ fn answer_of(names: &[&str], verdicts: &[Verdict], answer: Option<&Answer>) -> K
     };
     let (failed, doubted) = (those(|v| !v.passed), those(|v| !v.valid));
     let claim = match answer {
-        Some(Answer { capacity: Some(level), .. }) => KeptClaim::AllPass { level: *level },
+        Some(Answer { capacity: Some(level), .. }) => KeptClaim::AllPass { level: (*level).into() },
         Some(Answer { bounded_by: BoundedBy::Disbelief, .. }) => KeptClaim::ScaleUnknown,
         Some(_) => KeptClaim::NoScale,
         None if failed.is_empty() => KeptClaim::AllKept,

@@ -91,14 +91,14 @@ pub(crate) fn second(page: &Page, n: u64, count: u64, ms: u64) {
             ..ProbeRow::default()
         });
     }
-    page.load(Offered { unit: LoadUnit::Users, level: 500 });
+    page.load(Offered { unit: LoadUnit::Users, level: 500.into() });
     page.progress(0.25, Some(Nanos::from_secs(90)));
 }
 
 /// A trial that passed, or failed.
 pub(crate) fn trial(page: &Page, n: u32, level: u32, passed: bool) {
     let window = WindowVerdict {
-        offered: Offered { unit: LoadUnit::Users, level },
+        offered: Offered { unit: LoadUnit::Users, level: level.into() },
         users: level,
         from_s: 0.0,
         to_s: 1.0,

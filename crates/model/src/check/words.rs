@@ -1,7 +1,7 @@
 //! Checks in words.
 
 use super::{Check, CheckFacts, CheckId, Excuse};
-use crate::words::{count, millis};
+use crate::words::{count, figure, millis};
 
 impl CheckId {
     /// The name in sentences and tables.
@@ -66,7 +66,7 @@ impl Check {
                 "any: arrivals are a trace, or begin sessions".to_owned()
             }
             CheckFacts::Rate { asked, tolerance: Some(tolerance), .. } => {
-                format!("{} within {}", count((*asked).into()), percent(*tolerance))
+                format!("{asked} within {}", percent(*tolerance))
             }
             CheckFacts::Dropped { .. } => "none; raise load.most_users or load.most_waiting".to_owned(),
             CheckFacts::Failed { .. } => "none".to_owned(),
@@ -119,7 +119,11 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
         CheckFacts::Users { least, most, .. } if least == most => least.to_string(),
         CheckFacts::Users { least, most, .. } => format!("{least} to {most}"),
         CheckFacts::Rate { rate, late, .. } => {
-            let rate = if *rate < 1_000.0 { format!("{rate:.1}") } else { count(rate.round() as u64) };
+            let rate = match *rate {
+                rate if rate < 10.0 => figure(rate),
+                rate if rate < 1_000.0 => format!("{rate:.1}"),
+                rate => count(rate.round() as u64),
+            };
             let late = if *late == 0 { String::new() } else { format!(", {} arrivals late", count(*late)) };
             format!("{rate} starts/s{late}")
         }

@@ -96,7 +96,7 @@ fn trial() -> Trial {
         n: 1,
         purpose: Purpose::Fixed,
         unit: KeptUnit::Users,
-        level: 50,
+        level: 50.into(),
         result: KeptResult::Pass,
         aborted: false,
         window,
@@ -372,7 +372,7 @@ fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
         .unwrap();
     writer.append(&Entry::Expected(expected())).unwrap();
     for ((level, result), n) in trials.iter().zip(1..) {
-        let tried = Trial { n, level: *level, result: *result, purpose: Purpose::Search, ..trial() };
+        let tried = Trial { n, level: (*level).into(), result: *result, purpose: Purpose::Search, ..trial() };
         writer.append(&Entry::Trial(Box::new(tried))).unwrap();
     }
     let point = |level, pass, low, high| KeptPassPoint { level, pass, low, high };

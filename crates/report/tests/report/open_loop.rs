@@ -104,7 +104,7 @@ fn trial(n: usize, parts: &[Interval]) -> Trial {
         profile: &profile,
         ops: &OPS,
         measures: &[],
-        offered: Offered { unit: LoadUnit::PerSecond, level },
+        offered: Offered { unit: LoadUnit::PerSecond, level: level.into() },
         open: Some(&open),
         behaviours: None,
         host: None,

@@ -158,7 +158,7 @@ fn window(trial: usize, joined: &Interval) -> WindowVerdict {
     });
     let seconds = (to - from) as f64;
     WindowVerdict {
-        offered: Offered { unit: LoadUnit::Users, level: users },
+        offered: Offered { unit: LoadUnit::Users, level: users.into() },
         users,
         from_s: from as f64,
         to_s: to as f64,
@@ -314,7 +314,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         text: "trial 4 is repeated: the driver was late in it".to_owned(),
     }))?;
     let answer = KeptAnswer {
-        claim: KeptClaim::Holds { level: 12_500, confirmed: false },
+        claim: KeptClaim::Holds { level: 12_500.into(), confirmed: false },
         about: KeptAbout::Application { workload: "auction".to_owned(), profile: "official2".to_owned() },
         because: "at 12,700 the response time of 2 operations was over its limit".to_owned(),
         details: String::new(),

@@ -64,17 +64,23 @@ enum Better {
     Lower,
 }
 
+/// What the edges of a window may move its throughput by, in operations per second.
+fn edges(input: &WindowInput<'_>) -> f64 {
+    driver::AT_EDGES / input.joined.seconds().max(f64::MIN_POSITIVE)
+}
+
 fn steady_throughput(input: &WindowInput<'_>, passed: bool) -> Check {
     let values = throughput_series(input);
-    steady(CheckId::SteadyThroughput, &values, &Allowed { floor_s: None, passed, better: Better::Higher })
+    let allowed = Allowed { floor: edges(input), floor_ms: None, passed, better: Better::Higher };
+    steady(CheckId::SteadyThroughput, &values, &allowed)
 }
 
 fn steady_response(input: &WindowInput<'_>, passed: bool) -> Check {
     let Some(limit) = tightest_limit(input.profile) else {
         return Check::new(CheckId::SteadyResponse, CheckFacts::NotJudged { why: None }, true);
     };
-    let floor_s = Some(limit.as_secs_f64() * DRIFT_OF_LIMIT);
-    let allowed = Allowed { floor_s, passed, better: Better::Lower };
+    let floor = limit.as_secs_f64() * DRIFT_OF_LIMIT;
+    let allowed = Allowed { floor, floor_ms: Some(floor * 1e3), passed, better: Better::Lower };
     steady(CheckId::SteadyResponse, &response_series(input), &allowed)
 }
 
@@ -84,7 +90,7 @@ fn no_episode(input: &WindowInput<'_>, passed: bool) -> Option<Check> {
     let limit = tightest_limit(input.profile);
     let floor_s = limit.map(|limit| limit.as_secs_f64() * STRETCH_OF_LIMIT);
     let series = [
-        (false, Noise::Even, Some(throughput_series(input)), (0.0, Better::Higher)),
+        (false, Noise::Even, Some(throughput_series(input)), (edges(input), Better::Higher)),
         (
             true,
             Noise::Proportional,
@@ -130,15 +136,17 @@ fn throughput_series(input: &WindowInput<'_>) -> Vec<f64> {
 }
 
 struct Allowed {
-    /// The drift in seconds below which response time counts as steady.
-    floor_s: Option<f64>,
+    /// The drift below which values count as steady, in their unit.
+    floor: f64,
+    /// The same in milliseconds, of response time.
+    floor_ms: Option<f64>,
     passed: bool,
     better: Better,
 }
 
 fn steady(id: CheckId, values: &[f64], allowed: &Allowed) -> Check {
     let found = drift(values);
-    let is_steady = found.is_some_and(|found| found.steady(allowed.floor_s.unwrap_or(0.0)));
+    let is_steady = found.is_some_and(|found| found.steady(allowed.floor));
     let excused = found.filter(|found| {
         let improves = match allowed.better {
             Better::Higher => found.relative > 0.0,
@@ -150,7 +158,7 @@ fn steady(id: CheckId, values: &[f64], allowed: &Allowed) -> Check {
         found: found.map(|d| Drifted { relative: d.relative, low: d.low, high: d.high }),
         fewest: FEWEST_VALUES,
         most: DRIFT_ALLOWED.get(),
-        floor_ms: allowed.floor_s.map(|floor| floor * 1e3),
+        floor_ms: allowed.floor_ms,
     };
     Check::excused(id, facts, (is_steady, excused.map(|_| Excuse::GetsWorse)))
 }

@@ -19,6 +19,10 @@ const USERS_TOLERANCE: f64 = 0.01;
 /// Starts per second may differ from the rate asked for by this part.
 const RATE_TOLERANCE: f64 = 0.01;
 
+/// Operations that may lie on the wrong side of the edges of a span. Of few independent arrivals, more than the mean are also
+/// likelier than as many fewer: beyond the standard deviations by (3.29² − 1) / 6, which is less than this.
+pub(super) const AT_EDGES: f64 = 2.0;
+
 /// Independent arrivals miss their mean by chance: by more than so many standard deviations once in a thousand windows.
 const CHANCE: f64 = 3.29;
 
@@ -71,7 +75,8 @@ fn users(input: &WindowInput<'_>) -> Check {
     let asked = input.offered.level;
     let slack = f64::from(asked) * USERS_TOLERANCE;
     let ok = [least, most].iter().all(|found| (f64::from(*found) - f64::from(asked)).abs() <= slack);
-    Check::new(CheckId::Users, CheckFacts::Users { least, most, asked, tolerance: USERS_TOLERANCE }, ok)
+    let facts = CheckFacts::Users { least, most, asked: asked.whole(), tolerance: USERS_TOLERANCE };
+    Check::new(CheckId::Users, facts, ok)
 }
 
 /// Did as many operations start as were asked for? Arrivals that begin whole sessions, and those of a trace, have no
@@ -80,25 +85,25 @@ fn offered_rate(input: &WindowInput<'_>) -> Check {
     let Interval { starts, late, .. } = input.joined;
     let seconds = input.joined.seconds();
     let rate = if seconds > 0.0 { *starts as f64 / seconds } else { 0.0 };
-    let tolerance = rate_tolerance(input, seconds);
+    let expected = f64::from(input.offered.level) * seconds;
+    let slack = starts_slack(input, expected);
+    let tolerance = slack.map(|slack| slack / expected);
     let facts = CheckFacts::Rate { rate, late: *late, asked: input.offered.level, tolerance };
-    let asked = f64::from(input.offered.level);
-    let right = tolerance.is_none_or(|tolerance| (rate - asked).abs() <= asked * tolerance);
-    let is_excused = !right && rate < asked && too_slow_by_service(input);
+    let missed = *starts as f64 - expected;
+    let right = slack.is_none_or(|slack| missed.abs() <= slack);
+    let is_excused = !right && missed < 0.0 && too_slow_by_service(input);
     Check::excused(CheckId::OfferedRate, facts, (right, is_excused.then_some(Excuse::SlowService)))
 }
 
-/// By which part the rate may be missed; `None` where there is no rate to miss.
-pub(super) fn rate_tolerance(input: &WindowInput<'_>, seconds: f64) -> Option<f64> {
+/// By how many a span may miss the starts that are expected in it; `None` where there is no rate to miss.
+pub(super) fn starts_slack(input: &WindowInput<'_>, expected: f64) -> Option<f64> {
     let OpenLoop { arrivals, start_of, .. } = input.open?;
-    match (arrivals, start_of) {
-        (Arrivals::Trace(_), _) | (_, StartOf::Session) => None,
-        (Arrivals::Constant, StartOf::Operation) => Some(RATE_TOLERANCE),
-        (Arrivals::Poisson, StartOf::Operation) => {
-            let expected = (f64::from(input.offered.level) * seconds).max(1.0);
-            Some(RATE_TOLERANCE.max(CHANCE / expected.sqrt()))
-        }
-    }
+    let chance = match (arrivals, start_of) {
+        (Arrivals::Trace(_), _) | (_, StartOf::Session) => return None,
+        (Arrivals::Constant, StartOf::Operation) => 0.0,
+        (Arrivals::Poisson, StartOf::Operation) => CHANCE * expected.sqrt(),
+    };
+    Some((expected * RATE_TOLERANCE).max(chance + AT_EDGES))
 }
 
 /// Arrivals that were dropped would have had the longest response times of all.

@@ -64,7 +64,7 @@ fn a_slow_target_does_not_break_the_pace() {
 fn a_rate_that_moves_through_the_window_is_flagged_though_its_mean_is_right() {
     let mut window = Window::clean(32);
     window.offered.unit = LoadUnit::PerSecond;
-    window.offered.level = 100;
+    window.offered.level = 100.into();
     window.open = Some(OpenLoop {
         arrivals: Arrivals::Constant,
         start_of: StartOf::Operation,

@@ -9,16 +9,13 @@ use std::collections::BTreeSet;
 
 use barograph_model::{Behaviour, Check, CheckFacts, CheckId, Excuse, LoadUnit, Next, OpId, Pace};
 
-use super::driver::{rate_tolerance, too_slow_by_service};
+use super::driver::{starts_slack, too_slow_by_service};
 use super::{WindowInput, slices};
 use crate::pace::mean_s;
 use crate::steady::mean_within;
 
 /// Starts per user may be off by this part, beside what chance makes.
 const TOLERANCE: f64 = 0.03;
-
-/// So many arrivals may be counted on the wrong side of the edges of a third.
-const ARRIVALS_AT_EDGES: f64 = 2.0;
 
 pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
     match input.offered.unit {
@@ -99,23 +96,24 @@ fn following(next: &Next, todo: &mut Vec<OpId>) {
 /// The same rate in every third of the window. Whether it is the one that was asked for is looked at elsewhere; a rate that
 /// begins too low and ends too high has the right mean. Nothing to say where there are too few intervals for thirds.
 fn open(input: &WindowInput<'_>) -> Option<Check> {
-    let seconds = input.joined.seconds();
+    let (seconds, starts) = (input.joined.seconds(), input.joined.starts as f64);
     let thirds = slices::thirds(input.parts)?;
-    let tolerance = rate_tolerance(input, seconds / thirds.len() as f64)?;
-    if seconds <= 0.0 {
+    let of_third = starts / thirds.len() as f64;
+    let slack = starts_slack(input, of_third)?;
+    if seconds <= 0.0 || of_third == 0.0 {
         return None;
     }
-    let mean = input.joined.starts as f64 / seconds;
+    let mean = starts / seconds;
     let (mut worst, mut right) = (mean, true);
     for third in &thirds {
         let length: f64 = third.iter().map(|part| part.seconds).sum();
-        let rate = third.iter().map(|part| part.starts).sum::<u64>() as f64 / length.max(f64::MIN_POSITIVE);
-        let slack = (mean * tolerance).max(ARRIVALS_AT_EDGES / length.max(f64::MIN_POSITIVE));
+        let starts = third.iter().map(|part| part.starts).sum::<u64>() as f64;
+        let rate = starts / length.max(f64::MIN_POSITIVE);
         if (rate - mean).abs() > (worst - mean).abs() {
-            (worst, right) = (rate, (rate - mean).abs() <= slack);
+            (worst, right) = (rate, (starts - mean * length).abs() <= slack);
         }
     }
     let excuse = (!right && too_slow_by_service(input)).then_some(Excuse::SlowService);
-    let facts = CheckFacts::Thirds { furthest_s: worst, mean_s: mean, tolerance };
+    let facts = CheckFacts::Thirds { furthest_s: worst, mean_s: mean, tolerance: slack / of_third };
     Some(Check::excused(CheckId::Pacing, facts, (right, excuse)))
 }

@@ -61,7 +61,7 @@ impl Window {
             rules: Vec::new(),
             derived: None,
             measures: &[],
-            offered: Offered { unit: LoadUnit::Users, level: 1000 },
+            offered: Offered { unit: LoadUnit::Users, level: 1_000.into() },
             open: None,
             behaviours: None,
             host: None,

@@ -122,7 +122,7 @@ pub(super) fn of_scenario(
                 ops: &shop::OPS,
                 offered: Offered {
                     unit: if open.is_some() { LoadUnit::PerSecond } else { LoadUnit::Users },
-                    level: LEVEL,
+                    level: LEVEL.into(),
                 },
                 open: open.clone(),
             }
@@ -160,7 +160,7 @@ pub(super) fn of_auction(seed: u64, (span, windows): (u32, u32)) -> Vec<Window> 
             profile: profile.clone(),
             behaviours: profile::behaviours(),
             ops: &ops::ALL,
-            offered: Offered { unit: LoadUnit::Users, level: AUCTION_USERS },
+            offered: Offered { unit: LoadUnit::Users, level: AUCTION_USERS.into() },
             open: None,
         })
         .collect()

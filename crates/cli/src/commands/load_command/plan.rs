@@ -61,12 +61,12 @@ fn whole(time: Nanos) -> u64 {
 
 fn fixed(args: &LoadCommandArgs, users: u32) -> String {
     let (unit, level, ramp_s) = match args.rate {
-        Some(rate) => ("rate", rate, 0),
+        Some(rate) => ("rate", f64::from(rate), 0),
         None => {
             let together = u64::from(users > AT_ONCE);
             // Spread over a think time, or they would come back in waves for ever.
             let ramp_s = args.think.map_or(together, |think| whole(think.min(LONGEST_RAMP)).max(together));
-            ("users", users, ramp_s)
+            ("users", users.into(), ramp_s)
         }
     };
     format!(
@@ -75,7 +75,7 @@ fn fixed(args: &LoadCommandArgs, users: u32) -> String {
 }
 
 fn search(args: &LoadCommandArgs, users: u32, window: Nanos) -> String {
-    let (unit, most) = args.rate.map_or(("users", users), |rate| ("rate", rate));
+    let (unit, most) = args.rate.map_or(("users", users.into()), |rate| ("rate", f64::from(rate)));
     format!(
         "load.strategy = \"search\"\nload.unit = \"{unit}\"\nload.min_{unit} = 1\nload.max_{unit} = {most}\n\
          load.max_trials = {MOST_TRIALS}\nload.ramp_s = {SEARCH_RAMP_S}\nload.step_s = 1\nload.settle_s = 1\n\
@@ -94,7 +94,7 @@ fn open(args: &LoadCommandArgs, users: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use barograph_model::{Durations, LoadUnit, Strategy};
+    use barograph_model::{Durations, Level, LoadUnit, Strategy};
     use barograph_spec::Plan;
     use clap::{Args as _, Parser};
 
@@ -121,7 +121,7 @@ mod tests {
     fn without_options_it_is_fifty_users_for_ten_seconds_and_one_before() {
         let plan = plan("");
         assert_eq!((plan.unit, plan.workload.as_str()), (LoadUnit::Users, "scenario"));
-        assert_eq!(plan.strategy, Strategy::Fixed { level: 50, windows: 1 });
+        assert_eq!(plan.strategy, Strategy::Fixed { level: 50.into(), windows: 1 });
         let Durations { ramp, warm_up, window, .. } = plan.durations;
         assert_eq!([ramp, warm_up, window].map(|d| d.0 / 1_000_000_000), [0, 1, 10]);
         assert_eq!(plan.target.url.as_deref(), Some("http://127.0.0.1:8080"));
@@ -140,10 +140,12 @@ mod tests {
     #[test]
     fn a_rate_is_an_open_loop_with_a_bound_on_what_is_in_flight() {
         let open = plan("--rate 5000 --poisson -c 64 -d 1s");
-        assert_eq!(open.strategy, Strategy::Fixed { level: 5_000, windows: 1 });
+        assert_eq!(open.strategy, Strategy::Fixed { level: 5_000.into(), windows: 1 });
         assert_eq!(open.open.as_ref().map(|o| o.most_users), Some(64));
         assert_eq!(open.driver.interval, Nanos::from_millis(100));
         assert_eq!(plan("--rate 10").open.map(|o| o.most_users), Some(1_000));
+        let half = Strategy::Fixed { level: Level::new(0.5).unwrap(), windows: 1 };
+        assert_eq!(plan("--rate 0.5").strategy, half);
     }
 
     #[test]
@@ -160,7 +162,7 @@ mod tests {
         let load = TypedLoad { keys: vec!["scenario = \"s.toml\"".to_owned()], users: 1_500, ..load };
         let plan = WORKLOADS.read("x", &text(workload, &args, &load, "/tmp/x"), &[]).unwrap();
         assert!(plan.resolved.contains("scenario = \"s.toml\""), "{}", plan.resolved);
-        assert_eq!(plan.strategy, Strategy::Fixed { level: 1_500, windows: 1 });
+        assert_eq!(plan.strategy, Strategy::Fixed { level: 1_500.into(), windows: 1 });
     }
 
     #[test]
@@ -217,9 +219,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_at_once() {
-        for wrong in
-            ["-c 0", "--rate 0", "-d 0s", "-d 1500ms", "--poisson", "--think 1s --rate 5", "--qos p99>1s"]
-        {
+        for wrong in [
+            "-c 0",
+            "--rate 0",
+            "--rate 0.0005",
+            "--rate 10000001",
+            "-d 0s",
+            "-d 1500ms",
+            "--poisson",
+            "--think 1s --rate 5",
+            "--qos p99>1s",
+        ] {
             assert!(typed(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,6 +2,7 @@
 
 mod figures;
 
+use barograph_model::Level;
 use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
 use barograph_workload::{FailureReason, Noun};
 use serde::Serialize;
@@ -29,7 +30,8 @@ pub(crate) struct Summary {
     /// `users` or `starts/s`.
     pub(crate) unit: &'static str,
     /// The load asked for, in `unit`.
-    pub(crate) level: u32,
+    #[serde(with = "barograph_record::level")]
+    pub(crate) level: Level,
     /// Users active at the end of the window.
     pub(crate) users: u32,
     /// Length of the window.
@@ -254,7 +256,7 @@ impl Summary {
     }
 
     fn load_line(&self) -> Vec<String> {
-        let mut parts = vec![format!("{} {}", count(self.level.into()), self.unit)];
+        let mut parts = vec![format!("{} {}", self.level, self.unit)];
         if self.unit == "users" {
             if self.skipped > 0 {
                 parts.push(format!("beats skipped {}", count(self.skipped)));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_engine::{Beginning, EngineError, EngineHandle};
-use barograph_model::Nanos;
 use barograph_model::words::in_one_line;
+use barograph_model::{Level, Nanos};
 use barograph_probe::ProcessProbe;
 use barograph_record::ExitCode;
 use barograph_stats::Interval;
@@ -126,7 +126,7 @@ impl Session {
     async fn status(&mut self) -> Result<(), FleetError> {
         let (level, at) = match &self.stage {
             Stage::Running(running) => (running.engine.level(), running.engine.now()),
-            _ => (0, Nanos::ZERO),
+            _ => (Level::ZERO, Nanos::ZERO),
         };
         self.say(&Said::Status { level, at: at.0 }).await
     }
@@ -240,7 +240,7 @@ impl Session {
         }
     }
 
-    async fn ramp(&mut self, level: u32, over: Nanos, at: Nanos) -> Result<(), FleetError> {
+    async fn ramp(&mut self, level: Level, over: Nanos, at: Nanos) -> Result<(), FleetError> {
         let Stage::Running(running) = &mut self.stage else {
             return Err(nonsense("users before a beginning"));
         };

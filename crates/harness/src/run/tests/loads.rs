@@ -123,7 +123,7 @@ fn tried_from_below(settle: &str) {
     let finished = run_with(root.path(), &here(), workload, (&keys, &mut Dark::default())).unwrap();
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
-    let trials: Vec<_> = kept.trials().map(|t| (t.level, t.result, t.aborted)).collect();
+    let trials: Vec<_> = kept.trials().map(|t| (t.level.whole(), t.result, t.aborted)).collect();
     assert_eq!(trials, [37, 43, 50, 44].map(|level| (level, KeptResult::Pass, false)), "{settle}");
     assert_eq!(kept.verdict().unwrap().search.as_ref().unwrap().highest_pass, Some(50), "{settle}");
 }
@@ -144,7 +144,7 @@ fn the_first_users_of_a_climb_come_one_by_one() {
     let finished = run_there(root.path(), &search);
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
-    let trials: Vec<(u32, u32)> = kept.trials().map(|t| (t.level, t.window.users)).collect();
+    let trials: Vec<(u32, u32)> = kept.trials().map(|t| (t.level.whole(), t.window.users)).collect();
     assert_eq!(trials, [(40, 40)]);
     let users: Vec<u32> = kept.intervals().map(|interval| interval.users).collect();
     // One every 50 ms, in intervals of 100 ms.
@@ -160,7 +160,10 @@ fn an_open_loop_is_told_in_its_unit() {
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
     let trial = kept.trials().next().unwrap();
-    assert_eq!((trial.unit, trial.level, trial.purpose), (KeptUnit::StartsPerSecond, 200, Purpose::Fixed));
+    assert_eq!(
+        (trial.unit, trial.level, trial.purpose),
+        (KeptUnit::StartsPerSecond, 200.into(), Purpose::Fixed)
+    );
     assert!(trial.window.checks.iter().any(|c| c.name == "offered rate"));
     let used = &trial.resources;
     // A tenth of a core for 200 requests a second.
@@ -185,7 +188,7 @@ fn each_hold_of_a_path_is_a_window() {
     let finished = run_there(root.path(), &["load.strategy=path", path, "load.repeats=2"]);
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
-    let levels: Vec<(u32, Purpose)> = kept.trials().map(|t| (t.level, t.purpose)).collect();
+    let levels: Vec<(u32, Purpose)> = kept.trials().map(|t| (t.level.whole(), t.purpose)).collect();
     let expected = [2, 4, 2, 4].map(|level| (level, Purpose::Path));
     assert_eq!(levels, expected, "nothing is judged in a pause or on the way");
     let users: Vec<u32> = kept.trials().map(|t| t.window.users).collect();
@@ -250,7 +253,7 @@ fn a_search_by_rate_ends_in_its_unit() {
     let finished = run_there(root.path(), &more);
     assert!(finished.error.is_none(), "{:?}", finished.error);
     let kept = Kept::open(&finished.dir).unwrap();
-    let trials: Vec<(u32, KeptUnit)> = kept.trials().map(|t| (t.level, t.unit)).collect();
+    let trials: Vec<(u32, KeptUnit)> = kept.trials().map(|t| (t.level.whole(), t.unit)).collect();
     assert_eq!(trials, [(200, KeptUnit::StartsPerSecond); 2], "nothing gives way to so little");
     let verdict = kept.verdict().unwrap();
     assert_eq!((verdict.unit, verdict.search.as_ref().unwrap().trials), (KeptUnit::StartsPerSecond, 2));
@@ -273,30 +276,30 @@ fn commanded<T: Send>(
 #[test]
 fn a_command_changes_the_load_and_marks_the_window() {
     let root = tempfile::tempdir().unwrap();
-    let change = |unit| Command::Level { level: 5, unit, over_s: 0.1 };
+    let change = |unit| Command::Level { level: 5.into(), unit, over_s: 0.1 };
     let (finished, status) = commanded(root.path(), &[], |dir, live| {
         let first = live.iter().find(|m| m.live.phase == Phase::Hold).unwrap();
         let wrong = ask(dir, &change(Some(KeptUnit::StartsPerSecond))).unwrap();
         assert_eq!(wrong.error.as_deref(), Some("the load of this run is in users, not in starts/s"));
         let done = ask(dir, &change(None)).unwrap();
-        assert_eq!((done.ok, done.status.unwrap().level), (true, 5));
+        assert_eq!((done.ok, done.status.unwrap().level), (true, 5.into()));
         drop(first);
-        let there = Offered { level: 5, ..Offered::default() };
+        let there = Offered { level: 5.into(), ..Offered::default() };
         let changed = live.iter().next().unwrap();
         assert!(changed.live.offered == there && changed.live.phase == Phase::Hold);
-        let far = ask(dir, &Command::Level { level: 1_000_000_000, unit: None, over_s: 0.0 }).unwrap();
+        let far = ask(dir, &Command::Level { level: 1_000_000_000.into(), unit: None, over_s: 0.0 }).unwrap();
         assert!(far.error.unwrap().starts_with("the data and the open files of this run admit "));
         let status = ask(dir, &Command::Status).unwrap().status.unwrap();
         assert!(ask(dir, &Command::Stop).unwrap().ok);
         status
     });
-    assert_eq!((status.phase.as_str(), status.level, status.unit), ("hold", 5, KeptUnit::Users));
+    assert_eq!((status.phase.as_str(), status.level, status.unit), ("hold", 5.into(), KeptUnit::Users));
     // Five users who ask 50 times a second, of whom four came over the interval.
     assert_eq!((status.at_s, status.remaining_s, status.ops_s), (0.3, 59.7, 150.0));
     assert!(finished.error.is_none(), "{:?}", finished.error);
     assert_eq!(finished.exit, ExitCode::NotValid);
     let kept = Kept::open(&finished.dir).unwrap();
-    assert_eq!(kept.controls().map(|c| (c.level, c.over_s)).collect::<Vec<_>>(), [(5, 0.1)]);
+    assert_eq!(kept.controls().map(|c| (c.level.whole(), c.over_s)).collect::<Vec<_>>(), [(5, 0.1)]);
     let trial = kept.trials().next().unwrap();
     let marked = trial.window.checks.iter().find(|c| c.name == "constant load").unwrap();
     assert!(!marked.ok);
@@ -332,7 +335,7 @@ fn a_search_sets_its_load_itself() {
     let more: Vec<&str> = more.iter().copied().chain(["load.confirm_s=60"]).collect();
     let (_, error) = commanded(root.path(), &more, |dir, live| {
         let _first = live.recv().unwrap();
-        let refused = ask(dir, &Command::Level { level: 1, unit: None, over_s: 0.0 }).unwrap();
+        let refused = ask(dir, &Command::Level { level: 1.into(), unit: None, over_s: 0.0 }).unwrap();
         ask(dir, &Command::Stop).unwrap();
         refused.error.unwrap()
     });
@@ -363,7 +366,7 @@ fn a_command_for_more_than_a_plan_may_ask_is_refused() {
     let more = ["load.unit=rate", "load.rate=50", "load.most_users=60"];
     let (_, (refused, status)) = commanded(root.path(), &more, |dir, live| {
         let _first = live.recv().unwrap();
-        let far = ask(dir, &Command::Level { level: 10_000_001, unit: None, over_s: 0.0 }).unwrap();
+        let far = ask(dir, &Command::Level { level: 10_000_001.into(), unit: None, over_s: 0.0 }).unwrap();
         let status = ask(dir, &Command::Status).unwrap().status.unwrap();
         ask(dir, &Command::Stop).unwrap();
         (far, status)

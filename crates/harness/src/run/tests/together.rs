@@ -70,7 +70,7 @@ fn two_loads_have_windows_at_the_same_time_and_a_verdict_each() {
         .loads
         .iter()
         .map(|load| load.trials().next().unwrap())
-        .map(|trial| (trial.level, trial.window.users, trial.window.from_s, trial.window.to_s))
+        .map(|trial| (trial.level.whole(), trial.window.users, trial.window.from_s, trial.window.to_s))
         .collect();
     assert_eq!((windows[0].0, windows[1].0), (4, 20));
     assert_eq!((windows[0].1, windows[1].1), (4, 20));
@@ -92,7 +92,8 @@ fn two_loads_have_windows_at_the_same_time_and_a_verdict_each() {
 fn a_scale_is_that_of_every_load() {
     let root = tempfile::tempdir().unwrap();
     let (_, kept) = run_two(root.path(), &["load.scale=150"], None);
-    let levels: Vec<u32> = kept.loads.iter().map(|load| load.trials().next().unwrap().level).collect();
+    let levels: Vec<u32> =
+        kept.loads.iter().map(|load| load.trials().next().unwrap().level.whole()).collect();
     assert_eq!(levels, [6, 30]);
     let of_load = kept.loads[0].trials().next().unwrap().resources;
     assert_eq!((of_load.driver_cpu_us_per_request, of_load.users_per_driver_core), (None, None));
