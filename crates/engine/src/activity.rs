@@ -136,6 +136,9 @@ pub(crate) async fn run<W: UserFactory>(
             }
         };
         first = false;
+        if !worker.starts.take(&worker.core.clock) {
+            break;
+        }
         if is_main {
             // Somebody may have reset the user while this activity waited.
             if seat.restart.take() {

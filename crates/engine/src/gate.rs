@@ -83,6 +83,11 @@ impl<U> Gate<U> {
         self.free.borrow_mut().push(Free { seat: Rc::clone(seat), slot });
     }
 
+    /// Whether all of so many users are free, and no arrival waits for one.
+    pub(crate) fn is_idle(&self, users: u32) -> bool {
+        self.waiting.borrow().is_empty() && self.free.borrow().len() == users as usize
+    }
+
     /// Nobody comes any more, and nobody is called.
     pub(crate) fn close(&self) {
         self.free.borrow_mut().clear();

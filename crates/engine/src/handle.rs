@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -16,6 +17,7 @@ use crate::core::Core;
 use crate::group::Groups;
 use crate::pacer::Pacer;
 use crate::population::Population;
+use crate::quota::Quota;
 use crate::worker::{Number, Ramp, Spawner, Worker};
 use crate::{Beginning, EngineError, GroupFactory, Settings, UserFactory, sim};
 
@@ -68,6 +70,7 @@ struct Make<F> {
 
 enum Control {
     Ramp(Ramp),
+    Limit(Arc<Quota>),
     Stop { drain: Nanos },
 }
 
@@ -88,6 +91,7 @@ const PATIENCE: usize = 60;
 pub struct EngineHandle {
     line: Line,
     level: Option<Level>,
+    quota: Option<Arc<Quota>>,
 }
 
 /// Where the workers are.
@@ -145,7 +149,7 @@ where
         let pending = BTreeMap::new();
         let interval = settings.interval;
         let threads = Threads { origin, controls, parts, threads, pending, interval, ended: 0 };
-        Ok(EngineHandle { line: Line::Threads(threads), level: None })
+        Ok(EngineHandle { line: Line::Threads(threads), level: None, quota: None })
     }
 }
 
@@ -169,7 +173,7 @@ impl EngineHandle {
 
     /// The line to a load in simulated time.
     pub(crate) fn simulated(load: sim::Load) -> Self {
-        EngineHandle { line: Line::Simulated(load), level: None }
+        EngineHandle { line: Line::Simulated(load), level: None, quota: None }
     }
 
     /// Time since the load began.
@@ -216,12 +220,45 @@ impl EngineHandle {
         let ramp = Ramp { before: self.level(), after: level, at, over };
         self.level = Some(level);
         match &mut self.line {
-            Line::Threads(threads) => threads.ramp(ramp),
+            Line::Threads(threads) => threads.tell(|| Control::Ramp(ramp)),
             Line::Simulated(load) => {
                 load.ramp(ramp);
                 Ok(())
             }
         }
+    }
+
+    /// Ends the load after this number of operations, those of all users together: it has a last interval then, without being
+    /// told to stop. Meant for a load at no level, before a ramp; operations of earlier ones are not among them. In an open
+    /// loop they are counted as arrivals, dropped ones left out.
+    ///
+    /// # Errors
+    /// When a worker is gone.
+    pub fn limit(&mut self, operations: u64) -> Result<(), EngineError> {
+        let workers = match &self.line {
+            Line::Threads(threads) => threads.controls.len(),
+            Line::Simulated(load) => load.workers(),
+        };
+        let quota = self.quota.insert(Quota::new(operations, workers));
+        match &mut self.line {
+            Line::Threads(threads) => threads.tell(|| Control::Limit(Arc::clone(quota))),
+            Line::Simulated(load) => {
+                load.limit(quota);
+                Ok(())
+            }
+        }
+    }
+
+    /// The first start of the operations of a limited load; `None` before it.
+    #[must_use]
+    pub fn first_start(&self) -> Option<Nanos> {
+        self.quota.as_ref()?.began()
+    }
+
+    /// The end of the last operation of a limited load; `None` while one is left.
+    #[must_use]
+    pub fn last_end(&self) -> Option<Nanos> {
+        self.quota.as_ref()?.ended()
     }
 
     /// Tells all users to stop and gives operations in flight `drain` to end. Intervals still come.
@@ -242,10 +279,10 @@ impl EngineHandle {
 }
 
 impl Threads {
-    fn ramp(&self, ramp: Ramp) -> Result<(), EngineError> {
+    fn tell(&self, command: impl Fn() -> Control) -> Result<(), EngineError> {
         for (worker, control) in self.controls.iter().enumerate() {
             // A queue of commands that is full belongs to a worker that has not looked for seconds.
-            control.try_send(Control::Ramp(ramp)).map_err(|_| EngineError::WorkerGone { worker })?;
+            control.try_send(command()).map_err(|_| EngineError::WorkerGone { worker })?;
         }
         Ok(())
     }
@@ -352,11 +389,16 @@ impl Thread {
         let worker = Worker::new(&self.settings, self.number, workload, Rc::clone(&core), Spawner::Reactor);
         worker.spawn(Rc::clone(&worker).keep_house(thread_cpu, hand_over(self.parts)));
         let slot = Core::slot(&core);
-        let drain = loop {
+        let mut deadline = loop {
             match self.control.try_recv() {
                 Ok(Control::Ramp(ramp)) => worker.follow_ramp(ramp),
-                Ok(Control::Stop { drain }) => break drain,
+                Ok(Control::Limit(quota)) => worker.limit(&quota),
+                Ok(Control::Stop { drain }) => {
+                    worker.give_up();
+                    break core.clock.now() + drain;
+                }
                 Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) if worker.is_spent() => break Nanos::MAX,
                 Err(TryRecvError::Empty) => {
                     let look = if worker.users() == 0 { IDLE_LOOK } else { CONTROL_LOOK };
                     slot.until(core.clock.now() + look).await;
@@ -367,9 +409,17 @@ impl Thread {
             }
         };
         worker.deactivate_all();
-        let deadline = core.clock.now() + drain;
-        while worker.running() > 0 && core.clock.now() < deadline && !worker.is_broken() {
+        while !worker.has_stopped() && core.clock.now() < deadline && !worker.is_broken() {
             slot.until(core.clock.now() + CONTROL_LOOK).await;
+            // The operations of a quota may be given up.
+            match self.control.try_recv() {
+                Ok(Control::Stop { drain }) => {
+                    worker.give_up();
+                    deadline = deadline.min(core.clock.now() + drain);
+                }
+                Err(TryRecvError::Disconnected) => return None,
+                Ok(_) | Err(TryRecvError::Empty) => {}
+            }
         }
         (!worker.is_broken()).then(|| worker.last_interval(thread_cpu()))
     }

@@ -19,6 +19,7 @@ mod group;
 mod handle;
 mod pacer;
 mod population;
+mod quota;
 mod recorder;
 mod schedule;
 pub mod sim;

@@ -9,6 +9,9 @@ pub(crate) struct Recorder {
     in_flight: u64,
     in_flight_ns: u128,
     in_flight_since: Nanos,
+    in_flight_at_open: u64,
+    /// The latest start or end before the open interval.
+    latest: Nanos,
     /// Instants at which the operations in progress started, added up, in nanoseconds.
     starts_ns: i128,
     /// Their ages when the open interval began, in nanoseconds.
@@ -35,6 +38,8 @@ impl Recorder {
             in_flight: 0,
             in_flight_ns: 0,
             in_flight_since: Nanos::ZERO,
+            in_flight_at_open: 0,
+            latest: Nanos::ZERO,
             starts_ns: 0,
             ages_at_open: 0,
             cpu_at_open: Nanos::ZERO,
@@ -100,9 +105,22 @@ impl Recorder {
         op.good_in_time += u64::from(!late && e.outcome == Outcome::Good);
     }
 
+    /// Operations in progress.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// When an operation last started or ended: the last end, where none is in progress.
+    pub(crate) fn latest(&self) -> Nanos {
+        let is_in_open = self.open.starts > 0 || self.in_flight_at_open > 0;
+        if is_in_open { self.in_flight_since } else { self.latest }
+    }
+
     /// Closes the open interval at `now` and opens the next.
     pub(crate) fn close(&mut self, now: Nanos, users: u32, cpu: Nanos) -> Box<Interval> {
+        self.latest = self.latest();
         self.settle_in_flight(now);
+        self.in_flight_at_open = self.in_flight;
         let mut done = std::mem::replace(&mut self.open, Box::new(Interval::new(self.limits.len())));
         done.to = now;
         done.users = users;

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::Future;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use barograph_model::{Level, Nanos, UserId};
 use barograph_stats::Interval;
@@ -13,6 +14,7 @@ use crate::activity::Seat;
 use crate::core::{Core, Signal, SlotKey, breathe};
 use crate::gate::{Gate, Met};
 use crate::population::Population;
+use crate::quota::{Allowance, Quota};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::{Place, Settings};
@@ -84,6 +86,13 @@ pub struct Worker<W: Population> {
     /// Open loop: where arrivals meet users.
     pub(crate) gate: Option<Gate<W::User>>,
     schedule: RefCell<Option<Schedule>>,
+    /// Operations that may start in a closed loop.
+    pub(crate) starts: Allowance,
+    /// Arrivals that may come in an open loop.
+    arrivals: Allowance,
+    quota: RefCell<Option<Arc<Quota>>>,
+    /// Its operations of the quota have ended.
+    ended: Cell<bool>,
     ramp: Cell<Option<SlotKey>>,
     /// Users that have not ended.
     pub(crate) running: Cell<usize>,
@@ -121,6 +130,10 @@ impl<W: Population> Worker<W> {
             schedule: RefCell::new(
                 settings.open.as_ref().map(|open| Schedule::new(open.arrivals.clone(), arrivals_stream())),
             ),
+            starts: Allowance::endless(),
+            arrivals: Allowance::endless(),
+            quota: RefCell::default(),
+            ended: Cell::new(false),
             core,
             recorder: RefCell::new(Recorder::new(settings.limits.clone())),
             settings: settings.clone(),
@@ -167,6 +180,43 @@ impl<W: Population> Worker<W> {
         self.running.get()
     }
 
+    /// The load is over after the operations of a quota.
+    pub(crate) fn limit(&self, quota: &Arc<Quota>) {
+        *self.quota.borrow_mut() = Some(Arc::clone(quota));
+        match &self.gate {
+            Some(_) => self.arrivals.deal(Arc::clone(quota), (self.number.index, self.number.of)),
+            None => self.starts.share(Arc::clone(quota)),
+        }
+    }
+
+    /// Whether no operation is left for this worker to begin.
+    pub(crate) fn is_spent(&self) -> bool {
+        match &self.gate {
+            Some(gate) => self.arrivals.is_spent() && gate.is_idle(self.users()),
+            None => self.starts.is_spent(),
+        }
+    }
+
+    /// The operations of the quota are not waited for.
+    pub(crate) fn give_up(&self) {
+        *self.quota.borrow_mut() = None;
+    }
+
+    /// Whether every user has stopped, and with a quota every operation of it has ended, on whichever worker.
+    pub(crate) fn has_stopped(&self) -> bool {
+        let recorder = self.recorder.borrow();
+        match &*self.quota.borrow() {
+            None => self.running() == 0,
+            Some(_) if self.running() > 0 || recorder.in_flight() > 0 => false,
+            Some(quota) => {
+                if !self.ended.replace(true) {
+                    quota.worker_ended(recorder.latest());
+                }
+                quota.is_over()
+            }
+        }
+    }
+
     /// Follows a ramp from now on; a ramp still going on is given up where it stands.
     pub(crate) fn follow_ramp(self: &Rc<Self>, ramp: Ramp) {
         if let Some(old) = self.ramp.take() {
@@ -190,7 +240,7 @@ impl<W: Population> Worker<W> {
         self.spawn(async move {
             let mut in_a_row = 0;
             while let Some(at) = worker.next_arrival() {
-                if !slot.until(at).await {
+                if !slot.until(at).await || !worker.arrivals.take(&worker.core.clock) {
                     return;
                 }
                 if let Some(schedule) = &mut *worker.schedule.borrow_mut() {
@@ -222,7 +272,10 @@ impl<W: Population> Worker<W> {
                 self.activate(UserId(id as u32), at);
             }
             Met::Late => self.recorder.borrow_mut().late(),
-            Met::Dropped => self.recorder.borrow_mut().dropped(),
+            Met::Dropped => {
+                self.recorder.borrow_mut().dropped();
+                self.arrivals.give_back();
+            }
         }
     }
 
@@ -288,7 +341,10 @@ impl<W: Population> Worker<W> {
     fn deactivate(&self, id: UserId) {
         let Some(seat) = self.seats.borrow_mut().remove(&id.0) else { return };
         seat.stopping.set(true);
-        seat.stop_others(&self.core, None);
+        // What was begun of a quota ends.
+        if !self.starts.is_spent() {
+            seat.stop_others(&self.core, None);
+        }
         if let Some(main) = seat.main.get().filter(|_| !seat.main_in_operation.get()) {
             self.core.signal(main, Signal::Cancel);
         }

@@ -1,6 +1,7 @@
 //! Users that block: each has a thread, their operations overlap, and times are those of the thread.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 
@@ -48,13 +49,11 @@ impl BlockingUser for Waiting {
     }
 }
 
-#[test]
-fn operations_of_users_block_side_by_side() {
-    let all_there = Arc::new(Barrier::new(USERS));
-    let threads = Arc::<Mutex<BTreeSet<_>>>::default();
+/// Settings for a thread each.
+fn settings() -> Settings {
     let next = vec![Some(Next::Op(OpId(0)))];
     let main = Behaviour { name: "main", first: OpId(0), next, pace: Pace::AtOnce };
-    let settings = Settings {
+    Settings {
         workers: USERS,
         seed: 1,
         behaviours: Arc::new(Behaviours::new(vec![main]).unwrap()),
@@ -63,11 +62,17 @@ fn operations_of_users_block_side_by_side() {
         timeout: Nanos::from_secs(10),
         pause_after_failure: Nanos::from_secs(1),
         open: None,
-    };
+    }
+}
+
+#[test]
+fn operations_of_users_block_side_by_side() {
+    let all_there = Arc::new(Barrier::new(USERS));
+    let threads = Arc::<Mutex<BTreeSet<_>>>::default();
     let shared = Arc::clone(&threads);
     let load =
         runnable_threads(move || Meeting { all_there: Arc::clone(&all_there), threads: Arc::clone(&shared) });
-    let mut load = load.start(&settings).unwrap();
+    let mut load = load.start(&settings()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ended = runtime.block_on(async {
         load.ramp(USERS as u32, Nanos::ZERO).await.unwrap();
@@ -86,4 +91,44 @@ fn operations_of_users_block_side_by_side() {
     let threads = threads.lock().unwrap();
     let (users, names): (BTreeSet<_>, BTreeSet<_>) = threads.iter().cloned().unzip();
     assert_eq!((users.len(), names.len(), threads.len()), (USERS, USERS, USERS), "{threads:?}");
+}
+
+/// A user that counts what it does.
+struct Counting(Arc<AtomicU64>);
+
+impl BlockingFactory for Counting {
+    type User = Counting;
+
+    fn user(&self, _: UserId) -> Counting {
+        Counting(Arc::clone(&self.0))
+    }
+}
+
+impl BlockingUser for Counting {
+    fn act(&mut self, _: OpId, _: &mut Turn) -> Outcome {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Outcome::Good
+    }
+}
+
+#[test]
+fn threads_do_exactly_the_operations_of_a_load() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for operations in [1, 2, 1_000, 100_003] {
+        let done = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&done);
+        let load = runnable_threads(move || Counting(Arc::clone(&counted)));
+        let mut load = load.start(&settings()).unwrap();
+        let ended = runtime.block_on(async {
+            load.limit(operations).unwrap();
+            load.ramp(USERS as u32, Nanos::ZERO).await.unwrap();
+            let mut ended = 0;
+            while let Some(next) = load.next().await.unwrap() {
+                ended += next.ops[0].count();
+            }
+            ended
+        });
+        assert_eq!((ended, done.load(Ordering::Relaxed)), (operations, operations));
+        assert!(load.first_start().unwrap() <= load.last_end().unwrap());
+    }
 }

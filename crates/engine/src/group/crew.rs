@@ -42,7 +42,7 @@ pub(crate) struct Member {
 enum State {
     /// Until the intended start of its next operation.
     Waiting,
-    /// Until an arrival of an open loop calls it.
+    /// Until an arrival of an open loop calls it, or it is told to leave.
     Free,
     /// Its operation begins in this round.
     Ready,
@@ -194,6 +194,11 @@ impl<F: GroupFactory> Crew<F> {
         for place in self.ready.drain(..) {
             let Some(member) = &mut self.members.places[place] else { continue };
             if member.state != State::Ready {
+                continue;
+            }
+            if !self.worker.starts.take(&self.worker.core.clock) {
+                // It is told to leave when all of this worker have ended.
+                member.state = State::Free;
                 continue;
             }
             if std::mem::take(&mut member.restarts) {

@@ -1,11 +1,14 @@
 //! A load in simulated time behind the same handle as a real one: intervals on the same grid, changes announced as early.
 
+use std::sync::Arc;
+
 use barograph_model::Nanos;
 use barograph_stats::Interval;
 
 use super::{Simulation, Time};
 use crate::handle::CONTROL_LOOK;
 use crate::population::Population;
+use crate::quota::Quota;
 use crate::worker::Ramp;
 use crate::{Beginning, EngineError, EngineHandle, Runnable, Settings, Timer};
 
@@ -40,6 +43,7 @@ where
             time: self.time,
             interval: settings.interval,
             ends: None,
+            looks: false,
             ended: false,
         }))
     }
@@ -52,8 +56,10 @@ pub(crate) struct Load {
     /// When it began.
     origin: Nanos,
     interval: Nanos,
-    /// When it ends at the latest, once it was told to.
+    /// When it ends at the latest, once it was told to, or no operation of a quota is left.
     ends: Option<Nanos>,
+    /// Looks whether it has ended.
+    looks: bool,
     ended: bool,
 }
 
@@ -66,9 +72,20 @@ impl Load {
         self.simulation.ramp(ramp);
     }
 
+    pub(crate) fn workers(&self) -> usize {
+        self.simulation.workers()
+    }
+
+    pub(crate) fn limit(&mut self, quota: &Arc<Quota>) {
+        self.simulation.limit(quota);
+        self.looks = true;
+    }
+
     pub(crate) fn stop(&mut self, drain: Nanos) {
+        self.simulation.give_up();
         self.simulation.stop();
         self.ends = Some(self.now() + drain);
+        self.looks = true;
     }
 
     /// The next interval; `None` after the last. May be dropped and asked again.
@@ -78,11 +95,16 @@ impl Load {
         crate::core::breathe().await;
         while !self.ended {
             self.time.goes_on().await;
-            if self.ends.is_some_and(|ends| self.now() >= ends || self.simulation.running() == 0) {
+            if self.ends.is_none() && self.simulation.is_spent() {
+                self.simulation.stop();
+                self.ends = Some(Nanos::MAX);
+            }
+            if self.ends.is_some_and(|ends| self.now() >= ends || self.simulation.has_stopped()) {
                 self.ended = true;
                 return Some(self.simulation.close());
             }
-            let look = self.ends.map_or(Nanos::MAX, |ends| ends.min(self.now() + CONTROL_LOOK));
+            let look = if self.looks { self.now() + CONTROL_LOOK } else { Nanos::MAX };
+            let look = look.min(self.ends.unwrap_or(Nanos::MAX));
             let next = closes.min(look).min((self.time.next() - self.origin).max(self.now()));
             self.simulation.advance(next);
             let woken = self.time.set(self.origin + next);
@@ -103,8 +125,16 @@ trait Simulated {
     fn ramp(&self, ramp: Ramp);
     /// Tells every user to stop.
     fn stop(&self);
-    /// Activities that have not ended.
-    fn running(&self) -> usize;
+    /// How many workers it has.
+    fn workers(&self) -> usize;
+    /// Ends the load after the operations of a quota.
+    fn limit(&self, quota: &Arc<Quota>);
+    /// The operations of a quota are not waited for.
+    fn give_up(&self);
+    /// Whether no worker has an operation of the quota left to begin.
+    fn is_spent(&self) -> bool;
+    /// Whether every worker has stopped.
+    fn has_stopped(&self) -> bool;
     /// Moves the clock.
     fn advance(&mut self, end: Nanos);
     /// Closes the open interval.
@@ -120,8 +150,25 @@ impl<W: Population> Simulated for Simulation<W> {
         self.workers.iter().for_each(|worker| worker.deactivate_all());
     }
 
-    fn running(&self) -> usize {
-        self.workers.iter().map(|worker| worker.running()).sum()
+    fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    fn limit(&self, quota: &Arc<Quota>) {
+        self.workers.iter().for_each(|worker| worker.limit(quota));
+    }
+
+    fn give_up(&self) {
+        self.workers.iter().for_each(|worker| worker.give_up());
+    }
+
+    fn is_spent(&self) -> bool {
+        self.workers.iter().all(|worker| worker.is_spent())
+    }
+
+    fn has_stopped(&self) -> bool {
+        // Each worker says what it has ended.
+        self.workers.iter().filter(|worker| !worker.has_stopped()).count() == 0
     }
 
     fn advance(&mut self, end: Nanos) {

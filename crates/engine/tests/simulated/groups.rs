@@ -16,14 +16,14 @@ use barograph_stats::Interval;
 use crate::target::*;
 
 /// Groups of users of the target.
-struct Grouped {
-    timer: Timer,
-    script: Script,
-    log: Log,
-    size: usize,
+pub(crate) struct Grouped {
+    pub(crate) timer: Timer,
+    pub(crate) script: Script,
+    pub(crate) log: Log,
+    pub(crate) size: usize,
 }
 
-struct Asking {
+pub(crate) struct Asking {
     timer: Timer,
     script: Script,
     log: Log,

@@ -9,7 +9,7 @@ use barograph_model::{Nanos, Outcome};
 use crate::target::*;
 
 /// Not by `futures`: it refuses the executor of a simulation inside one of its own.
-fn block_on(test: impl Future<Output = ()>) {
+pub(crate) fn block_on(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test);
 }
 

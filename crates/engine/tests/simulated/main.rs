@@ -5,4 +5,5 @@ mod drivers;
 mod groups;
 mod handle;
 mod open;
+mod quota;
 mod target;
