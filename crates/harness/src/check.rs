@@ -8,7 +8,8 @@ mod loads;
 
 use std::net::TcpListener;
 
-use barograph_model::{Nanos, OpenLoop, Strategy, check_measures};
+use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
+use barograph_record::Decisions;
 use barograph_spec::{Ability, Act, ActionPlan, Plan, Refusal, Refused};
 use barograph_workload::topology::{Part, Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
@@ -17,6 +18,7 @@ use crate::deploy;
 pub(crate) use effect::disk_mib;
 pub(crate) use loads::OF_LOAD;
 pub use loads::check_all;
+pub(crate) use loads::decisions_of_run;
 
 /// An answer that was held back still has to be made and to travel; an operation must be given this much longer.
 pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
@@ -26,6 +28,8 @@ pub(crate) const AFTER_WAIT: Nanos = Nanos::from_secs(5);
 pub struct Checked {
     /// The plan with nothing left open: bounds, workers, connections, profile.
     pub plan: Plan,
+    /// What of the plan was decided here.
+    pub decisions: Decisions,
     /// What the load goes to.
     pub target: Target,
     /// The data under the application, where the workload has one.
@@ -367,31 +371,48 @@ impl<'a> Checking<'a> {
         }
     }
 
-    fn end(mut self) -> Result<Checked, Refused> {
+    fn end(self) -> Result<Checked, Refused> {
         if !self.refusals.is_empty() {
             return Err(Refused(self.refusals));
         }
-        let (decided, most_users) = (self.decided(), self.most_users());
-        self.plan.resolved.push_str(&decided);
+        let (decisions, most_users) = (self.decisions(), self.most_users());
         let Checking { plan, target, data, open, notes, most, .. } = self;
-        Ok(Checked { plan, target, data, open, notes, most, most_users })
+        Ok(Checked { plan, decisions, target, data, open, notes, most, most_users })
     }
 
-    /// What was left open in the plan and decided here, as comments under its text.
-    fn decided(&self) -> String {
-        let mut text = "\n# decided on this machine\n".to_owned();
-        text.push_str(&format!("# profile = {:?}\n", self.plan.profile));
-        if let Strategy::Search(bounds) = self.plan.strategy {
-            let name = load::level_name(self.plan.unit);
-            text.push_str(&format!("# load.min_{name} = {}\n", bounds.min));
-            text.push_str(&format!("# load.max_{name} = {}\n", bounds.max));
+    /// What was left open in the plan and decided here.
+    fn decisions(&self) -> Decisions {
+        let bounds = search_of(&self.plan.strategy);
+        Decisions {
+            profile: Some(self.plan.profile.clone()),
+            unit: self.plan.unit.into(),
+            lowest: bounds.map(|bounds| bounds.min),
+            highest: bounds.map(|bounds| bounds.max),
+            most_users: self.open.as_ref().map(|open| open.most_users),
+            connections: Some(self.plan.driver.connections.name().to_owned()),
+            workers: Some(self.plan.driver.workers as u64),
         }
-        if let Some(open) = &self.open {
-            text.push_str(&format!("# load.most_users = {}\n", open.most_users));
-        }
-        text.push_str(&format!("# driver.connections = {:?}\n", self.plan.driver.connections.name()));
-        text.push_str(&format!("# driver.workers = {}\n", self.plan.driver.workers));
-        text
+    }
+}
+
+/// The bounds of a search.
+fn search_of(strategy: &Strategy) -> Option<&SearchBounds> {
+    if let Strategy::Search(bounds) = strategy { Some(bounds) } else { None }
+}
+
+/// Decisions as comments under the text of a plan, for people; `prefix` begins the keys of one of several loads.
+pub(crate) fn comments(decisions: &Decisions, prefix: &str) -> String {
+    decisions.rows().iter().map(|(key, value)| format!("# {prefix}{key} = {value}\n")).collect()
+}
+
+/// What begins the comments with decisions.
+pub(crate) const DECIDED: &str = "\n# decided on this machine\n";
+
+impl Checked {
+    /// The plan of this load with every default filled in, as TOML, and what was decided as comments.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{}{DECIDED}{}", self.plan.resolved, comments(&self.decisions, ""))
     }
 }
 

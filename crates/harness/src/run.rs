@@ -13,7 +13,7 @@ use barograph_record::{
 use barograph_spec::Plan;
 use barograph_workload::{DataSet, DataSets, Verified, Workload};
 
-use crate::check::{Checked, Target};
+use crate::check::{self, Checked, Target};
 use crate::clock::RunClock;
 use crate::deploy::Deployed;
 use crate::{HarnessError, Screen, Stop, control, deploy, disk, drive, fill, verdict};
@@ -321,7 +321,7 @@ impl Run<'_> {
     /// The plan was checked before the run began; here its answers go into the record.
     async fn check(&mut self, notes: Vec<String>) -> Result<(), HarnessError> {
         self.phase(Phase::Check, "the plan is possible here")?;
-        self.record.plan(&self.loads[0].checked.plan.of_run)?;
+        self.record.plan(&self.plan_text())?;
         self.record.disclosure(&self.world.disclosure)?;
         if self.loads.iter().any(|load| load.checked.target == Target::Deployed) {
             let mut disclosure = self.world.disclosure.clone();
@@ -335,10 +335,25 @@ impl Run<'_> {
         self.done()
     }
 
+    /// The plan with every default filled in, and what was decided as comments.
+    fn plan_text(&self) -> String {
+        if let [only] = &self.loads[..] {
+            return only.checked.text();
+        }
+        let of_run = check::decisions_of_run(&self.plan).map(|of_run| check::comments(&of_run, ""));
+        let each = self.loads.iter().enumerate();
+        let each = each.map(|(at, load)| check::comments(&load.checked.decisions, &format!("loads[{at}].")));
+        let decided: String = of_run.into_iter().chain(each).collect();
+        format!("{}{}{decided}", self.plan.of_run, check::DECIDED)
+    }
+
     /// The rules and figures of each load's profile, for the report.
     fn expected(&mut self) -> Result<(), HarnessError> {
         let names: Vec<String> = self.loads.iter().map(|load| load.checked.plan.load.clone()).collect();
         self.record.loads(&names)?;
+        if let Some(of_run) = check::decisions_of_run(&self.plan) {
+            self.record.append(&Entry::Decisions(of_run))?;
+        }
         for (at, CheckedLoad { checked, workload }) in self.loads.iter().enumerate() {
             let plan = &checked.plan;
             let profile = workload.profile(&plan.profile).expect("the profile was checked");
@@ -349,7 +364,9 @@ impl Run<'_> {
             if let Target::There { url } = &checked.target {
                 expected.target = Some(masked(url).into_owned());
             }
-            self.record.of_load(at).append(&Entry::Expected(expected))?;
+            let record = self.record.of_load(at);
+            record.append(&Entry::Expected(expected))?;
+            record.append(&Entry::Decisions(checked.decisions.clone()))?;
         }
         Ok(())
     }

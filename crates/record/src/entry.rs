@@ -4,7 +4,9 @@ use barograph_model::Level;
 use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources, Trial};
+use crate::{
+    Decisions, KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources, Trial,
+};
 
 /// Version of the record written by this program. It rises when an old reader would misunderstand a new record.
 ///
@@ -54,6 +56,8 @@ pub enum Entry {
     Trial(Box<Trial>),
     /// The loads of a run of several.
     Loads(Loads),
+    /// What was decided where the plan leaves it open: of a load, or of all loads together.
+    Decisions(Decisions),
     /// What the profile asks for.
     Expected(Expected),
     /// The answer.
@@ -490,7 +494,7 @@ pub struct Unknown {
 }
 
 /// Every kind this program knows, as written.
-pub(crate) const KINDS: [&str; 18] = [
+pub(crate) const KINDS: [&str; 19] = [
     "header",
     "phase_started",
     "phase_ended",
@@ -505,6 +509,7 @@ pub(crate) const KINDS: [&str; 18] = [
     "control",
     "trial",
     "loads",
+    "decisions",
     "expected",
     "verdict",
     "interrupted",
@@ -516,11 +521,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tiers_and_the_topology_are_kinds_that_are_read() {
+    fn every_kind_that_is_written_is_read() {
         let (unit, act) = ("a-1".to_owned(), "kill".to_owned());
         let action = KeptAction { at_s: 1.0, unit, act, took_s: 0.1, ..KeptAction::default() };
-        let entries =
-            [Entry::Tiers(Tiers::default()), Entry::Topology(Box::default()), Entry::Action(action)];
+        let entries = [
+            Entry::Tiers(Tiers::default()),
+            Entry::Topology(Box::default()),
+            Entry::Action(action),
+            Entry::Decisions(Decisions::default()),
+        ];
         for entry in entries {
             let kind = serde_json::to_value(&entry).unwrap()["kind"].clone();
             assert!(KINDS.contains(&kind.as_str().unwrap()), "{kind}");

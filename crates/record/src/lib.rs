@@ -11,6 +11,7 @@
 
 mod answer;
 mod append;
+mod decisions;
 mod entry;
 mod error;
 mod estimate;
@@ -37,6 +38,7 @@ mod writer;
 
 pub use answer::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold};
 pub use append::Appender;
+pub use decisions::Decisions;
 pub use entry::{
     Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,
     LoadStarted, Loads, Note, OpRow, PhaseEnded, PhaseOutcome, PhaseStarted, Rule, SearchSummary, Tier,

@@ -8,7 +8,7 @@ use crate::entry::KINDS;
 use crate::probe::{APPLICATION, application_of};
 use crate::writer::LOADS;
 use crate::{
-    Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptAction, KeptTopology, LogReader,
+    Decisions, Entry, Expected, Fill, Header, Interrupted, IntervalRow, KeptAction, KeptTopology, LogReader,
     PhaseOutcome, ProbeRow, RecordError, RunId, StatisticRow, Tier, Trial, Unknown, VERSION, Verdict, probe,
     statistic,
 };
@@ -101,7 +101,8 @@ impl Run {
         let path = dir.join("run.jsonl");
         let bytes = fs::read(&path).map_err(|why| RecordError::read(&path, why))?;
         let (own, bad) = read_entries(&path, &bytes);
-        let of_run = |entry: &&Entry| !matches!(entry, Entry::Verdict(_) | Entry::Loads(_));
+        let of_run =
+            |entry: &&Entry| !matches!(entry, Entry::Verdict(_) | Entry::Loads(_) | Entry::Decisions(_));
         let own = own.into_iter().filter(|entry| !matches!(entry, Entry::Header(_) | Entry::Finished(_)));
         let entries = self.entries.iter().filter(of_run).cloned().chain(own).collect();
         let damage = bad.iter().map(RecordError::in_one_line).collect();
@@ -160,6 +161,12 @@ impl Run {
     #[must_use]
     pub fn expected(&self) -> Option<&Expected> {
         self.last(|e| if let Entry::Expected(expected) = e { Some(expected) } else { None })
+    }
+
+    /// What was decided where the plan leaves it open; nothing in older records.
+    #[must_use]
+    pub fn decisions(&self) -> Option<&Decisions> {
+        self.last(|e| if let Entry::Decisions(decisions) = e { Some(decisions) } else { None })
     }
 
     /// What the application stood on; empty when it did not say.

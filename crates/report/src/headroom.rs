@@ -196,7 +196,8 @@ fn memory(run: &Run, trial: &Trial) -> Vec<Found> {
 /// Open files of the driver, whose workers have a table each, and of nodes that are processes here.
 fn files(run: &Run, trial: &Trial) -> Vec<Found> {
     let Some(limit) = fact(run, "open files limit, soft") else { return Vec::new() };
-    let workers = setting(run, "driver", "workers").or_else(|| decided(run, "driver.workers"));
+    let decided = run.decisions().and_then(|decisions| decisions.workers);
+    let workers = setting(run, "driver", "workers").or(decided.map(|workers| workers as f64));
     let alone = setting(run, "driver", "count").is_none_or(|count| count <= 1.0);
     let driver = workers
         .filter(|_| alone)
@@ -271,12 +272,6 @@ fn setting(run: &Run, table: &str, key: &str) -> Option<f64> {
     let value = plan.get(table)?.get(key)?;
     let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
     number.filter(|number| *number > 0.0)
-}
-
-/// A number that the run decided where the plan left it open; it stands under the plan.
-fn decided(run: &Run, key: &str) -> Option<f64> {
-    let line = |line: &str| line.strip_prefix("# ")?.strip_prefix(key)?.strip_prefix(" = ")?.parse().ok();
-    run.plan.as_ref()?.lines().find_map(line)
 }
 
 /// A level with three digits that count: the law is no more exact than that.

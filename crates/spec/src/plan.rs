@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use barograph_model::{Durations, Level, LoadUnit, Nanos, Offered, StartOf, Strategy};
-use toml::Table;
+use toml::Value;
 
 use crate::actions::{ActionPlan, actions};
 use crate::catalogue::Catalogue;
@@ -64,6 +64,8 @@ pub struct Plan {
     pub runs: PathBuf,
     /// The plan of this load with every default filled in, as TOML.
     pub resolved: String,
+    /// The numbers of the plan with every default filled in, by key.
+    pub numbers: BTreeMap<String, f64>,
     /// Where each key that was given stands: `file:line`, or `--set`.
     pub places: BTreeMap<String, String>,
 }
@@ -86,15 +88,7 @@ impl Plan {
     /// key, or it is no number.
     #[must_use]
     pub fn number(&self, key: &str) -> Option<f64> {
-        let resolved: Table = self.resolved.parse().ok()?;
-        let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
-        let tables = tables.split('.').filter(|table| !table.is_empty());
-        let mut within = &resolved;
-        for table in tables {
-            within = within.get(table)?.as_table()?;
-        }
-        let value = within.get(name)?;
-        value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+        self.numbers.get(key).copied()
     }
 
     /// Where a file is that `key` names: beside the plan or the study in which the key stands, in the working folder when it
@@ -319,11 +313,16 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
         own: own?,
         runs: runs?.into(),
         resolved,
+        numbers: g.values().filter_map(|(key, value)| Some((key.to_owned(), number(value)?))).collect(),
         places: g.places(),
     };
     plan.own.check(&plan, g);
     effects(g, &plan, keys.is_none() || !tiers.is_empty());
     Some(plan)
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
 /// Refuses windows of so few intervals that they could never be valid. A window of no length is as long as the trace.

@@ -40,9 +40,8 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
         load.workload.map_or_else(|| WORKLOADS.of_plan(&plan), Ok).map_err(HarnessError::Refused)?;
     let title = load.title;
     let machine = machine::facts(&runs);
-    let mut checked =
+    let checked =
         barograph_harness::check(&plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;
-    checked.plan.of_run.clone_from(&checked.plan.resolved);
     if !args.quiet {
         announce(args, &title, &checked);
     }

@@ -1,6 +1,6 @@
 //! The plan, the disclosure, and entries of a kind this program does not know: a row per value, named by its path.
 
-use barograph_record::{Entry, Run};
+use barograph_record::{Decisions, Entry, Run};
 use serde_json::Value;
 
 use super::{Book, Columns};
@@ -14,6 +14,9 @@ pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     // A plan that cannot be read any more is no reason to leave the rest out.
     let plan = run.plan.as_deref().and_then(|plan| toml::from_str::<Value>(plan).ok());
     book.table("plan", &columns, plan.as_ref().map_or_else(Vec::new, flat))?;
+    let decided = run.decisions().into_iter().flat_map(Decisions::rows);
+    let decided = Value::Object(decided.map(|(key, value)| (key.to_owned(), value)).collect());
+    book.table("decisions", &columns, flat(&decided))?;
     book.table("disclosure", &columns, run.disclosure.as_ref().map_or_else(Vec::new, flat))?;
     let unknown = run.entries.iter().zip(1_u64..).filter_map(|(entry, n)| match entry {
         Entry::Unknown(unknown) => Some((n, unknown.kind.clone(), unknown.value.to_string())),

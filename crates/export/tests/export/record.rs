@@ -7,8 +7,8 @@ use barograph_model::{
     Nanos, Offered, OpVerdict, Outcome, Phase, RuleVerdict, Share, Subject, WindowVerdict,
 };
 use barograph_record::{
-    Control, Count, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove, KeptAction,
-    KeptBound, KeptCause, KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart,
+    Control, Count, Decisions, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
+    KeptAction, KeptBound, KeptCause, KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart,
     KeptPassPoint, KeptReason, KeptRepeats, KeptRule, KeptSnapshot, KeptSubject, KeptTopology, KeptUnit,
     LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchSummary, StatisticRow,
     Tier, Tiers, Trial, Unknown, VERSION, Verdict,
@@ -274,7 +274,7 @@ pub(crate) fn verdict() -> Verdict {
 }
 
 /// What was deployed, and what happened to it.
-fn world() -> [Entry; 6] {
+fn world() -> [Entry; 7] {
     let part = KeptPart {
         name: "application-1".to_owned(),
         load: String::new(),
@@ -329,10 +329,20 @@ fn world() -> [Entry; 6] {
         reused: true,
         stamp: "abc".to_owned(),
     };
+    let decisions = Decisions {
+        profile: Some("bidding".to_owned()),
+        unit: KeptUnit::StartsPerSecond,
+        lowest: Some(11),
+        highest: Some(1_001),
+        most_users: Some(2_375),
+        connections: Some("keep".to_owned()),
+        workers: Some(5),
+    };
     [
         Entry::Topology(Box::new(topology)),
         Entry::Action(action),
         Entry::Tiers(Tiers { tiers: vec![tier] }),
+        Entry::Decisions(decisions),
         Entry::Fill(fill),
         Entry::Control(Control {
             at_s: 2.0,

@@ -198,6 +198,7 @@ fn tables_of(entry: &Entry) -> &'static [&'static str] {
         Entry::Topology(_) => &["parts", "platform", "snapshot"],
         Entry::Action(_) => &["actions", "action_operations"],
         Entry::Tiers(_) => &["tiers"],
+        Entry::Decisions(_) => &["decisions"],
         Entry::Interval(_) => &["intervals", "interval_operations", "interval_counters", "outcomes"],
         Entry::Control(_) => &["controls"],
         Entry::Trial(_) => {

@@ -30,15 +30,6 @@ const UNLIMITED: Nanos = Nanos::from_secs(1);
 /// Longest trace file, bytes.
 const LONGEST_TRACE: u64 = 256 << 20;
 
-/// The name of a level in keys.
-pub(super) fn level_name(unit: LoadUnit) -> &'static str {
-    match unit {
-        LoadUnit::Users => "users",
-        LoadUnit::PerSecond => "rate",
-        LoadUnit::Scale => "scale",
-    }
-}
-
 impl Checking<'_> {
     /// Makes the open loop of the plan, a trace read in. A window of no length becomes as long as the trace.
     pub(super) fn open_loop(&mut self) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use barograph_model::{Level, LoadUnit, SearchBounds, Strategy};
+use barograph_record::{Decisions, KeptUnit};
 use barograph_spec::{MOST_RATE, MOST_USERS, Plan, Refusal, Refused};
 use barograph_workload::Workload;
 
 use super::effect::shares_ports;
-use super::{Checked, Machine, Target, Wrong, check, unknown_units};
+use super::{Checked, Machine, Target, Wrong, check, search_of, unknown_units};
 use crate::deploy;
 use crate::run::CheckedLoad;
 
@@ -44,8 +45,6 @@ pub fn check_all(
     }
     if several {
         together(&mut loads)?;
-    } else {
-        loads.iter_mut().for_each(|load| load.checked.plan.of_run.clone_from(&load.checked.plan.resolved));
     }
     Ok(loads)
 }
@@ -102,10 +101,8 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
     if let Strategy::Search(bounds) = &mut scale {
         *bounds = closed(*bounds, most);
     }
-    let of_run = format!("{}{}", first.of_run, decided(loads, &scale));
     for load in loads {
         load.checked.plan.scale = Some(scale.clone());
-        load.checked.plan.of_run.clone_from(&of_run);
     }
     Ok(())
 }
@@ -173,16 +170,9 @@ fn closed(bounds: SearchBounds, most: u32) -> SearchBounds {
     SearchBounds { min: min.min(max), max, ..bounds }
 }
 
-/// What was left open in the plan and decided here, as comments under its text.
-fn decided(loads: &[CheckedLoad], scale: &Strategy) -> String {
-    let mut text = "\n# decided on this machine\n".to_owned();
-    if let Strategy::Search(bounds) = scale {
-        text.push_str(&format!("# load.min_scale = {}\n# load.max_scale = {}\n", bounds.min, bounds.max));
-    }
-    for (at, load) in loads.iter().enumerate() {
-        let plan = &load.checked.plan;
-        text.push_str(&format!("# loads[{at}].profile = {:?}\n", plan.profile));
-        text.push_str(&format!("# loads[{at}].driver.workers = {}\n", plan.driver.workers));
-    }
-    text
+/// What was decided about all loads of a run of several together.
+pub(crate) fn decisions_of_run(plan: &Plan) -> Option<Decisions> {
+    let bounds = plan.scale.as_ref().and_then(search_of)?;
+    let (lowest, highest) = (Some(bounds.min), Some(bounds.max));
+    Some(Decisions { unit: KeptUnit::Percent, lowest, highest, ..Decisions::default() })
 }

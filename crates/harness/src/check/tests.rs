@@ -32,7 +32,7 @@ fn bounds_left_open_follow_the_data_the_plan_or_the_open_files() {
 
 #[test]
 fn what_was_decided_stands_under_the_plan() {
-    let resolved = checked(ROOMY, &[]).unwrap().plan.resolved;
+    let resolved = checked(ROOMY, &[]).unwrap().text();
     let tail = "\n# decided on this machine\n# profile = \"official2\"\n# load.min_users = 60\n# load.max_users = 60\n\
                 # driver.connections = \"keep\"\n# driver.workers = 1\n";
     assert!(resolved.ends_with(tail), "{resolved}");
@@ -162,7 +162,7 @@ fn a_search_without_a_bound_has_one_of_its_own() {
     let checked = check(&plan, &workload, ROOMY).unwrap();
     let Strategy::Search(bounds) = checked.plan.strategy else { panic!("a search is the default") };
     assert_eq!((bounds.min, bounds.max, checked.most), (10, 1_000_000, Most::LeftOpen));
-    assert!(checked.plan.resolved.contains("# load.max_rate = 1000000\n# load.most_users = 2375\n"));
+    assert!(checked.text().contains("# load.max_rate = 1000000\n# load.most_users = 2375\n"));
 }
 
 #[test]

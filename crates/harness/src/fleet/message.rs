@@ -9,7 +9,7 @@ use super::frame::FrameError;
 use super::order::Order;
 
 /// Version of all of this. Both ends must have the same; the program's own version must be the same too.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// From the harness to a driver. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

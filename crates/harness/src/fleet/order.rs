@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use barograph_engine::{Place, Runnable, Settings};
 use barograph_model::{Arrivals, Nanos, OpenLoop, StartOf};
-use barograph_spec::{Connections, Plan, Refusal, Refused};
+use barograph_spec::{Plan, Refusal, Refused, Setting};
 use barograph_workload::{Application, DataSet, LoadJob, SentFile, Workload, Workloads};
 use serde::{Deserialize, Serialize};
 
@@ -43,9 +43,9 @@ pub struct FleetJob<'j> {
 pub(super) struct Order {
     name: String,
     plan: String,
+    /// Keys of the plan that were decided, with their values as TOML.
+    decided: Vec<(String, String)>,
     url: String,
-    profile: String,
-    keep_connections: bool,
     workers: usize,
     first_worker: usize,
     total_workers: usize,
@@ -102,9 +102,8 @@ impl Orders {
         let order = |nth: usize| Order {
             name: job.plan.name.clone(),
             plan: job.plan.resolved.clone(),
+            decided: decided(job.plan),
             url: job.url.to_owned(),
-            profile: job.plan.profile.clone(),
-            keep_connections: job.plan.driver.connections != Connections::Close,
             workers,
             first_worker: nth * workers,
             total_workers: drivers * workers,
@@ -115,6 +114,17 @@ impl Orders {
         };
         Ok(Orders { each: (0..drivers).map(order).collect(), bytes })
     }
+}
+
+/// What a driver decides as the harness did.
+fn decided(plan: &Plan) -> Vec<(String, String)> {
+    let driver = &plan.driver;
+    let all = [
+        ("profile", format!("{:?}", plan.profile)),
+        ("driver.connections", format!("{:?}", driver.connections.name())),
+        ("driver.workers", driver.workers.to_string()),
+    ];
+    all.map(|(key, value)| (key.to_owned(), value)).into()
 }
 
 fn opened(open: &OpenLoop) -> Opened {
@@ -191,10 +201,13 @@ impl Receipt {
         let Receipt { order, mut got } = self;
         got.resize_with(order.files.len() + 1, Vec::new);
         let trace = got.pop().unwrap_or_default();
-        let mut plan = workloads.read(&order.name, &order.plan, &[])?;
-        plan.profile.clone_from(&order.profile);
-        plan.driver.connections = if order.keep_connections { Connections::Keep } else { Connections::Close };
-        plan.driver.workers = order.workers;
+        let setting = |(key, value): &(String, String)| Setting {
+            key: key.clone(),
+            value: value.clone(),
+            place: order.name.clone(),
+        };
+        let decided: Vec<Setting> = order.decided.iter().map(setting).collect();
+        let mut plan = workloads.read_with(&order.name, &order.plan, &decided, &[])?;
         plan.target.url = Some(order.url.clone());
         let files: Vec<SentFile> =
             order.files.iter().map(|file| file.path.clone()).zip(got.into_iter().map(Arc::from)).collect();
@@ -287,9 +300,8 @@ mod tests {
         Box::new(Order {
             name: "test".to_owned(),
             plan: String::new(),
+            decided: Vec::new(),
             url: "http://127.0.0.1:1".to_owned(),
-            profile: "p".to_owned(),
-            keep_connections: true,
             workers: 2,
             first_worker: 2,
             total_workers: 4,

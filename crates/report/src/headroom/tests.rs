@@ -26,6 +26,7 @@ fn entries(verdict: &Value, result: &str) -> Vec<Value> {
         answer[key] = value.clone();
     }
     vec![
+        json!({ "kind": "decisions", "workers": 2 }),
         json!({ "kind": "load_started", "at_s": 10.0 }),
         interval(10.0, 0.9),
         interval(20.0, 0.2),
@@ -58,10 +59,7 @@ fn run(verdict: &Value, result: &str) -> Run {
         dir: "nowhere".into(),
         header: header.clone(),
         entries: std::iter::once(Entry::Header(header)).chain(entries.into_iter().map(entry)).collect(),
-        plan: Some(
-            "[driver]\nworkers = 0\ncount = 1\n\n# decided on this machine\n# driver.workers = 2\n"
-                .to_owned(),
-        ),
+        plan: Some("[driver]\nworkers = 0\ncount = 1\n".to_owned()),
         disclosure: Some(
             json!({ "host": { "memory bytes": (8 * GIB).to_string(), "open files limit, soft": "20000" } }),
         ),

@@ -279,7 +279,7 @@ impl Prepared {
     /// The plans as resolved, by the configuration's name.
     pub(super) fn plans(&self) -> Vec<(String, String)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.clone());
-        names.zip(self.checked.iter().map(|load| load.checked.plan.resolved.clone())).collect()
+        names.zip(self.checked.iter().map(|load| load.checked.text())).collect()
     }
 
     /// What this machine lacks, each with the configuration.

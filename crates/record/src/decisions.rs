@@ -1,0 +1,49 @@
+//! What the check of a plan decided on this machine, where the plan leaves it open.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::KeptUnit;
+
+/// Decisions on a plan: of one load, or of all loads of a run together. Absent where the plan has nothing of the kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Decisions {
+    /// Profile of the workload.
+    pub profile: Option<String>,
+    /// Unit of the levels.
+    pub unit: KeptUnit,
+    /// Lowest level of a search.
+    pub lowest: Option<u32>,
+    /// Highest level of a search.
+    pub highest: Option<u32>,
+    /// Users at the most, of an open loop.
+    pub most_users: Option<u32>,
+    /// What users do with connections they do not use: `keep` or `close`.
+    pub connections: Option<String>,
+    /// Worker threads of each driver.
+    pub workers: Option<u64>,
+}
+
+impl Decisions {
+    /// The keys of the plan that were decided, with their values.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(&'static str, Value)> {
+        let (lowest, highest) = match self.unit {
+            KeptUnit::Users => ("load.min_users", "load.max_users"),
+            KeptUnit::StartsPerSecond => ("load.min_rate", "load.max_rate"),
+            KeptUnit::Percent => ("load.min_scale", "load.max_scale"),
+        };
+        let word = |word: &Option<String>| word.clone().map(Value::from);
+        let number = |number: Option<u32>| number.map(Value::from);
+        let all = [
+            ("profile", word(&self.profile)),
+            (lowest, number(self.lowest)),
+            (highest, number(self.highest)),
+            ("load.most_users", number(self.most_users)),
+            ("driver.connections", word(&self.connections)),
+            ("driver.workers", self.workers.map(Value::from)),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
