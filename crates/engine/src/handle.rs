@@ -269,12 +269,22 @@ impl EngineHandle {
         }
     }
 
-    /// The next interval, merged over all workers; `None` after the last.
+    /// The next interval, merged over all workers; `None` after the last. Those of a limited load begin with the first start and
+    /// end with the last end.
     pub async fn next(&mut self) -> Result<Option<Interval>, EngineError> {
-        match &mut self.line {
-            Line::Threads(threads) => threads.next().await,
-            Line::Simulated(load) => Ok(load.next().await),
-        }
+        let next = match &mut self.line {
+            Line::Threads(threads) => threads.next().await?,
+            Line::Simulated(load) => load.next().await,
+        };
+        Ok(next.map(|interval| self.trimmed(interval)))
+    }
+
+    /// Without the time before the first start and after the last end of a limited load.
+    fn trimmed(&self, interval: Interval) -> Interval {
+        let (from, to) = (interval.from, interval.to);
+        let from = self.first_start().map_or(from, |first| if first < to { from.max(first) } else { from });
+        let to = self.last_end().map_or(to, |last| to.min(last).max(from));
+        Interval { from, to, ..interval }
     }
 }
 

@@ -214,6 +214,7 @@ impl<'a> Checking<'a> {
         self.connections(users);
         self.workers();
         self.least_load();
+        self.operations();
         if let (Target::Deployed, Some(application)) = (&self.target, self.workload.application()) {
             self.port();
             if let Some(sets) = application.data_sets() {

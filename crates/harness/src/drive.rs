@@ -18,6 +18,7 @@ use crate::statistics::Statistics;
 use crate::{HarnessError, Live, Progress, hold, outside};
 
 mod commands;
+mod operations;
 mod running;
 
 pub(crate) use running::RunningLoad;
@@ -103,6 +104,8 @@ pub(crate) struct Drive<'r, 'w> {
     pub(crate) changes: (u32, Nanos),
     /// What was used in each trial, for all loads together.
     pub(crate) used: Vec<Resources>,
+    /// Operations of a limited load that ended.
+    ended: u64,
 }
 
 impl<'r, 'w> Drive<'r, 'w> {
@@ -156,6 +159,7 @@ impl<'r, 'w> Drive<'r, 'w> {
             crowd_at: Nanos::ZERO,
             changes: (0, Nanos::ZERO),
             used: Vec::new(),
+            ended: 0,
         })
     }
 
@@ -195,7 +199,8 @@ impl<'r, 'w> Drive<'r, 'w> {
         !self.ending
     }
 
-    /// The next interval of each load: recorded, shown, with samples beside it. Commands are done while it is waited for.
+    /// The next interval of each load: recorded, shown, with samples beside it. Commands are done while it is waited for. Of a
+    /// limited load there is none when its operations have ended.
     pub(crate) async fn next(&mut self) -> Result<Vec<Interval>, HarnessError> {
         let stop = self.run.world.stop.clone();
         let app = self.app;
@@ -209,7 +214,12 @@ impl<'r, 'w> Drive<'r, 'w> {
                 () = stop.wanted() => return Err(HarnessError::Interrupted),
                 gone = gone(app) => return Err(gone),
                 next = self.loads[at].engine.next() => {
-                    let next = next?.ok_or(barograph_engine::EngineError::WorkerGone { worker: 0 })?;
+                    let Some(next) = next? else {
+                        // Nothing but the last operation of a limited load ends an engine before the drain.
+                        let is_over = self.loads[at].engine.last_end().is_some();
+                        let gone = barograph_engine::EngineError::WorkerGone { worker: 0 };
+                        return is_over.then(Vec::new).ok_or(gone.into());
+                    };
                     match &mut all[at] {
                         Some(so_far) => so_far.append(&next),
                         empty => *empty = Some(next),
@@ -261,14 +271,13 @@ impl<'r, 'w> Drive<'r, 'w> {
         for note in silent {
             self.run.note(note)?;
         }
-        let (from, span) = self.phase_span;
-        let done = if span.0 == 0 { 1.0 } else { (interval.to - from).as_secs_f64() / span.as_secs_f64() };
+        let done = self.done(interval);
         let cores = |subject: &str| rows.iter().find(|r| r.subject == subject)?.cores();
         let live = Live {
             phase: self.run.phase,
             done: done.min(1.0),
             offered: self.run.plan.offered_by_all(self.level),
-            remaining: Some(self.ends_at_most - interval.to),
+            remaining: self.is_bounded().then(|| self.ends_at_most - interval.to),
             driver_cores: cores("driver"),
             driver_rss_bytes: rows.iter().find(|r| r.subject == "driver").and_then(|r| r.rss_bytes),
             app_cores: cores("app"),

@@ -18,8 +18,30 @@ use trial::{observed, trial};
 /// This part of a level's users leaves a target room to come out of too much load before all of them are there.
 const RECOVERS_WITH: f64 = 0.75;
 
-/// Holds a constant load for one or more windows.
+/// Holds a constant load for one or more windows, or until its operations have ended.
 pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: Level, windows: u32) -> Result<(), HarnessError> {
+    let d = drive.run.plan.durations;
+    let is_counted = drive.run.plan.operations.is_some();
+    if !is_counted || d.ramp + d.warm_up > Nanos::ZERO {
+        begin(drive, level).await?;
+    }
+    if is_counted && drive.level() > Level::ZERO {
+        // Operations of the warm-up are not among those that are counted.
+        drive.ramp(Level::ZERO, Nanos::ZERO).await?;
+        drive.idle().await?;
+    }
+    for _ in 0..windows {
+        if drive.goes_on() {
+            // A control command may have changed it.
+            let level = if is_counted { level } else { drive.level() };
+            trial(drive, (level, Purpose::Fixed), d.window).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Ramp and warm-up of a constant load.
+async fn begin(drive: &mut Drive<'_, '_>, level: Level) -> Result<(), HarnessError> {
     let d = drive.run.plan.durations;
     drive.phase(Phase::Ramp, d.ramp, &format!("to {}", words(drive, level)))?;
     drive.ramp(level, d.ramp).await?;
@@ -30,13 +52,6 @@ pub(crate) async fn fixed(drive: &mut Drive<'_, '_>, level: Level, windows: u32)
         drive.phase(Phase::WarmUp, d.warm_up, "kept but not counted")?;
         drive.pass(d.warm_up).await?;
         drive.run.done()?;
-    }
-    for _ in 0..windows {
-        if drive.goes_on() {
-            // A control command may have changed it.
-            let level = drive.level();
-            trial(drive, (level, Purpose::Fixed), d.window).await?;
-        }
     }
     Ok(())
 }

@@ -59,6 +59,8 @@ pub enum Metric {
     DriverCpuPerRequest,
     /// Memory of the application's nodes at the end of the window.
     ApplicationMemory,
+    /// From the first start to the last end of a load of a number of operations.
+    Elapsed,
     /// Time until the application answered, from the wish for its hosts.
     ReadyTime,
     /// A measure that the workload declares.
@@ -66,15 +68,15 @@ pub enum Metric {
 }
 
 use Metric::{
-    ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerRequest, Goodput,
-    HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, Measure, ReadyTime, Requests, ResponseJudged,
+    ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerRequest, Elapsed,
+    Goodput, HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, Measure, ReadyTime, Requests, ResponseJudged,
     ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, ServiceMean, ServiceP50,
     ServiceP90, ServiceP95, ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
     /// All that every run may have.
-    pub const ALL: [Metric; 27] = [
+    pub const ALL: [Metric; 28] = [
         Throughput,
         Goodput,
         Requests,
@@ -101,6 +103,7 @@ impl Metric {
         UsersPerApplicationCore,
         DriverCpuPerRequest,
         ApplicationMemory,
+        Elapsed,
         ReadyTime,
     ];
 
@@ -139,6 +142,7 @@ impl Metric {
             UsersPerApplicationCore => "users_per_application_core",
             DriverCpuPerRequest => "driver_cpu_per_request",
             ApplicationMemory => "application_memory",
+            Elapsed => "elapsed",
             ReadyTime => "ready_time",
             Measure(measure) => measure.id,
         }
@@ -174,6 +178,7 @@ impl Metric {
             UsersPerApplicationCore => "users per application core",
             DriverCpuPerRequest => "driver CPU per request",
             ApplicationMemory => "memory of the application",
+            Elapsed => "elapsed time",
             ReadyTime => "time until ready",
             Measure(measure) => measure.title,
         }
@@ -200,7 +205,7 @@ impl Metric {
             HostCpuPerDriverCpu => "s/s",
             UsersPerApplicationCore => "users/core",
             ApplicationMemory => "MiB",
-            ReadyTime => "s",
+            Elapsed | ReadyTime => "s",
             Measure(measure) => measure.unit,
         }
     }

@@ -158,6 +158,7 @@ impl Trial {
             level: window.offered.level,
             result: window.result().into(),
             aborted: false,
+            operations: None,
             window: KeptWindow::keep(window),
             resources: Resources::default(),
         }

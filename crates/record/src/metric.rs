@@ -16,6 +16,7 @@ impl Run {
         let value = match metric {
             Metric::Capacity => self.verdict()?.capacity.map(f64::from),
             Metric::ReadyTime => self.topology().map(|topology| topology.ready_s),
+            Metric::Elapsed => trial?.elapsed_s(),
             Metric::Throughput => Some(trial?.window.throughput),
             Metric::Goodput => Some(trial?.window.goodput),
             Metric::Requests => Some(trial?.window.requests_s),

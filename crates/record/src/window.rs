@@ -123,6 +123,9 @@ pub struct Trial {
     /// It was ended before its time, because it could no longer pass.
     #[serde(default)]
     pub aborted: bool,
+    /// The number of operations after which the load was to be over; absent for a window of a load that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
     /// What was measured.
     pub window: KeptWindow,
     /// What it used.
@@ -131,6 +134,14 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Seconds from the first start to the last end of a load of a number of operations; `None` where it was over before all of
+    /// them had ended, and of a load that goes on.
+    #[must_use]
+    pub fn elapsed_s(&self) -> Option<f64> {
+        let is_whole = self.operations? <= self.window.ended();
+        is_whole.then(|| self.window.seconds())
+    }
+
     /// The load that was asked for.
     #[must_use]
     pub fn offered(&self) -> Offered {
@@ -197,6 +208,12 @@ impl KeptWindow {
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.to_s - self.from_s
+    }
+
+    /// Operations that ended.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.ops.iter().map(|op| op.count).sum()
     }
 
     /// Does an interval lie in it? Its middle tells: intervals end where windows do, but logs round both ends.

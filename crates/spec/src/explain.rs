@@ -110,8 +110,12 @@ pub fn explain(plan: &Plan) -> String {
         lines.push(format!("action    {} {unit} at {} of the load", action.act, span(action.at)));
     }
     lines.push(format!("record    a new folder in {}", plan.runs.display()));
-    let (most, of) = (span(estimate(plan)), if is_trace(plan) { " after the trace" } else { "" });
-    lines.push(format!("duration  at most {most} of load{of}"));
+    let most = span(estimate(plan));
+    lines.push(match (plan.durations.window, plan.operations) {
+        (Nanos::ZERO, Some(_)) => format!("duration  at most {most} of load beside the operations"),
+        (Nanos::ZERO, None) => format!("duration  at most {most} of load after the trace"),
+        _ => format!("duration  at most {most} of load"),
+    });
     let mut text = String::new();
     for line in lines {
         writeln!(text, "{line}").expect("writing to memory cannot fail");
@@ -190,8 +194,26 @@ fn is_trace(plan: &Plan) -> bool {
     plan.durations.window == Nanos::ZERO
 }
 
+/// A load that is over after a number of operations.
+fn counted(plan: &Plan, operations: u64) -> String {
+    let d = &plan.durations;
+    let before = match d.ramp + d.warm_up {
+        Nanos::ZERO => String::new(),
+        before => format!(", after {} that are not counted", span(before)),
+    };
+    let most = match d.window {
+        Nanos::ZERO => String::new(),
+        most => format!(", for at most {}", span(most)),
+    };
+    let level = offered(plan.offered_by_all(plan.strategy.most()));
+    format!("load      {} operations of {level}{before}{most}", count(operations))
+}
+
 fn load(plan: &Plan) -> Vec<String> {
     let d = &plan.durations;
+    if let Some(operations) = plan.operations {
+        return vec![counted(plan, operations)];
+    }
     match plan.of_all() {
         Strategy::Fixed { .. } if is_trace(plan) => {
             vec!["load      as the trace says, measured from its start to its end".to_owned()]

@@ -20,6 +20,9 @@ const MOST_STEPS: usize = 1_000;
 /// kept, in less than a megabyte.
 const DEFAULT_MOST_WAITING: u64 = 100_000;
 
+/// Operations of a load that ends with them: more than any takes in a day.
+const MOST_OPERATIONS: u64 = 1_000_000_000_000;
+
 /// Users, or starts per second, unless the plan says otherwise.
 const DEFAULT_LEVEL: u32 = 1_000;
 
@@ -27,6 +30,7 @@ const DEFAULT_LEVEL: u32 = 1_000;
 pub(crate) struct LoadPlan {
     pub(crate) unit: LoadUnit,
     pub(crate) strategy: Strategy,
+    pub(crate) operations: Option<u64>,
     pub(crate) durations: Durations,
     pub(crate) open: Option<OpenPlan>,
 }
@@ -37,13 +41,18 @@ struct Shape {
     unit: Option<LoadUnit>,
     strategy: Option<String>,
     arrivals: Option<String>,
+    /// The number of operations after which the load is over.
+    operations: Option<u64>,
 }
 
 impl Shape {
     /// That of all loads together, whose levels are a scale.
     fn of_all(g: &mut Given) -> Self {
         let strategy = g.word("load.strategy", &["search", "fixed", "path"], "search");
-        Shape { unit: Some(LoadUnit::Scale), strategy, arrivals: Some("constant".to_owned()) }
+        g.only_with("load.operations", false, "one load, without [[loads]]");
+        g.number("load.operations", 0..=MOST_OPERATIONS, 0);
+        let arrivals = Some("constant".to_owned());
+        Shape { unit: Some(LoadUnit::Scale), strategy, arrivals, operations: None }
     }
 
     fn read(g: &mut Given) -> Self {
@@ -54,7 +63,8 @@ impl Shape {
         });
         g.only_with("load.arrivals", unit != Some(LoadUnit::Users), "load.unit = \"rate\"");
         let arrivals = g.word("load.arrivals", &["constant", "poisson", "trace"], "constant");
-        Shape { unit, strategy, arrivals }
+        let operations = operations(g, strategy.as_deref(), arrivals.as_deref());
+        Shape { unit, strategy, arrivals, operations }
     }
 
     /// Levels of this unit belong into the plan.
@@ -69,6 +79,14 @@ impl Shape {
     fn is_trace(&self) -> bool {
         self.unit == Some(LoadUnit::PerSecond) && self.arrivals.as_deref() == Some("trace")
     }
+}
+
+/// The number of operations after which a fixed load is over; `None` for one that goes on.
+fn operations(g: &mut Given, strategy: Option<&str>, arrivals: Option<&str>) -> Option<u64> {
+    const KEY: &str = "load.operations";
+    g.only_with(KEY, strategy.is_none_or(|strategy| strategy == "fixed"), "load.strategy = \"fixed\"");
+    g.only_with(KEY, arrivals != Some("trace"), "load.arrivals = \"constant\" or \"poisson\"");
+    g.number(KEY, 0..=MOST_OPERATIONS, 0).filter(|operations| *operations > 0)
 }
 
 pub(crate) fn load(g: &mut Given) -> Option<LoadPlan> {
@@ -95,7 +113,7 @@ fn shaped(g: &mut Given, shape: Shape, open: Option<Option<OpenPlan>>) -> Option
         "path" => path?,
         _ => Strategy::Search(bounds?),
     };
-    Some(LoadPlan { unit, strategy, durations, open })
+    Some(LoadPlan { unit, strategy, operations: shape.operations, durations, open })
 }
 
 /// The name of a level in keys.
@@ -159,6 +177,7 @@ fn of_unit<T>(
 fn fixed(g: &mut Given, shape: &Shape) -> Option<Strategy> {
     g.only_with("load.rate", !shape.is_trace(), "load.arrivals = \"constant\" or \"poisson\"");
     let level = level(g, shape);
+    g.only_with("load.windows", shape.operations.is_none(), "load.operations = 0");
     let windows = g.number("load.windows", 1..=1_000, 1);
     Some(Strategy::Fixed { level: level?, windows: windows? as u32 })
 }
@@ -224,13 +243,14 @@ fn durations(g: &mut Given, shape: &Shape, method: Option<SearchMethod>) -> Opti
     let searches = method.filter(|_| shape.is("search"));
     let (mut default, trials) = durations::of(pace.as_deref().unwrap_or("quick"), searches);
     let is_trace = shape.is_trace();
-    if shape.is("path") || is_trace {
-        // A path and a trace say themselves how they begin.
+    let is_counted = shape.operations.is_some();
+    if shape.is("path") || is_trace || is_counted {
+        // They begin as they say themselves, and a number of operations at once.
         (default.ramp, default.warm_up, default.settle) = (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
     }
-    let least_window = u64::from(!is_trace);
-    if is_trace {
-        // As long as the trace.
+    let least_window = u64::from(!is_trace && !is_counted);
+    if is_trace || is_counted {
+        // As long as the trace, or as the operations take.
         default.window = Nanos::ZERO;
     }
     let seconds = |g: &mut Given, key: &str, least: u64, default: Nanos| {
@@ -311,6 +331,7 @@ fn open(g: &mut Given, shape: &Shape) -> Option<Option<OpenPlan>> {
     for key in ["load.trace", "load.start_of", "load.most_users", "load.most_waiting"] {
         g.only_with(key, may_be_open, "load.unit = \"rate\"");
     }
+    g.only_with("load.start_of", shape.operations.is_none(), "load.operations = 0");
     let start_of = g.word("load.start_of", &["operation", "session"], "operation");
     let most_users = g.number("load.most_users", 0..=MOST_USERS, 0);
     let most_waiting = g.number("load.most_waiting", 0..=MOST_RATE.into(), DEFAULT_MOST_WAITING);

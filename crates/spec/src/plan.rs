@@ -46,6 +46,9 @@ pub struct Plan {
     pub strategy: Strategy,
     /// Starts that come from outside; `None` when load counts users.
     pub open: Option<OpenPlan>,
+    /// The number of operations after which a fixed load is over. `durations.window` is the most that they may take then, and
+    /// of no length where they may take any time.
+    pub operations: Option<u64>,
     /// How long the parts take.
     pub durations: Durations,
     /// The data the application starts with.
@@ -287,9 +290,11 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
             limits(g, other.tiers());
         });
     }
-    let LoadPlan { unit, strategy, durations, open } = load?;
+    let LoadPlan { unit, strategy, operations, durations, open } = load?;
     let driver = driver?;
-    windows_can_be_judged(g, &strategy, &durations, driver.interval);
+    if operations.is_none() {
+        windows_can_be_judged(g, &strategy, &durations, driver.interval);
+    }
     let resolved = g.resolved();
     let plan = Plan {
         name: name.into(),
@@ -303,6 +308,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
         seed: seed?,
         unit,
         strategy,
+        operations,
         open,
         durations,
         data: data?,

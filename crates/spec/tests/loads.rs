@@ -194,6 +194,43 @@ fn a_rate_has_thousandths_and_users_are_whole() {
 }
 
 #[test]
+fn a_number_of_operations_ends_a_fixed_load() {
+    let users = "[load]\nstrategy = \"fixed\"\nusers = 50\noperations = 10000\n";
+    let counted = plan(users, &[]);
+    let d = counted.durations;
+    assert_eq!(
+        (counted.operations, d.ramp, d.warm_up, d.window),
+        (Some(10_000), Nanos::ZERO, Nanos::ZERO, Nanos::ZERO)
+    );
+    assert!(counted.resolved.contains("operations = 10000") && !counted.resolved.contains("windows"));
+    let told = barograph_spec::explain(&counted);
+    assert!(told.contains("load      10,000 operations of 50 users\n"), "{told}");
+    assert!(told.contains("duration  at most 5 s of load beside the operations\n"), "{told}");
+    let bounded = plan(users, &["load.window_s=2", "load.warm_up_s=3"]);
+    let told = barograph_spec::explain(&bounded);
+    assert!(
+        told.contains("10,000 operations of 50 users, after 3 s that are not counted, for at most 2 s\n"),
+        "{told}"
+    );
+    assert_eq!(barograph_spec::estimate(&bounded), Nanos::from_secs(10));
+    let by_rate = plan(RATE, &["load.rate=0.5", "load.operations=7"]);
+    assert_eq!((by_rate.operations, by_rate.unit), (Some(7), LoadUnit::PerSecond));
+    assert_eq!(plan(users, &["load.operations=0"]).operations, None);
+    for (sets, allowed) in [
+        (&["load.strategy=search"][..], "only with load.strategy = \"fixed\""),
+        (&["load.windows=2"], "only with load.operations = 0"),
+        (&["load.operations=-1"], "a whole number from 0 to 1000000000000"),
+    ] {
+        let text = refused(users, sets);
+        assert!(text.contains(allowed), "{text}");
+    }
+    let of_sessions = refused(RATE, &["load.rate=5", "load.operations=7", "load.start_of=session"]);
+    assert!(of_sessions.contains("only with load.operations = 0"), "{of_sessions}");
+    let trace = refused(RATE, &["load.arrivals=trace", "load.trace=day.txt", "load.operations=7"]);
+    assert!(trace.contains("only with load.arrivals = \"constant\""), "{trace}");
+}
+
+#[test]
 fn every_key_is_listed_with_what_is_allowed() {
     let keys = barograph_spec::keys(Catalogue::default());
     let of = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, known)| known.clone()).unwrap();

@@ -39,6 +39,9 @@ pub struct WindowInput<'a> {
     pub measures: &'a [MeasureSpec],
     /// The load that was asked for.
     pub offered: Offered,
+    /// The number of operations after which the load is over; `None` for a window of a load that goes on. Such a load has no
+    /// steady state, and is all of its length.
+    pub operations: Option<u64>,
     /// How it came, in an open loop.
     pub open: Option<&'a OpenLoop>,
     /// What users do and how fast; `None` where nobody says.

@@ -32,7 +32,17 @@ pub(crate) struct LoadCommandArgs {
     /// Operations started per second, whatever answers take; response time counts from when one was due
     #[arg(short = 'r', long, value_parser = rate, value_name = "PER_SECOND")]
     pub(crate) rate: Option<Level>,
-    /// How long to measure, in whole seconds; in a search, each trial [default: 10s, in a search 5s]
+    /// Number of operations after which the load is over; with -d, whichever comes first
+    #[arg(
+        short = 'n',
+        long,
+        visible_alias = "requests",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000),
+        value_name = "N",
+        conflicts_with = "search"
+    )]
+    pub(crate) operations: Option<u64>,
+    /// How long to measure, in whole seconds; in a search, each trial [default: 10s, in a search 5s, with -n no limit]
     #[arg(short = 'd', short_alias = 'z', long, value_parser = whole_seconds, value_name = "TIME")]
     pub(crate) duration: Option<Nanos>,
     /// Worker threads of the driver; 0 lets the tool choose
@@ -50,9 +60,9 @@ pub(crate) struct LoadCommandArgs {
     /// Pause of a user after a failed operation, where users neither think nor start by a rate
     #[arg(long, default_value = "1s", value_parser = span, value_name = "TIME")]
     pub(crate) failure_pause: Nanos,
-    /// Load before measuring, in whole seconds
-    #[arg(long, default_value = "1s", value_parser = seconds, value_name = "TIME")]
-    pub(crate) warm_up: Nanos,
+    /// Load before measuring, in whole seconds [default: 1s, with -n none]
+    #[arg(long, value_parser = seconds, value_name = "TIME")]
+    pub(crate) warm_up: Option<Nanos>,
     /// Where all random choices come from
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

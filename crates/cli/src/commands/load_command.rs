@@ -15,7 +15,7 @@ use barograph_harness::control::{Command, ask};
 use barograph_harness::{Checked, CheckedLoad, HarnessError, Progress, Screen, StopHandle};
 use barograph_model::{Nanos, Phase};
 use barograph_record::{ExitCode, Run};
-use barograph_workload::Workload;
+use barograph_workload::{Noun, Workload};
 use tempfile::TempDir;
 
 use super::run::{Start, warn_of_debug_builds};
@@ -43,7 +43,7 @@ pub(crate) fn run(typed: &TypedLoadCommand) -> Done {
     let checked =
         barograph_harness::check(&plan, workload.as_ref(), machine).map_err(HarnessError::Refused)?;
     if !args.quiet {
-        announce(args, &title, &checked);
+        announce(args, (&title, typed.command.request()), &checked);
     }
     let watch = Watch::start(&args.watch, &title)?;
     let start = Start::now().watched_by(&watch);
@@ -109,7 +109,7 @@ fn records(typed: &TypedLoadCommand) -> Result<(PathBuf, Option<TempDir>), Faile
     Ok((folder.path().to_owned(), Some(folder)))
 }
 
-fn announce(args: &LoadCommandArgs, title: &str, checked: &Checked) {
+fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &Checked) {
     warn_of_debug_builds();
     let window = words::span(checked.plan.durations.window.0);
     let load = |users: &str| match args.rate {
@@ -131,7 +131,12 @@ fn announce(args: &LoadCommandArgs, title: &str, checked: &Checked) {
             barograph_model::Strategy::Fixed { level, .. } => format!("{level} users"),
             _ => String::new(),
         };
-        terminal::say(&format!("{title}: {}, measured for {window}", load(&users)));
+        let length = match (args.operations, args.duration) {
+            (None, _) => format!("measured for {window}"),
+            (Some(n), None) => format!("{} {}", words::count(n), noun.several),
+            (Some(n), Some(_)) => format!("{} {} or {window}", words::count(n), noun.several),
+        };
+        terminal::say(&format!("{title}: {}, {length}", load(&users)));
     }
     for note in &checked.notes {
         terminal::say(&format!("note      {note}"));
@@ -188,6 +193,7 @@ fn conclude(
         Failed::new(ExitCode::Bug, anyhow!("find a measured window in the record `{}`", dir.display()))
     })?;
     summary.interrupted = interrupted;
+    summary.ended_by_time &= !interrupted;
     summary.failure_pause_s = args.pause().map(Nanos::as_secs_f64);
     if args.json {
         let json =

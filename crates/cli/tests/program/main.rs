@@ -34,6 +34,7 @@ mod killed_in;
 mod loads;
 mod nodes;
 mod open_files;
+mod operations;
 mod phases;
 mod place;
 mod plans;

@@ -34,7 +34,9 @@ fn windows(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .whole("dropped", |r| r.window.dropped.into())
         .whole("skipped", |r| r.window.skipped.into())
         .float("lag_p50_ms", |r| r.window.lag_p50_ms.into())
-        .float("lag_p99_ms", |r| r.window.lag_p99_ms.into());
+        .float("lag_p99_ms", |r| r.window.lag_p99_ms.into())
+        .whole("operations", |r| r.operations.into())
+        .float("elapsed_s", |r| r.elapsed_s().into());
     let columns = resources(columns, |r| &r.resources);
     book.table("trials", &columns, run.trials())
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use barograph_model::words::count;
-use barograph_model::{Arrivals, Level, LoadUnit, Nanos, OpenLoop, Refusal, Strategy};
+use barograph_model::{Arrivals, Behaviours, Level, LoadUnit, Nanos, OpenLoop, Refusal, Strategy};
 use barograph_spec::{ArrivalsPlan, DEFAULT_MIN_RATE, DEFAULT_MIN_USERS, FEWEST_INTERVALS};
 
 use super::{Checking, Most, Wrong};
+use crate::deploy;
 
 /// Users a search looks for at the most when neither plan nor data set a bound.
 const MOST_USERS_LEFT_OPEN: u32 = 100_000;
@@ -97,6 +98,27 @@ impl Checking<'_> {
         if let (Some(open), Some(plan)) = (&mut self.open, &mut self.plan.open) {
             (open.most_users, plan.most_users) = (fits, fits);
         }
+    }
+
+    /// Refuses a number of operations that cannot be counted: drivers elsewhere have no count in common, and an arrival begins
+    /// more operations than its own where users have several activities.
+    pub(super) fn operations(&mut self) {
+        let Some(operations) = self.plan.operations else { return };
+        let has_more = |behaviours: Behaviours| behaviours.all().len() > 1;
+        let allowed = if deploy::drivers_apart(&self.plan) > 0 {
+            "0 with drivers that are units"
+        } else if self.open.is_some() && self.workload.behaviours(&self.plan.profile).is_some_and(has_more) {
+            "0 with a rate for users that have several activities"
+        } else {
+            return;
+        };
+        self.refuse(Wrong {
+            key: "load.operations",
+            value: operations.to_string(),
+            allowed: allowed.to_owned(),
+            remedy: "set load.window_s instead, or one driver with driver.place = \"own\" and load.unit = \"users\""
+                .to_owned(),
+        });
     }
 
     /// Refuses a number of users that the data do not admit.

@@ -32,6 +32,30 @@ impl Load {
         }
     }
 
+    /// Lets the load be over after a number of operations, which only this process can count.
+    pub(crate) fn limit(&mut self, operations: u64) -> Result<(), HarnessError> {
+        match self {
+            Load::Own(engine) => Ok(engine.limit(operations)?),
+            Load::Fleet(_) => unreachable!("the plan is refused"),
+        }
+    }
+
+    /// The first start of a limited load; `None` before it.
+    pub(crate) fn first_start(&self) -> Option<Nanos> {
+        match self {
+            Load::Own(engine) => engine.first_start(),
+            Load::Fleet(_) => None,
+        }
+    }
+
+    /// The last end of a limited load; `None` while an operation is left.
+    pub(crate) fn last_end(&self) -> Option<Nanos> {
+        match self {
+            Load::Own(engine) => engine.last_end(),
+            Load::Fleet(_) => None,
+        }
+    }
+
     /// No new operations; those in flight may take `drain` to end.
     pub(crate) async fn stop(&mut self, drain: Nanos) {
         match self {

@@ -1,6 +1,6 @@
 //! One measured window of each load: collected, judged, recorded, told.
 
-use barograph_model::words::{count, offered};
+use barograph_model::words::{count, figure, offered};
 use barograph_model::{Level, Nanos, OpVerdict, Phase, TrialResult, WindowVerdict};
 use barograph_record::{Entry, Purpose, Resources, Trial};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
@@ -24,6 +24,7 @@ pub(super) async fn trial(
     let going_on = u32::from(changing_until > drive.reached);
     let searching = matches!(purpose, Purpose::Ramp | Purpose::Search | Purpose::Confirm | Purpose::Repeat);
     let spread_for = searching.then(|| drive.reached - drive.crowd_at);
+    let operations = drive.run.plan.operations;
     let behaviours: Vec<_> =
         drive.run.loads.iter().map(|load| load.workload.behaviours(&load.checked.plan.profile)).collect();
     let judge = |drive: &Drive<'_, '_>, at: usize, window: &Collected| {
@@ -36,6 +37,7 @@ pub(super) async fn trial(
             ops: of.workload.ops(),
             measures: of.workload.measures(),
             offered: of.checked.plan.offered(load.level_at(level)),
+            operations,
             open: of.checked.open.as_ref(),
             behaviours: behaviours[at].as_ref(),
             host: Some(&host),
@@ -51,11 +53,19 @@ pub(super) async fn trial(
             && hopeless(&window.joined, &window.parts, (&drive.loads[at].profile, span))
             && judge(drive, at, window).result() == TrialResult::Fail
     };
-    let windows = drive.collect(span, failed_for_certain).await?;
+    let windows = match operations {
+        Some(operations) => {
+            drive.limit(operations)?;
+            drive.ramp(level, Nanos::ZERO).await?;
+            drive.collect_to_the_end(span).await?
+        }
+        None => drive.collect(span, failed_for_certain).await?,
+    };
     let verdicts: Vec<WindowVerdict> =
         windows.iter().enumerate().map(|(at, window)| judge(drive, at, window)).collect();
     let half = drive.run.plan.driver.interval.as_secs_f64() / 2.0;
-    let aborted = drive.goes_on() && windows[0].joined.seconds() + half < span.as_secs_f64();
+    let aborted =
+        operations.is_none() && drive.goes_on() && windows[0].joined.seconds() + half < span.as_secs_f64();
     let n = drive.tried() as u32 + 1;
     let requests = windows.iter().flat_map(|window| &window.joined.ops).map(|op| op.requests).sum();
     let users = windows.iter().map(|window| window.joined.users).sum();
@@ -68,7 +78,7 @@ pub(super) async fn trial(
         let load = &mut drive.loads[at];
         fleet::name_the_limit(&mut verdict.checks, &load.window, window.joined.seconds());
         let mut kept = Trial::keep(n, purpose, &verdict);
-        kept.aborted = aborted;
+        (kept.aborted, kept.operations) = (aborted, operations);
         kept.resources = match windows.len() {
             1 => used,
             _ => {
@@ -165,13 +175,16 @@ fn line(trial: &Trial, verdict: &WindowVerdict) -> String {
     } else {
         String::new()
     };
+    let throughput = match verdict.throughput {
+        few if few < 10.0 => figure(few),
+        many => format!("{many:.0}"),
+    };
     let mut text = format!(
-        "trial {} ({}): {} {}{early} at {:.0} ops/s{worst}",
+        "trial {} ({}): {} {}{early} at {throughput} ops/s{worst}",
         trial.n,
         trial.purpose.name(),
         offered(trial.offered()),
         trial.result.name(),
-        verdict.throughput
     );
     for (name, n) in [("late", verdict.late), ("dropped", verdict.dropped), ("skipped", verdict.skipped)] {
         if n > 0 {

@@ -11,6 +11,7 @@ use super::*;
 mod actions;
 mod filling;
 mod loads;
+mod operations;
 mod together;
 mod verdicts;
 

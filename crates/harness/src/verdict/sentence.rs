@@ -1,6 +1,6 @@
 //! The answer: its claim as data, and what follows it in its sentence, which must not say more than was measured.
 
-use barograph_model::words::{count, listed, offered};
+use barograph_model::words::{count, figure, listed, offered};
 use barograph_model::{Level, LoadUnit, Offered};
 use barograph_record::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold, KeptResult, Purpose, Trial};
 use barograph_stats::search::{Answer, BoundedBy};
@@ -58,7 +58,19 @@ pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> KeptAnswer {
             (KeptClaim::NotValid { level, hold, checks: names.len() as u32 }, listed(&names))
         }
     };
-    case.answer(claim, because, String::new())
+    case.answer(claim, because, operations(trial))
+}
+
+/// How long the operations of a load took that is over with them.
+fn operations(trial: &Trial) -> String {
+    let Some(asked) = trial.operations.map(count) else { return String::new() };
+    match trial.elapsed_s() {
+        Some(elapsed) => format!("{asked} operations took {} s.", figure(elapsed)),
+        None => {
+            let (ended, seconds) = (count(trial.window.ended()), figure(trial.window.seconds()));
+            format!("{ended} of {asked} operations ended in {seconds} s.")
+        }
+    }
 }
 
 /// The first of the reasons, which come worst first, and how many there are besides.

@@ -95,6 +95,7 @@ fn trial(level: u32, judged_ms: f64, broken: &[&str]) -> Trial {
         level: level.into(),
         result,
         aborted: false,
+        operations: None,
         window,
         resources: Resources::default(),
     }

@@ -99,6 +99,7 @@ fn trial() -> Trial {
         level: 50.into(),
         result: KeptResult::Pass,
         aborted: false,
+        operations: None,
         window,
         resources: Resources::default(),
     }

@@ -105,6 +105,7 @@ fn trial(n: usize, parts: &[Interval]) -> Trial {
         ops: &OPS,
         measures: &[],
         offered: Offered { unit: LoadUnit::PerSecond, level: level.into() },
+        operations: None,
         open: Some(&open),
         behaviours: None,
         host: None,

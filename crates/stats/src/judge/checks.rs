@@ -32,12 +32,14 @@ pub(super) fn all(input: &WindowInput<'_>, ops: &[OpVerdict], rules: &[RuleVerdi
     checks.push(errors::of_the_driver(input));
     checks.extend(input.host.into_iter().flat_map(host::all));
     checks.push(little::check(input));
-    checks.extend(pacing::all(input));
-    checks.extend([steady_throughput(input, passed), steady_response(input, passed)]);
-    checks.extend(no_episode(input, passed));
-    checks.extend(mix::drift(input, hopeless));
-    checks.extend(mix::unsettled(input, ops).filter(|_| !hopeless));
-    checks.extend(errors::mix(input, hopeless));
+    if input.operations.is_none() {
+        checks.extend(pacing::all(input));
+        checks.extend([steady_throughput(input, passed), steady_response(input, passed)]);
+        checks.extend(no_episode(input, passed));
+        checks.extend(mix::drift(input, hopeless));
+        checks.extend(mix::unsettled(input, ops).filter(|_| !hopeless));
+        checks.extend(errors::mix(input, hopeless));
+    }
     checks.push(clock(input));
     // A load that nobody changed is no news.
     let changes = CheckFacts::Changes { changes: input.level_changes };

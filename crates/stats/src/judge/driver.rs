@@ -29,9 +29,13 @@ const CHANCE: f64 = 3.29;
 pub(super) fn all(input: &WindowInput<'_>) -> Vec<Check> {
     let mut checks = vec![start_lag(input)];
     checks.extend(input.driver.busiest_worker.map(|allowed| busiest_worker(input, allowed.get())));
+    let goes_on = input.operations.is_none();
     match input.offered.unit {
-        LoadUnit::Users | LoadUnit::Scale => checks.push(users(input)),
-        LoadUnit::PerSecond => checks.extend([offered_rate(input), driver_bound(input)]),
+        LoadUnit::Users | LoadUnit::Scale => checks.extend(goes_on.then(|| users(input))),
+        LoadUnit::PerSecond => {
+            checks.extend(goes_on.then(|| offered_rate(input)));
+            checks.push(driver_bound(input));
+        }
     }
     checks
 }

@@ -190,6 +190,22 @@ fn a_target_too_slow_by_service_time_alone_fails_and_is_not_disbelieved() {
 }
 
 #[test]
+fn a_load_of_a_number_of_operations_has_no_steady_state_to_hold() {
+    let mut window = clean(Arrivals::Constant);
+    window.operations = Some(6_000);
+    starts(&mut window, 7);
+    window.parts[30..].iter_mut().for_each(|part| part.ops[0] = OpStats::default());
+    window.parts.iter_mut().for_each(|part| {
+        part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
+    });
+    let names: Vec<String> = window.judge().checks.into_iter().map(|check| check.name).collect();
+    assert_eq!(window.faults(), Vec::<String>::new());
+    let of_the_driver = ["driver start lag", "busiest driver worker", "driver bound"];
+    assert_eq!(names[..3], of_the_driver);
+    assert_eq!(names[3..], ["driver's own failures", "Little's law", "clock"]);
+}
+
+#[test]
 fn a_change_of_the_load_is_flagged() {
     let mut window = Window::clean(22);
     assert_eq!(window.faults(), [""; 0]);

@@ -74,6 +74,12 @@ pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
     };
     let throughput = over(&|trial| trial.window.throughput);
     let mut all = vec![figure("throughput", "op/s", Direction::Higher, throughput, Source::Throughput)];
+    if let [only] = windows[..]
+        && let Some(elapsed) = only.elapsed_s()
+    {
+        // It is what throughput makes of the operations, and scatters as that does.
+        all.push(figure("elapsed time", "s", Direction::Lower, elapsed, Source::Throughput));
+    }
     all.extend(quantiles(run, &windows));
     all.extend(measures(&windows));
     let ended: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.count).sum();

@@ -47,6 +47,7 @@ impl Window {
             ops: self.ops,
             measures: &[],
             offered: self.offered,
+            operations: None,
             open: self.open.as_ref(),
             behaviours: Some(&self.behaviours),
             host: Some(&self.host),

@@ -24,6 +24,12 @@ const TRIAL: Nanos = Nanos::from_secs(5);
 /// A measured window, where nobody says how long.
 const WINDOW: Nanos = Nanos::from_secs(10);
 
+/// Load before a measured window, unless its length is typed.
+const WARM_UP: Nanos = Nanos::from_secs(1);
+
+/// The longest interval: the screen wants news.
+const MOST_INTERVAL_MS: u64 = 1_000;
+
 /// Trials of a search at the most: the ramp finds the magnitude, each trial halves what is left.
 const MOST_TRIALS: u32 = 10;
 
@@ -32,8 +38,17 @@ const SEARCH_RAMP_S: u64 = 10;
 
 /// The plan as text, to be read like any other. `runs` is the folder of its record.
 pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, runs: &str) -> String {
-    let window = args.duration.unwrap_or(if args.search { TRIAL } else { WINDOW });
-    let interval_ms = (window.0 / 1_000_000 / INTERVALS_PER_WINDOW).clamp(100, 1_000);
+    let (usual, warm_up) = match (args.search, args.operations) {
+        (true, _) => (TRIAL, WARM_UP),
+        (false, None) => (WINDOW, WARM_UP),
+        // They take what they take.
+        (false, Some(_)) => (Nanos::ZERO, Nanos::ZERO),
+    };
+    let window = args.duration.unwrap_or(usual);
+    let interval_ms = match window {
+        Nanos::ZERO => MOST_INTERVAL_MS,
+        window => (window.0 / 1_000_000 / INTERVALS_PER_WINDOW).clamp(100, MOST_INTERVAL_MS),
+    };
     let drain = args.timeout.min(LONGEST_DRAIN);
     let level = if args.search { search(args, load.users, window) } else { fixed(args, load.users) };
     format!(
@@ -45,7 +60,7 @@ pub(super) fn text(workload: &str, args: &LoadCommandArgs, load: &TypedLoad, run
         url = load.url,
         open = open(args, load.users),
         window = whole(window),
-        warm_up = whole(args.warm_up),
+        warm_up = whole(args.warm_up.unwrap_or(warm_up)),
         drain = whole(drain).max(1),
         workers = args.workers,
         timeout = args.timeout.as_secs_f64(),
@@ -63,14 +78,16 @@ fn fixed(args: &LoadCommandArgs, users: u32) -> String {
     let (unit, level, ramp_s) = match args.rate {
         Some(rate) => ("rate", f64::from(rate), 0),
         None => {
-            let together = u64::from(users > AT_ONCE);
+            // A number of operations begins with all of its users.
+            let together = u64::from(users > AT_ONCE && args.operations.is_none());
             // Spread over a think time, or they would come back in waves for ever.
             let ramp_s = args.think.map_or(together, |think| whole(think.min(LONGEST_RAMP)).max(together));
             ("users", users.into(), ramp_s)
         }
     };
+    let operations = args.operations.map_or_else(String::new, |n| format!("load.operations = {n}\n"));
     format!(
-        "load.strategy = \"fixed\"\nload.unit = \"{unit}\"\nload.{unit} = {level}\nload.ramp_s = {ramp_s}\n"
+        "load.strategy = \"fixed\"\nload.unit = \"{unit}\"\nload.{unit} = {level}\nload.ramp_s = {ramp_s}\n{operations}"
     )
 }
 
@@ -129,6 +146,21 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_operations_begins_at_once_and_takes_its_time() {
+        let spans = |plan: &Plan| {
+            let Durations { ramp, warm_up, window, .. } = plan.durations;
+            [ramp, warm_up, window].map(|d| d.0 / 1_000_000_000)
+        };
+        let counted = plan("-n 1000 -c 500");
+        assert_eq!((counted.operations, spans(&counted)), (Some(1_000), [0, 0, 0]));
+        assert_eq!(counted.driver.interval, Nanos::from_secs(1));
+        let bounded = plan("--requests 7 -d 3s --warm-up 2s");
+        assert_eq!((bounded.operations, spans(&bounded)), (Some(7), [0, 2, 3]));
+        assert_eq!(plan("--operations 7 --rate 0.5").operations, Some(7));
+        assert_eq!(plan("").operations, None);
+    }
+
+    #[test]
     fn times_below_a_second_are_not_rounded() {
         let driver = plan("--timeout 100ms --failure-pause 0").driver;
         assert_eq!((driver.timeout, driver.failure_pause), (Nanos::from_millis(100), Nanos::ZERO));
@@ -170,6 +202,7 @@ mod tests {
         let options = [
             ("users", "-c 7"),
             ("rate", "--rate 7"),
+            ("operations", "-n 7"),
             ("duration", "-d 7s"),
             ("workers", "--workers 3"),
             ("poisson", "--rate 7 --poisson"),
@@ -221,6 +254,8 @@ mod tests {
     fn what_cannot_be_is_refused_at_once() {
         for wrong in [
             "-c 0",
+            "-n 0",
+            "-n 5 --search",
             "--rate 0",
             "--rate 0.0005",
             "--rate 10000001",

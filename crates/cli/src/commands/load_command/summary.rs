@@ -36,6 +36,13 @@ pub(crate) struct Summary {
     pub(crate) users: u32,
     /// Length of the window.
     pub(crate) seconds: f64,
+    /// The operations asked for; null where a time was.
+    #[serde(rename = "operations_asked")]
+    pub(crate) asked: Option<u64>,
+    /// From the first start to the last end of the operations asked for; null where not all of them ended.
+    pub(crate) elapsed_s: Option<f64>,
+    /// The time was up before the operations asked for had ended.
+    pub(crate) ended_by_time: bool,
     /// Of all operations together.
     #[serde(flatten)]
     pub(crate) whole: Figures,
@@ -138,6 +145,9 @@ impl Summary {
             level: trial.level,
             users: window.users,
             seconds: window.seconds(),
+            asked: trial.operations,
+            elapsed_s: trial.elapsed_s(),
+            ended_by_time: trial.operations.is_some() && trial.elapsed_s().is_none(),
             whole: Figures::whole(window, &operations, times),
             goodput_per_s: window.goodput,
             achieved_rate: window.starts_s,
@@ -198,6 +208,10 @@ impl Summary {
         let passed = if self.passed { "passed" } else { "not passed" };
         let valid = if self.valid { "valid" } else { "not valid: the figures above cannot be believed" };
         text.push_str(&format!("{:<16}{passed}, {valid}\n", "verdict"));
+        if self.ended_by_time {
+            let asked = count(self.asked.unwrap_or_default());
+            text.push_str(&format!("{:<16}the time was up before {asked} {} had ended\n", "", noun.several));
+        }
         if self.interrupted {
             text.push_str(&format!("{:<16}interrupted after {} s of this\n", "", figure(self.seconds)));
         }
@@ -383,6 +397,22 @@ verdict         passed, valid
         }
     }
 
+    #[test]
+    fn the_end_of_a_number_of_operations_is_told() {
+        let of_asked = |asked: u64| of(&Trial { operations: Some(asked), ..trial() }, &[], &verdict());
+        let ended = of_asked(49_990);
+        assert_eq!((ended.elapsed_s, ended.ended_by_time), (Some(10.0), false));
+        assert!(!ended.text(REQUEST).contains("the time was up"));
+        let late = of_asked(50_000);
+        assert_eq!((late.elapsed_s, late.ended_by_time), (None, true));
+        let text = late.text(REQUEST);
+        assert!(
+            text.contains("\n                the time was up before 50,000 requests had ended\n"),
+            "{text}"
+        );
+        assert_eq!(summary().asked, None);
+    }
+
     /// Half as many of another operation, which take longer.
     fn of_two(times: (Times, Times)) -> Summary {
         let (mut trial, mut row) = (trial(), row(1.0, 4_900, 45));
@@ -469,8 +499,8 @@ failed          100 (0.133 %)   refused 90
         let mut keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         // Their order is not promised.
         keys.sort_unstable();
-        let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped error_share \
-            errors failure_pause_s failures goodput_per_s interrupted lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations outcomes p50_ms p90_ms p95_ms \
+        let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped elapsed_s ended_by_time error_share \
+            errors failure_pause_s failures goodput_per_s interrupted lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations operations_asked outcomes p50_ms p90_ms p95_ms \
             p999_ms p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped unit users \
             valid verdict";
         assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());

@@ -1,0 +1,78 @@
+//! Loads that are over after a number of operations.
+
+use barograph_model::words::count;
+use barograph_model::{Nanos, Phase};
+use barograph_stats::{Interval, OpStats, Part};
+
+use super::{Collected, Drive};
+use crate::HarnessError;
+
+impl Drive<'_, '_> {
+    /// The part of the phase that is done.
+    pub(super) fn done(&mut self, interval: &Interval) -> f64 {
+        let (from, span) = self.phase_span;
+        let of_time = if span.0 == 0 { 1.0 } else { (interval.to - from).as_secs_f64() / span.as_secs_f64() };
+        match self.run.plan.operations.filter(|_| self.run.phase == Phase::Hold) {
+            Some(operations) => {
+                self.ended += interval.ops.iter().map(OpStats::count).sum::<u64>();
+                let of_operations = self.ended as f64 / operations as f64;
+                if self.is_bounded() { of_operations.max(of_time) } else { of_operations }
+            }
+            None => of_time,
+        }
+    }
+
+    /// Whether the load has a longest time.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.run.plan.operations.is_none() || self.run.plan.durations.window > Nanos::ZERO
+    }
+
+    /// Lets the load be over after a number of operations, beginning with the next change of its level.
+    pub(crate) fn limit(&mut self, operations: u64) -> Result<(), HarnessError> {
+        self.loads.iter_mut().try_for_each(|load| load.engine.limit(operations))
+    }
+
+    /// Lets whole intervals pass until no operation is in flight.
+    pub(crate) async fn idle(&mut self) -> Result<(), HarnessError> {
+        let is_busy = |interval: &Interval| interval.starts > 0 || interval.in_flight_s > 0.0;
+        while self.goes_on() && self.next().await?.iter().any(is_busy) {}
+        Ok(())
+    }
+
+    /// Collects what a limited load does until its operations have ended, `span` is over, unless it has no length, or the end is
+    /// asked for: from the first start to the last end.
+    pub(crate) async fn collect_to_the_end(&mut self, span: Nanos) -> Result<Vec<Collected>, HarnessError> {
+        let half = Nanos(self.run.plan.driver.interval.0 / 2);
+        let mut all: Option<Collected> = None;
+        while let Some(interval) = self.next().await?.pop() {
+            let load = &mut self.loads[0];
+            let part = Part::of(&interval, &load.profile);
+            match &mut all {
+                None => all = Some(Collected { parts: vec![part], joined: interval }),
+                Some(so_far) => {
+                    so_far.parts.push(part);
+                    so_far.joined.append(&interval);
+                }
+            }
+            let began = load.engine.first_start();
+            let is_up = span > Nanos::ZERO && began.is_some_and(|began| self.reached + half >= began + span);
+            if !self.goes_on() || is_up {
+                break;
+            }
+        }
+        let mut all = all.ok_or(HarnessError::Interrupted)?;
+        if self.goes_on() && self.loads[0].engine.last_end().is_none() {
+            let ended: u64 = all.joined.ops.iter().map(OpStats::count).sum();
+            self.run.note(format!("the time was up when {} operations had ended", count(ended)))?;
+        }
+        let (joined, engine) = (&mut all.joined, &self.loads[0].engine);
+        joined.from = engine.first_start().unwrap_or(joined.from);
+        joined.to = engine.last_end().unwrap_or(joined.to).max(joined.from);
+        joined.users = match self.run.plan.open {
+            // They have left by the time that the last interval ends.
+            None => self.level.whole(),
+            Some(_) => all.parts.iter().map(|part| part.users).max().unwrap_or_default(),
+        };
+        Ok(vec![all])
+    }
+}
