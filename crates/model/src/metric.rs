@@ -48,6 +48,8 @@ pub enum Metric {
     DriverCpu,
     /// CPU time of the application's nodes per operation that ended well.
     CpuPerOperation,
+    /// CPU time of the driver per operation that ended well.
+    DriverCpuPerOperation,
     /// CPU time of the whole host, driver and stores included, per operation that ended well.
     HostCpuPerOperation,
     /// CPU time of the whole host for each second of the driver's. A driver that does the same work in all configurations
@@ -63,20 +65,23 @@ pub enum Metric {
     Elapsed,
     /// Time until the application answered, from the wish for its hosts.
     ReadyTime,
+    /// Share of operations that failed.
+    FailedOperations,
     /// A measure that the workload declares.
     Measure(&'static MeasureSpec),
 }
 
 use Metric::{
-    ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerRequest, Elapsed,
-    Goodput, HostCpu, HostCpuPerDriverCpu, HostCpuPerOperation, Measure, ReadyTime, Requests, ResponseJudged,
-    ResponseMean, ResponseP50, ResponseP90, ResponseP95, ResponseP99, ResponseP999, ServiceMean, ServiceP50,
-    ServiceP90, ServiceP95, ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
+    ApplicationCores, ApplicationMemory, Capacity, CpuPerOperation, DriverCpu, DriverCpuPerOperation,
+    DriverCpuPerRequest, Elapsed, FailedOperations, Goodput, HostCpu, HostCpuPerDriverCpu,
+    HostCpuPerOperation, Measure, ReadyTime, Requests, ResponseJudged, ResponseMean, ResponseP50,
+    ResponseP90, ResponseP95, ResponseP99, ResponseP999, ServiceMean, ServiceP50, ServiceP90, ServiceP95,
+    ServiceP99, ServiceP999, Throughput, UsersPerApplicationCore,
 };
 
 impl Metric {
     /// All that every run may have.
-    pub const ALL: [Metric; 28] = [
+    pub const ALL: [Metric; 30] = [
         Throughput,
         Goodput,
         Requests,
@@ -98,6 +103,7 @@ impl Metric {
         HostCpu,
         DriverCpu,
         CpuPerOperation,
+        DriverCpuPerOperation,
         HostCpuPerOperation,
         HostCpuPerDriverCpu,
         UsersPerApplicationCore,
@@ -105,6 +111,7 @@ impl Metric {
         ApplicationMemory,
         Elapsed,
         ReadyTime,
+        FailedOperations,
     ];
 
     /// What a figure may be divided by: amounts of the whole run. A capacity is none, since one that is only a lower bound
@@ -137,6 +144,7 @@ impl Metric {
             HostCpu => "host_cpu",
             DriverCpu => "driver_cpu",
             CpuPerOperation => "cpu_per_operation",
+            DriverCpuPerOperation => "driver_cpu_per_operation",
             HostCpuPerOperation => "host_cpu_per_operation",
             HostCpuPerDriverCpu => "host_cpu_per_driver_cpu",
             UsersPerApplicationCore => "users_per_application_core",
@@ -144,6 +152,7 @@ impl Metric {
             ApplicationMemory => "application_memory",
             Elapsed => "elapsed",
             ReadyTime => "ready_time",
+            FailedOperations => "failed_operations",
             Measure(measure) => measure.id,
         }
     }
@@ -173,6 +182,7 @@ impl Metric {
             HostCpu => "CPU use of the host",
             DriverCpu => "CPU use of the driver",
             CpuPerOperation => "application CPU per operation",
+            DriverCpuPerOperation => "driver CPU per operation",
             HostCpuPerOperation => "host CPU per operation",
             HostCpuPerDriverCpu => "host CPU per driver CPU",
             UsersPerApplicationCore => "users per application core",
@@ -180,6 +190,7 @@ impl Metric {
             ApplicationMemory => "memory of the application",
             Elapsed => "elapsed time",
             ReadyTime => "time until ready",
+            FailedOperations => "failed operations",
             Measure(measure) => measure.title,
         }
     }
@@ -201,7 +212,8 @@ impl Metric {
             | ResponseP999 | ServiceMean | ServiceP50 | ServiceP90 | ServiceP95 | ServiceP99
             | ServiceP999 => "ms",
             ApplicationCores | HostCpu | DriverCpu => "cores",
-            CpuPerOperation | HostCpuPerOperation | DriverCpuPerRequest => "µs",
+            CpuPerOperation | DriverCpuPerOperation | HostCpuPerOperation | DriverCpuPerRequest => "µs",
+            FailedOperations => "%",
             HostCpuPerDriverCpu => "s/s",
             UsersPerApplicationCore => "users/core",
             ApplicationMemory => "MiB",

@@ -52,7 +52,7 @@ pub use follow::Follower;
 pub use hlog::{LogHistogram, LogReader, tag};
 pub use id::{NotARunId, RunId};
 pub use impact::{Impact, Stretch, StretchOp};
-pub use metric::cpu_per_operation;
+pub use metric::FiguresIn;
 pub use probe::{APPLICATION, ProbeRow, application_of};
 pub use reader::{PhaseSpan, Run, list};
 pub use reason::{KeptCause, KeptReason};

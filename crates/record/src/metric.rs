@@ -1,9 +1,13 @@
 //! The figures by which runs are compared, from their records.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use barograph_model::Metric;
+use barograph_stats::Histogram;
 use barograph_stats::compare::Believed;
 
-use crate::{KeptOp, Resources, Run, Trial};
+use crate::{KeptOp, KeptWindow, LogReader, RecordError, Resources, Run, Trial, tag};
 
 const MIB: f64 = (1u64 << 20) as f64;
 
@@ -12,21 +16,13 @@ impl Run {
     /// figure. `None` where it was not measured, or is no number.
     #[must_use]
     pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
-        let trial = self.deciding_trial();
-        let value = match metric {
-            Metric::Capacity => self.verdict()?.capacity.map(f64::from),
-            Metric::ReadyTime => self.topology().map(|topology| topology.ready_s),
-            Metric::Elapsed => trial?.elapsed_s(),
-            Metric::Throughput => Some(trial?.window.throughput),
-            Metric::Goodput => Some(trial?.window.goodput),
-            Metric::Requests => Some(trial?.window.requests_s),
-            Metric::Measure(measure) => {
-                trial?.window.measures.iter().find(|kept| kept.id == measure.id)?.value
-            }
-            _ if metric.is_of_operation() => of_operation(metric, trial?, operation?),
-            _ => of_resources(metric, trial?),
-        };
-        value.filter(|value| value.is_finite() && *value >= 0.0)
+        self.figures_in(self.deciding_trial().into_iter().collect()).metric(metric, operation)
+    }
+
+    /// Figures of these windows together.
+    #[must_use]
+    pub fn figures_in<'r>(&'r self, windows: Vec<&'r Trial>) -> FiguresIn<'r> {
+        FiguresIn { run: self, windows, response: OnceCell::new(), service: OnceCell::new() }
     }
 
     /// The part of the host's CPU time that a hypervisor took away in the window that the answer rests on, 0 to 1. `None`
@@ -52,24 +48,149 @@ impl Run {
     }
 }
 
+/// Figures of windows of a run.
+pub struct FiguresIn<'r> {
+    run: &'r Run,
+    windows: Vec<&'r Trial>,
+    /// Times by operation, read when they are needed.
+    response: OnceCell<HashMap<String, Histogram>>,
+    service: OnceCell<HashMap<String, Histogram>>,
+}
+
+impl<'r> FiguresIn<'r> {
+    /// The windows.
+    #[must_use]
+    pub fn windows(&self) -> &[&'r Trial] {
+        &self.windows
+    }
+
+    /// What `metric` was; see [`Run::metric`]. Of several windows rates and amounts are means by their length, times those
+    /// of all operations together.
+    #[must_use]
+    pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
+        let value = match metric {
+            Metric::Capacity => self.run.verdict()?.capacity.map(f64::from),
+            Metric::ReadyTime => self.run.topology().map(|topology| topology.ready_s),
+            Metric::Elapsed => match self.windows[..] {
+                [only] => only.elapsed_s(),
+                _ => None,
+            },
+            Metric::Measure(measure) => self.measure(measure.id),
+            Metric::FailedOperations => {
+                let (failed, ended) = self.failures();
+                (ended > 0).then(|| failed as f64 / ended as f64 * 100.0)
+            }
+            _ if metric.is_of_operation() => self.of_operation(metric, operation?),
+            Metric::CpuPerOperation => self.per_operation(|used| used.app_cores),
+            Metric::DriverCpuPerOperation => self.per_operation(|used| used.driver_cores),
+            Metric::HostCpuPerOperation => self.per_operation(|used| used.host_busy_cores),
+            _ => self.mean(|trial| of_window(metric, trial)),
+        };
+        value.filter(|value| value.is_finite() && *value >= 0.0)
+    }
+
+    /// A measure of the workload, in the windows that have it.
+    #[must_use]
+    pub fn measure(&self, id: &str) -> Option<f64> {
+        let of = |trial: &&Trial| trial.window.measures.iter().find(|kept| kept.id == id)?.value;
+        mean_of(self.windows.iter().filter_map(|trial| Some((of(trial)?, trial.window.seconds()))))
+    }
+
+    /// Operations that failed, and all that ended.
+    #[must_use]
+    pub fn failures(&self) -> (u64, u64) {
+        let ops = || self.windows.iter().flat_map(|trial| &trial.window.ops);
+        (ops().map(|op| op.failed).sum(), ops().map(|op| op.count).sum())
+    }
+
+    fn mean(&self, of: impl Fn(&Trial) -> Option<f64>) -> Option<f64> {
+        let all: Option<Vec<(f64, f64)>> =
+            self.windows.iter().map(|trial| Some((of(trial)?, trial.window.seconds()))).collect();
+        mean_of(all?.into_iter())
+    }
+
+    fn per_operation(&self, cores: fn(&Resources) -> Option<f64>) -> Option<f64> {
+        let cores = self.mean(|trial| cores(&trial.resources))?;
+        Some(cpu_per_operation(cores, self.mean(|trial| Some(trial.window.throughput))?))
+    }
+
+    fn of_operation(&self, metric: Metric, operation: &str) -> Option<f64> {
+        let in_window = |trial: &&Trial| trial.window.ops.iter().find(|op| op.op == operation).cloned();
+        let ended: Vec<KeptOp> =
+            self.windows.iter().filter_map(in_window).filter(|op| op.count > 0).collect();
+        let mean = |of: fn(&KeptOp) -> f64| mean_of(ended.iter().map(|op| (of(op), op.count as f64)));
+        match (metric, &ended[..]) {
+            (_, []) => None,
+            (Metric::ResponseMean, _) => mean(|op| op.mean_ms),
+            (Metric::ServiceMean, _) => mean(|op| op.service_mean_ms),
+            (_, [only]) => quantile_of(metric, only),
+            _ => self.quantile_of_all(metric, &ended),
+        }
+    }
+
+    /// A quantile of the operations of several windows together. `None` where the log has not all of them.
+    fn quantile_of_all(&self, metric: Metric, ended: &[KeptOp]) -> Option<f64> {
+        let operation = ended.first()?.op.as_str();
+        let quantile = metric.quantile().unwrap_or_else(|| self.run.judged_quantile(operation));
+        let is_service = matches!(
+            metric,
+            Metric::ServiceP50
+                | Metric::ServiceP90
+                | Metric::ServiceP95
+                | Metric::ServiceP99
+                | Metric::ServiceP999
+        );
+        let windows: Vec<&KeptWindow> = self.windows.iter().map(|trial| &trial.window).collect();
+        let read = |log: Result<LogReader, RecordError>| {
+            log.map_or_else(|_| HashMap::new(), |log| log.in_windows(&windows))
+        };
+        let times = match is_service {
+            true => self.service.get_or_init(|| read(self.run.service_log())),
+            false => self.response.get_or_init(|| read(self.run.response_log())),
+        };
+        let counted: u64 = ended.iter().map(|op| op.count).sum();
+        let whole = times.get(&tag(operation)).filter(|times| times.len() == counted);
+        whole.map(|times| times.value_at_quantile(quantile) as f64 / 1e3)
+    }
+}
+
+/// The quantile that stands for one of an operation that is not judged.
+const SHOWN: f64 = 0.99;
+
+impl Run {
+    /// The quantile that the limit of an operation is for; p99 where the record does not say it.
+    #[must_use]
+    pub fn judged_quantile(&self, operation: &str) -> f64 {
+        let rule =
+            self.expected().and_then(|expected| expected.rules.iter().find(|rule| rule.op == operation));
+        rule.map_or(SHOWN, |rule| rule.quantile)
+    }
+}
+
+/// The mean of values by their weights; that of one value is the value.
+fn mean_of(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let values: Vec<(f64, f64)> = values.collect();
+    if let [(only, _)] = values[..] {
+        return Some(only);
+    }
+    let weight: f64 = values.iter().map(|(_, weight)| weight).sum();
+    (weight > 0.0).then(|| values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight)
+}
+
 /// CPU time in microseconds of each operation that ended well: `cores` were busy, and `throughput` such operations ended
 /// in a second. What failed is no work done, so it costs those that did end well.
-#[must_use]
-pub fn cpu_per_operation(cores: f64, throughput: f64) -> f64 {
+fn cpu_per_operation(cores: f64, throughput: f64) -> f64 {
     cores / throughput * 1e6
 }
 
-fn of_operation(metric: Metric, trial: &Trial, operation: &str) -> Option<f64> {
-    let op: &KeptOp = trial.window.ops.iter().find(|op| op.op == operation && op.count > 0)?;
+fn quantile_of(metric: Metric, op: &KeptOp) -> Option<f64> {
     match metric {
         Metric::ResponseJudged => Some(op.judged_ms),
-        Metric::ResponseMean => Some(op.mean_ms),
         Metric::ResponseP50 => Some(op.p50_ms),
         Metric::ResponseP90 => Some(op.p90_ms),
         Metric::ResponseP95 => Some(op.p95_ms),
         Metric::ResponseP99 => Some(op.p99_ms),
         Metric::ResponseP999 => Some(op.p999_ms),
-        Metric::ServiceMean => Some(op.service_mean_ms),
         Metric::ServiceP50 => Some(op.service_p50_ms),
         Metric::ServiceP90 => Some(op.service_p90_ms),
         Metric::ServiceP95 => Some(op.service_p95_ms),
@@ -79,15 +200,15 @@ fn of_operation(metric: Metric, trial: &Trial, operation: &str) -> Option<f64> {
     }
 }
 
-fn of_resources(metric: Metric, trial: &Trial) -> Option<f64> {
-    let used = &trial.resources;
-    let per_operation = |cores: f64| cpu_per_operation(cores, trial.window.throughput);
+fn of_window(metric: Metric, trial: &Trial) -> Option<f64> {
+    let (window, used) = (&trial.window, &trial.resources);
     match metric {
+        Metric::Throughput => Some(window.throughput),
+        Metric::Goodput => Some(window.goodput),
+        Metric::Requests => Some(window.requests_s),
         Metric::ApplicationCores => used.app_cores,
         Metric::HostCpu => used.host_busy_cores,
         Metric::DriverCpu => used.driver_cores,
-        Metric::CpuPerOperation => used.app_cores.map(per_operation),
-        Metric::HostCpuPerOperation => used.host_busy_cores.map(per_operation),
         Metric::HostCpuPerDriverCpu => host_per_driver(used),
         Metric::UsersPerApplicationCore => used.users_per_app_core,
         Metric::DriverCpuPerRequest => used.driver_cpu_us_per_request,
@@ -111,5 +232,12 @@ mod tests {
             Resources { host_busy_cores: Some(0.75), driver_cores: Some(0.125), ..Resources::default() };
         assert_eq!(host_per_driver(&used), Some(6.0));
         assert_eq!(host_per_driver(&Resources { driver_cores: None, ..used }), None);
+    }
+
+    #[test]
+    fn values_of_windows_are_weighted_and_that_of_one_is_exact() {
+        assert_eq!(mean_of([(0.1, 3.0)].into_iter()), Some(0.1));
+        assert_eq!(mean_of([(1.0, 30.0), (4.0, 10.0)].into_iter()), Some(1.75));
+        assert_eq!(mean_of(std::iter::empty()), None);
     }
 }

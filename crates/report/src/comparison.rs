@@ -45,7 +45,7 @@ fn table(compared: &Compared, without: &[&str]) -> Grid {
 
 fn cells(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> [String; 9] {
     let [baseline, candidate] = figures(compared, metric, row);
-    let (by, interval) = match compared.within(&metric.name).filter(|_| compared.is_single()) {
+    let (by, interval) = match compared.within(&metric.label).filter(|_| compared.is_single()) {
         Some(within) => changes(row.ratio, (within.low, within.high)),
         None => changes(row.ratio, (row.low, row.high)),
     };

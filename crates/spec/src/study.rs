@@ -165,7 +165,7 @@ impl Divisor {
     /// One of what it counts, as a unit.
     fn one(&self) -> &str {
         match self {
-            Divisor::Measured(metric) if metric.unit() == "cores" => "core",
+            Divisor::Measured(Metric::ApplicationCores | Metric::HostCpu | Metric::DriverCpu) => "core",
             Divisor::Measured(metric) => metric.unit(),
             Divisor::Planned(key) => key,
         }

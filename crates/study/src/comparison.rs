@@ -6,14 +6,14 @@ mod likeness;
 mod searches;
 mod within;
 
-use barograph_model::words;
+use barograph_model::{Metric, words};
 use barograph_record::{Compared, Figure, Run, RunEnded, RunStarted};
 use barograph_stats::compare::{Believed, Direction, Finding};
 
 pub use likeness::Difference;
 
 use crate::analysis::{self, Compare, Sides, breaks_rules};
-use figures::{CAPACITY, FAILURES, RunFigure, failures, figures};
+use figures::{RunFigure, failures, figures};
 use likeness::{differences, surroundings};
 use within::{Inside, within};
 
@@ -149,11 +149,14 @@ impl CompareRuns {
         let sides: Vec<[Vec<RunFigure>; 2]> =
             pairs.iter().map(|(one, other)| [figures(one), figures(other)]).collect();
         let (mut metrics, mut runs) = (Vec::new(), Vec::new());
-        for name in metric_names(&sides).into_iter().filter(|name| !(none_failed && name == FAILURES)) {
-            let of = |side: usize| sides.iter().flat_map(move |pair| &pair[side]).find(|f| f.name == name);
-            match (of(0), of(1)) {
-                (Some(like), Some(_)) => metrics.push(self.metric(like)),
-                _ => compared.missing.push(name),
+        let counts = |figure: &&RunFigure| !(none_failed && figure.metric == Some(Metric::FailedOperations));
+        for figure in distinct(&sides).into_iter().filter(counts) {
+            let has = |side: usize| {
+                sides.iter().flat_map(|pair| &pair[side]).any(|other| other.label == figure.label)
+            };
+            match has(0) && has(1) {
+                true => metrics.push(self.metric(figure)),
+                false => compared.missing.push(figure.name.clone()),
             }
         }
         if !compared.missing.is_empty() {
@@ -181,12 +184,12 @@ impl CompareRuns {
 
     fn metric(&self, like: &RunFigure) -> Compare {
         Compare {
-            label: like.name.clone(),
+            label: like.label.clone(),
             name: like.name.clone(),
             unit: like.unit.clone(),
             more_is_better: like.direction == Direction::Higher,
             margin: self.margin,
-            is_capacity: like.name == CAPACITY,
+            is_capacity: like.metric == Some(Metric::Capacity),
         }
     }
 }
@@ -209,7 +212,7 @@ fn ended(run: &Run, (block, side): (u32, &str), figures: &[RunFigure]) -> RunEnd
         passed: verdict.is_some_and(|verdict| verdict.passed),
         interrupted: false,
         reasons: Vec::new(),
-        figures: measured.map(|figure| Figure::new(&figure.name, figure.value)).collect(),
+        figures: measured.map(|figure| Figure::new(&figure.label, figure.value)).collect(),
         at_least: bound.map(|search| search.bounded_by.clone()),
         stolen: None,
         missing: Vec::new(),
@@ -252,15 +255,15 @@ fn believed(pairs: &[(&Run, &Run)]) -> Option<(Believed, Believed)> {
     Some((one.believed_capacity()?, other.believed_capacity()?))
 }
 
-/// Names of all metrics, in the order in which runs offer them.
-fn metric_names(sides: &[[Vec<RunFigure>; 2]]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+/// Each figure once, in the order in which runs offer them.
+fn distinct(sides: &[[Vec<RunFigure>; 2]]) -> Vec<&RunFigure> {
+    let mut all: Vec<&RunFigure> = Vec::new();
     for figure in sides.iter().flatten().flatten() {
-        if !names.contains(&figure.name) {
-            names.push(figure.name.clone());
+        if all.iter().all(|known| known.label != figure.label) {
+            all.push(figure);
         }
     }
-    names
+    all
 }
 
 fn names(runs: &[Run]) -> String {
@@ -318,7 +321,7 @@ fn inside(one: &Run, other: &Run, compared: &mut Compared) {
     let (inside_one, inside_other) = (Inside::of(one), Inside::of(other));
     let (figures_one, figures_other) = (figures(one), figures(other));
     for metric in &compared.metrics {
-        let of = |figures: &[RunFigure]| figures.iter().find(|f| f.name == metric.name).cloned();
+        let of = |figures: &[RunFigure]| figures.iter().find(|f| f.label == metric.label).cloned();
         let (Some(a), Some(b)) = (of(&figures_one), of(&figures_other)) else { continue };
         compared.within_run.extend(within((&inside_one, &a), (&inside_other, &b)));
     }

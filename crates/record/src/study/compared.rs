@@ -33,7 +33,7 @@ pub struct Compared {
 /// which is most of what a comparison has to fear.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WithinRun {
-    /// Name of the metric.
+    /// Label of the metric.
     pub metric: String,
     /// Lower end of the 95 % interval.
     pub low: f64,

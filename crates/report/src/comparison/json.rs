@@ -26,7 +26,7 @@ pub fn json(compared: &Compared) -> Value {
 }
 
 fn of_metric(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Value {
-    let within = compared.within(&metric.name);
+    let within = compared.within(&metric.label);
     let within = within.map(|w| json!({ "low": w.low, "high": w.high, "blocks": w.blocks }));
     let believed = compared.believed;
     let believed = believed

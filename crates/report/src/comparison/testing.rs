@@ -10,6 +10,7 @@ fn spread((base, ratio): (f64, f64), spread: f64) -> Vec<Pair> {
 fn metric((name, unit): (&str, &str), direction: Direction, baseline: f64, found: &Comparison) -> KeptMetric {
     let row = |median: f64| KeptRow { median, ..KeptRow::default() };
     KeptMetric {
+        label: name.to_owned(),
         name: name.to_owned(),
         unit: unit.to_owned(),
         more_is_better: direction == Direction::Higher,

@@ -1,22 +1,17 @@
 //! What a run has to offer for a comparison: one figure per metric, from the windows that count.
 
-use std::collections::HashMap;
-
-use barograph_model::words;
-use barograph_record::{
-    IntervalRow, KeptBetter, KeptMeasure, KeptOp, KeptWindow, Purpose, Run, Trial, cpu_per_operation, tag,
-};
+use barograph_model::{Better, Metric, words};
+use barograph_record::{FiguresIn, IntervalRow, KeptBetter, KeptMeasure, KeptOp, Purpose, Run, Trial};
 use barograph_stats::compare::Direction;
-
-/// Name of the metric that counts failures.
-pub(super) const FAILURES: &str = "failed operations";
-/// Name of the metric that a search is compared by.
-pub(super) const CAPACITY: &str = "capacity";
 
 /// One figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunFigure {
-    /// The metric.
+    /// The metric; `None` for a measure of the workload.
+    pub(super) metric: Option<Metric>,
+    /// Tells the figures of a run apart: the metric with its operation and quantile, or the id of the measure.
+    pub(super) label: String,
+    /// The name in tables.
     pub(super) name: String,
     /// Its unit.
     pub(super) unit: String,
@@ -26,6 +21,21 @@ pub(super) struct RunFigure {
     pub(super) value: f64,
     /// Where in the run it comes from.
     pub(super) source: Source,
+}
+
+impl RunFigure {
+    /// A metric of the whole run, under the name that sentences have for it.
+    fn of(metric: Metric, unit: &str, value: f64, source: Source) -> Self {
+        RunFigure {
+            metric: Some(metric),
+            label: metric.name().to_owned(),
+            name: metric.words().to_owned(),
+            unit: unit.to_owned(),
+            direction: if metric.better() == Better::Higher { Direction::Higher } else { Direction::Lower },
+            value,
+            source,
+        }
+    }
 }
 
 /// Where a figure comes from, for those who want to know how it scatters inside of the run.
@@ -62,102 +72,73 @@ pub(super) fn intervals<'r>(run: &'r Run, windows: &[&Trial]) -> Vec<&'r Interva
 pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
     if let Some(verdict) = run.verdict().filter(|verdict| verdict.search.is_some()) {
         let capacity = verdict.capacity.map_or(f64::NAN, f64::from);
-        return vec![figure(CAPACITY, verdict.unit.name(), Direction::Higher, capacity, Source::Once)];
+        return vec![RunFigure::of(Metric::Capacity, verdict.unit.name(), capacity, Source::Once)];
     }
-    let windows = windows(run);
-    let seconds: f64 = windows.iter().map(|trial| trial.window.seconds()).sum();
-    if windows.is_empty() || seconds <= 0.0 {
-        return Vec::new();
-    }
-    let over = |value: &dyn Fn(&Trial) -> f64| {
-        windows.iter().map(|trial| value(trial) * trial.window.seconds()).sum::<f64>() / seconds
+    let found = run.figures_in(windows(run));
+    let Some(first) = found.windows().first() else { return Vec::new() };
+    let of = |metric: Metric, unit: &str, source: Source| {
+        Some(RunFigure::of(metric, unit, found.metric(metric, None)?, source))
     };
-    let throughput = over(&|trial| trial.window.throughput);
-    let mut all = vec![figure("throughput", "op/s", Direction::Higher, throughput, Source::Throughput)];
-    if let [only] = windows[..]
-        && let Some(elapsed) = only.elapsed_s()
-    {
-        // It is what throughput makes of the operations, and scatters as that does.
-        all.push(figure("elapsed time", "s", Direction::Lower, elapsed, Source::Throughput));
-    }
-    all.extend(quantiles(run, &windows));
-    all.extend(measures(&windows));
-    let ended: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.count).sum();
-    let failed: u64 = windows.iter().flat_map(|trial| &trial.window.ops).map(|op| op.failed).sum();
-    let app = over(&|trial| trial.resources.app_cores.unwrap_or(f64::NAN));
-    let driver = over(&|trial| trial.resources.driver_cores.unwrap_or(f64::NAN));
-    for (name, cores, subject) in
-        [("application CPU per operation", app, "app"), ("driver CPU per operation", driver, "driver")]
-    {
-        if cores.is_finite() && throughput > 0.0 {
-            let cpu = cpu_per_operation(cores, throughput);
-            all.push(figure(name, "µs", Direction::Lower, cpu, Source::Cpu { subject }));
-        }
-    }
+    let throughput = of(Metric::Throughput, "op/s", Source::Throughput);
+    // It is what throughput makes of the operations, and scatters as that does.
+    let elapsed = of(Metric::Elapsed, Metric::Elapsed.unit(), Source::Throughput);
+    let measures = first.window.measures.iter().filter_map(|kept| measure(&found, kept));
+    let cpu = [(Metric::CpuPerOperation, "app"), (Metric::DriverCpuPerOperation, "driver")];
+    let cpu = cpu.map(|(metric, subject)| of(metric, metric.unit(), Source::Cpu { subject }));
     // Half a failure is added, because none at all has no ratio to anything.
+    let (failed, ended) = found.failures();
     let share = (failed as f64 + 0.5) / (ended as f64 + 1.0) * 100.0;
-    all.push(figure(FAILURES, "%", Direction::Lower, share, Source::Once));
-    all
+    let failures =
+        RunFigure::of(Metric::FailedOperations, Metric::FailedOperations.unit(), share, Source::Once);
+    throughput
+        .into_iter()
+        .chain(elapsed)
+        .chain(quantiles(run, &found))
+        .chain(measures)
+        .chain(cpu.into_iter().flatten())
+        .chain([failures])
+        .collect()
 }
 
 /// Operations that failed in the windows that count, and all of them.
 pub(super) fn failures(run: &Run) -> (u64, u64) {
-    let windows = windows(run);
-    let ops = || windows.iter().flat_map(|trial| &trial.window.ops);
-    (ops().map(|op| op.failed).sum(), ops().map(|op| op.count).sum())
+    run.figures_in(windows(run)).failures()
 }
 
-fn figure(name: &str, unit: &str, direction: Direction, value: f64, source: Source) -> RunFigure {
-    RunFigure { name: name.to_owned(), unit: unit.to_owned(), direction, value, source }
-}
-
-/// Measures of the workload of which more or less is better, each the mean of its windows by their length.
-fn measures(windows: &[&Trial]) -> Vec<RunFigure> {
-    let of = |kept: &KeptMeasure| {
-        let direction = match kept.better {
-            KeptBetter::Higher => Direction::Higher,
-            KeptBetter::Lower => Direction::Lower,
-            KeptBetter::Neither => return None,
-        };
-        let (mut sum, mut seconds) = (0.0, 0.0);
-        for trial in windows {
-            let same = trial.window.measures.iter().find(|other| other.id == kept.id);
-            let Some(value) = same.and_then(|same| same.value) else { continue };
-            sum += value * trial.window.seconds();
-            seconds += trial.window.seconds();
-        }
-        (seconds > 0.0).then(|| figure(&kept.title, &kept.unit, direction, sum / seconds, Source::Once))
+/// A measure of the workload of which more or less is better.
+fn measure(found: &FiguresIn<'_>, kept: &KeptMeasure) -> Option<RunFigure> {
+    let direction = match kept.better {
+        KeptBetter::Higher => Direction::Higher,
+        KeptBetter::Lower => Direction::Lower,
+        KeptBetter::Neither => return None,
     };
-    windows[0].window.measures.iter().filter_map(of).collect()
+    Some(RunFigure {
+        metric: None,
+        label: kept.id.clone(),
+        name: kept.title.clone(),
+        unit: kept.unit.clone(),
+        direction,
+        value: found.measure(&kept.id)?,
+        source: Source::Once,
+    })
 }
 
 /// The judged quantile of every judged operation; where nothing is judged, p99 of all.
-fn quantiles(run: &Run, windows: &[&Trial]) -> Vec<RunFigure> {
-    let first = &windows[0].window.ops;
+fn quantiles(run: &Run, found: &FiguresIn<'_>) -> Vec<RunFigure> {
+    let Some(first) = found.windows().first() else { return Vec::new() };
     let timed = |op: &&KeptOp| op.judged && op.limit_ms.is_some();
-    let judged: Vec<&KeptOp> = first.iter().filter(timed).collect();
-    let (chosen, none_judged) =
-        if judged.is_empty() { (first.iter().collect(), true) } else { (judged, false) };
-    let told =
-        |op: &KeptOp| run.expected()?.rules.iter().find(|rule| rule.op == op.op).map(|rule| rule.quantile);
-    let kept: Vec<&KeptWindow> = windows.iter().map(|trial| &trial.window).collect();
-    let times = if kept.len() > 1 { run.times_in(&kept) } else { HashMap::new() };
-    let mut all = Vec::new();
-    for op in chosen {
-        let quantile = if none_judged { 0.99 } else { told(op).unwrap_or(0.99) };
-        let value = if windows.len() > 1 {
-            // A log that lost some lines would tell another quantile.
-            let counts =
-                |trial: &&Trial| trial.window.ops.iter().find(|of| of.op == op.op).map(|of| of.count);
-            let counted: u64 = windows.iter().filter_map(counts).sum();
-            let whole = times.get(&tag(&op.op)).filter(|of| counted > 0 && of.len() == counted);
-            whole.map(|of| of.value_at_quantile(quantile) as f64 / 1e3)
-        } else {
-            (op.count > 0).then_some(if none_judged { op.p99_ms } else { op.judged_ms })
-        };
-        let name = format!("{} {}", op.op, words::quantile(quantile));
+    let judged: Vec<&KeptOp> = first.window.ops.iter().filter(timed).collect();
+    let (chosen, metric) = match judged.is_empty() {
+        true => (first.window.ops.iter().collect(), Metric::ResponseP99),
+        false => (judged, Metric::ResponseJudged),
+    };
+    let figure = |op: &KeptOp| {
+        let quantile = metric.quantile().unwrap_or_else(|| run.judged_quantile(&op.op));
+        let value = found.metric(metric, Some(&op.op))?;
         let source = Source::Quantile { op: op.op.clone(), quantile };
-        all.extend(value.map(|ms| figure(&name, "ms", Direction::Lower, ms, source)));
-    }
-    all
+        let name = format!("{} {}", op.op, words::quantile(quantile));
+        let label = format!("{} of {name}", metric.name());
+        Some(RunFigure { label, name, ..RunFigure::of(metric, metric.unit(), value, source) })
+    };
+    chosen.into_iter().filter_map(figure).collect()
 }

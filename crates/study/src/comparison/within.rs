@@ -26,7 +26,7 @@ pub(super) fn within(
     let (other_error, other_blocks) = candidate.error(&other.source)?;
     let (centre, half) = ((other.value / one.value).ln(), HALF_WIDTH * error.hypot(other_error));
     centre.is_finite().then(|| WithinRun {
-        metric: one.name.clone(),
+        metric: one.label.clone(),
         low: (centre - half).exp(),
         high: (centre + half).exp(),
         blocks: blocks.min(other_blocks),
