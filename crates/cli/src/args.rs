@@ -5,6 +5,7 @@ mod drive;
 mod format;
 mod load_command;
 mod program;
+mod share;
 mod study;
 mod watch;
 
@@ -17,6 +18,7 @@ pub(crate) use drive::DriveArgs;
 pub(crate) use format::Format;
 pub(crate) use load_command::{LoadCommandArgs, SEARCH_LIMIT, TypedLoadCommand};
 pub(crate) use program::TypedProgram;
+pub(crate) use share::ShareArgs;
 pub(crate) use study::StudyArgs;
 pub(crate) use watch::{ExportArgs, WatchArgs, WatchedRunArgs};
 
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Write the record of a run or a study as tables, one file each: CSV or Parquet
     Export(ExportArgs),
+    Share(ShareArgs),
     /// Remove whatever interrupted runs left behind
     Clean(CleanArgs),
     #[command(flatten)]
@@ -172,7 +175,7 @@ pub(crate) struct NewFrom {
 
 #[derive(ClapArgs)]
 pub(crate) struct RecordArgs {
-    /// Name of the run or the study, or path of its folder; without one, the latest run
+    /// Name of the run or the study, path of its folder, or a file of `barograph share`; without one, the latest run
     pub(crate) run: Option<String>,
     /// Folder that holds the records
     #[arg(long, default_value = "runs")]

@@ -10,9 +10,11 @@ pub(crate) mod inner;
 pub(crate) mod list;
 pub(crate) mod load_command;
 pub(crate) mod new;
+pub(crate) mod opened;
 pub(crate) mod program;
 pub(crate) mod rootless;
 pub(crate) mod run;
+pub(crate) mod share;
 pub(crate) mod show;
 pub(crate) mod study;
 

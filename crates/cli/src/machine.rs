@@ -1,9 +1,9 @@
 //! What this program may use of the machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use barograph_harness::Machine;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
 /// More open files than any run needs.
 const WANTED_FILES: u64 = 1_000_000;
@@ -38,4 +38,60 @@ fn free_bytes(path: &Path) -> Option<u64> {
 /// Cores this process may use.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// What this machine and its user are called, and where their files are; `record` is the folder of a record.
+pub(crate) fn names(record: &Path) -> barograph_share::Machine {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let here = [Some(std::env::temp_dir()), std::env::home_dir(), std::env::current_dir().ok()];
+    let folders = here.into_iter().chain([std::path::absolute(record).ok(), std::env::current_exe().ok()]);
+    let folders = folders.flatten().filter_map(|folder| private_part(&folder));
+    barograph_share::Machine {
+        host,
+        user: user().unwrap_or_default(),
+        folders: folders.map(|folder| folder.display().to_string()).collect(),
+    }
+}
+
+/// The name of the user by the table of users; that of a directory service is not known.
+fn user() -> Option<String> {
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let id = getuid().as_raw().to_string();
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id).then(|| name.to_owned())
+    })
+}
+
+/// The folder below the root in which a path is; the folder itself below those that every machine has.
+fn private_part(folder: &Path) -> Option<PathBuf> {
+    let below: PathBuf = folder.components().take(2).collect();
+    let is_of_system =
+        ["/usr", "/opt", "/var", "/run", "/etc", "/bin", "/sbin"].iter().any(|of| below == Path::new(of));
+    match is_of_system {
+        _ if below.components().count() < 2 => None,
+        // Programs are installed there, and no files of a user.
+        true if !folder.starts_with("/var") => None,
+        true => Some(folder.to_owned()),
+        false => Some(below),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_system_are_private_only_where_they_hold_files_of_a_user() {
+        for (folder, part) in [
+            ("/home/me/bench", Some("/home")),
+            ("/work", Some("/work")),
+            ("/var/lib/jenkins", Some("/var/lib/jenkins")),
+            ("/usr/bin/barograph", None),
+            ("/", None),
+        ] {
+            assert_eq!(private_part(Path::new(folder)), part.map(PathBuf::from), "{folder}");
+        }
+    }
 }

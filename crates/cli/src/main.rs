@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Report(a) => commands::show::report(&a),
         Command::Compare(a) => commands::compare::compare(&a),
         Command::Export(a) => commands::export::export(&a),
+        Command::Share(a) => commands::share::share(&a),
         Command::Clean(a) => commands::clean::clean(&a),
         Command::Program(a) => commands::program::run(&a),
         Command::Drive(a) => commands::drive::drive(&a),

@@ -89,6 +89,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "study", floor: 5, may_use: &["model", "stats", "spec", "record"] },
     Crate { name: "report", floor: 3, may_use: &["model", "stats", "record"] },
     Crate { name: "export", floor: 3, may_use: &["model", "stats", "record"] },
+    Crate { name: "share", floor: 3, may_use: &["model", "record"] },
     Crate { name: "live", floor: 3, may_use: &["model", "stats", "record"] },
     Crate {
         name: "workload-auction",
@@ -149,6 +150,7 @@ const CRATES: &[Crate] = &[
             "study",
             "report",
             "export",
+            "share",
             "live",
             "import",
             "workload",

@@ -16,7 +16,7 @@ use super::Format;
 /// --strict with 10 when one is undecided and none is worse.
 #[derive(ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// Names of runs or paths of their folders, separated by commas: what is known
+    /// Names of runs, paths of their folders, or files of `barograph share`, separated by commas: what is known
     pub(crate) baseline: String,
     /// The same number of runs in the same order: what is new
     pub(crate) candidate: String,

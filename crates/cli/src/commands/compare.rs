@@ -4,14 +4,15 @@ use barograph_record::{Compared, ExitCode, KeptFinding, Run};
 use barograph_report::comparison;
 use barograph_study::{CompareRuns, NotComparable};
 
-use super::{Done, Failed, show};
+use super::opened::Opened;
+use super::{Done, Failed};
 use crate::args::{CompareArgs, Format};
 use crate::terminal;
 
 /// Compares, prints, and ends with what a CI job wants to know.
 pub(crate) fn compare(args: &CompareArgs) -> Done {
-    let baseline = runs(args, &args.baseline)?;
-    let candidate = runs(args, &args.candidate)?;
+    let opened = [opened(args, &args.baseline)?, opened(args, &args.candidate)?];
+    let [baseline, candidate] = [runs(&opened[0])?, runs(&opened[1])?];
     let how = CompareRuns { allow: args.allow.clone(), margin: args.margin.get() };
     let compared = how.compare(&baseline, &candidate).map_err(|why| Failed::new(code_of(&why), why))?;
     terminal::result(&match args.format {
@@ -23,8 +24,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Done {
     Ok(end(&compared, args.strict))
 }
 
-fn runs(args: &CompareArgs, names: &str) -> Result<Vec<Run>, Failed> {
-    names.split(',').map(|name| show::named(&args.runs, name.trim())).collect()
+fn opened(args: &CompareArgs, names: &str) -> Result<Vec<Opened>, Failed> {
+    names.split(',').map(|name| Opened::find(&args.runs, Some(name.trim()))).collect()
+}
+
+fn runs(opened: &[Opened]) -> Result<Vec<Run>, Failed> {
+    opened.iter().map(Opened::run).collect()
 }
 
 fn code_of(why: &NotComparable) -> ExitCode {

@@ -1,35 +1,34 @@
 //! `barograph export`: a record or a study as tables.
 
-use std::path::Path;
-
 use anyhow::anyhow;
 use barograph_export::{ExportError, Format, Histograms, Written};
 use barograph_model::words::count;
 use barograph_record::{ExitCode, read_study};
 
-use super::{Done, Failed, show, study};
+use super::opened::Opened;
+use super::{Done, Failed, study};
 use crate::args::ExportArgs;
 use crate::terminal;
 
 /// Writes the tables and names them.
 pub(crate) fn export(args: &ExportArgs) -> Done {
     let format = Format::from(args.format);
-    let folder = |record: &Path| args.to.clone().unwrap_or_else(|| record.join(format.name()));
-    let written = if let Some(of_study) = show::study_of(&args.record) {
+    let opened = Opened::find(&args.record.runs, args.record.run.as_deref())?;
+    let to = args.to.clone().unwrap_or_else(|| opened.results.join(format.name()));
+    let written = if opened.is_study() {
         if args.histograms {
             let what = "write histograms of a study: they are in the records of its runs; leave --histograms out, or export one \
                         of these";
             return Err(Failed::new(ExitCode::Refused, anyhow!(what)));
         }
-        let (conclusions, read) = (study::again(&of_study)?, read_study(&of_study)?);
-        barograph_export::export_study(&conclusions, &read.entries, format, &folder(&of_study))
+        let (conclusions, read) = (study::again(&opened.folder)?, read_study(&opened.folder)?);
+        barograph_export::export_study(&conclusions, &read.entries, format, &to)
     } else {
-        let run = show::open(&args.record)?;
+        let run = opened.run()?;
         for damage in &run.damage {
             terminal::say(&format!("left out  {damage}"));
         }
         let histograms = if args.histograms { Histograms::Written } else { Histograms::Left };
-        let to = folder(&run.dir);
         let each = run.load_names().iter().zip(&run.loads);
         let each = each.map(|(name, load)| (load, to.join(name)));
         let all = std::iter::once((&run, to.clone())).chain(each);

@@ -216,7 +216,7 @@ fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, Failed> {
         Err(why) => return Err(Failed::new(ExitCode::CannotWrite, why)),
     };
     terminal::result(&barograph_report::terminal_summary(&run));
-    match super::show::write_report(&run) {
+    match super::show::write_report(&run, dir) {
         Ok(path) => {
             terminal::result(&format!("report  {}", path.display()));
             terminal::result(&format!("record  {}", dir.display()));

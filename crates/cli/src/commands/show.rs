@@ -2,52 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use barograph_record::{ExitCode, Run, write_whole};
 
+use super::opened::Opened;
 use super::{Done, Failed, study};
 use crate::args::RecordArgs;
 use crate::terminal;
 
 /// Prints a record's verdict, or what follows from a study.
 pub(crate) fn show(args: &RecordArgs) -> Done {
-    if let Some(folder) = study_of(args) {
-        let conclusions = study::again(&folder)?;
+    let opened = Opened::find(&args.runs, args.run.as_deref())?;
+    if opened.is_study() {
+        let conclusions = study::again(&opened.folder)?;
         terminal::result(barograph_report::study::text(&conclusions).trim_end());
         return Ok(ExitCode::Fine);
     }
-    let run = open(args)?;
-    terminal::result(&barograph_report::terminal_summary(&run));
+    terminal::result(&barograph_report::terminal_summary(&opened.run()?));
     Ok(ExitCode::Fine)
 }
 
 /// Makes the report of a run or a study again.
 pub(crate) fn report(args: &RecordArgs) -> Done {
-    let path = match study_of(args) {
-        Some(folder) => study::write_page(&folder, &study::again(&folder)?)?,
-        None => write_report(&open(args)?)?,
+    let opened = Opened::find(&args.runs, args.run.as_deref())?;
+    let path = if opened.is_study() {
+        make(&opened.results)?;
+        study::write_page(&opened.results, &study::again(&opened.folder)?)?
+    } else {
+        write_report(&opened.run()?, &opened.results)?
     };
     terminal::result(&format!("report  {}", path.display()));
     Ok(ExitCode::Fine)
-}
-
-/// The folder of the study that is named.
-pub(super) fn study_of(args: &RecordArgs) -> Option<PathBuf> {
-    args.run.as_deref().and_then(|name| study::named(&args.runs, name))
-}
-
-/// The record that is named, or the latest.
-pub(super) fn open(args: &RecordArgs) -> Result<Run, Failed> {
-    match &args.run {
-        Some(name) => named(&args.runs, name),
-        None => Ok(Run::open(&latest(&args.runs)?)?),
-    }
-}
-
-/// The run of this name, or in the folder of this path.
-pub(super) fn named(runs: &Path, name: &str) -> Result<Run, Failed> {
-    let is_path = Path::new(name).join("run.jsonl").exists();
-    Ok(Run::open(&if is_path { PathBuf::from(name) } else { runs.join(name) })?)
 }
 
 /// The latest run.
@@ -57,13 +42,22 @@ pub(super) fn latest(runs: &Path) -> Result<PathBuf, Failed> {
     last.map(|id| runs.join(id.as_str())).map_err(|why| Failed::new(ExitCode::Refused, why))
 }
 
-/// Writes `report.html` into the record, whole or not at all; of several loads one for each as well.
-pub(crate) fn write_report(run: &Run) -> Result<PathBuf, Failed> {
+/// Writes `report.html` into `folder`, whole or not at all; of several loads one for each as well.
+pub(crate) fn write_report(run: &Run, folder: &Path) -> Result<PathBuf, Failed> {
+    make(folder)?;
     for load in &run.loads {
-        write_report(load)?;
+        let below = load.dir.strip_prefix(&run.dir).unwrap_or(&load.dir);
+        write_report(load, &folder.join(below))?;
     }
     let html = barograph_report::render_html(run).map_err(|why| Failed::new(ExitCode::Bug, why))?;
-    let path = run.dir.join("report.html");
+    let path = folder.join("report.html");
     write_whole(&path, html.as_bytes()).map_err(|why| Failed::new(ExitCode::CannotWrite, why))?;
     Ok(path)
+}
+
+/// Makes a folder for results.
+fn make(folder: &Path) -> Result<(), Failed> {
+    let made =
+        std::fs::create_dir_all(folder).with_context(|| format!("create folder `{}`", folder.display()));
+    made.map_err(|why| Failed::new(ExitCode::CannotWrite, why))
 }

@@ -125,6 +125,8 @@ fn concluded(
         complete,
     };
     let mut conclusions = conclude(study, progress, &about);
+    // As it is kept, without a folder of the machine.
+    conclusions.file.clone_from(&header.file);
     name_the_load(&mut conclusions, counted);
     conclusions
 }

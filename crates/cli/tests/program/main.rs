@@ -43,6 +43,7 @@ mod report;
 mod rootless;
 mod scenarios;
 mod screen;
+mod share;
 mod shipped_studies;
 mod smoke;
 mod snapshots;

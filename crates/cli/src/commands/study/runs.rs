@@ -206,7 +206,7 @@ impl Runs<'_> {
             }
         };
         // The study goes on without the page; `barograph report` makes it later.
-        if let Err(failed) = show::write_report(&run) {
+        if let Err(failed) = show::write_report(&run, &run.dir) {
             terminal::complain(&failed.why);
         }
         ended.seconds = run.phases().iter().filter_map(|phase| phase.to_s).fold(0.0, f64::max);

@@ -1,0 +1,71 @@
+//! Looks through a record for what should not leave the machine.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use crate::patterns::Patterns;
+use crate::{Kind, Machine, Member, ShareError};
+
+/// Findings that are kept; the rest is counted.
+const MOST_KEPT: usize = 200;
+
+/// Characters of a text that are shown.
+const MOST_SHOWN: usize = 80;
+
+/// Something that should not leave the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Name of the file in the record.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Its kind.
+    pub kind: Kind,
+    /// The text; empty for secrets, which are not shown.
+    pub text: String,
+}
+
+/// What was found in a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inspection {
+    /// Findings in the order of files and lines, the first of many.
+    pub findings: Vec<Finding>,
+    /// Number of findings.
+    pub count: usize,
+}
+
+/// Looks through all files; kinds in `allowed` are left out.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn inspect(members: &[Member], machine: &Machine, allowed: &[Kind]) -> Result<Inspection, ShareError> {
+    let patterns = Patterns::of(machine);
+    let mut inspection = Inspection::default();
+    for member in members {
+        let read = |why| ShareError::read(&member.path, why);
+        let mut file = BufReader::new(File::open(&member.path).map_err(read)?);
+        let (mut bytes, mut line) = (Vec::new(), 0);
+        while file.read_until(b'\n', &mut bytes).map_err(read)? > 0 {
+            line += 1;
+            let found = patterns.find(&String::from_utf8_lossy(&bytes));
+            for (kind, text) in found.into_iter().filter(|(kind, _)| !allowed.contains(kind)) {
+                inspection.add(Finding { file: member.name.clone(), line, kind, text: shown(kind, &text) });
+            }
+            bytes.clear();
+        }
+    }
+    Ok(inspection)
+}
+
+impl Inspection {
+    fn add(&mut self, finding: Finding) {
+        self.count += 1;
+        if self.findings.len() < MOST_KEPT {
+            self.findings.push(finding);
+        }
+    }
+}
+
+fn shown(kind: Kind, text: &str) -> String {
+    if kind.is_secret() { String::new() } else { text.chars().take(MOST_SHOWN).collect() }
+}
