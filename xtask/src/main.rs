@@ -2,6 +2,7 @@
 
 mod building;
 mod dev;
+mod dist;
 mod features;
 mod ferretdb;
 mod fuzz_api;
@@ -34,6 +35,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tools          what tests need and is missing: Debian packages as root, programs that are built where Go is installed
   tidy           the house rules alone: floors, sizes, module docs, banned calls, Markdown titles, table of crates
   features       pins the features of crates by others in dev/features, after a change of dependencies
+  dist           what is installed, in target/dist: the static program, completions, manual pages, check sums, and a container
+                 image; --profile dev builds as tests do, `dist image` runs the main job in small in the image, as root
   bench driver   the driver beside other load drivers; writes docs/reference/driver.md (see bench driver --help)
   bench kv       the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see bench kv --help)
   bench auction  the auction application on its stores, buses and proxies (see bench auction --help)
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         ["tools"] => Ok(steps::install_tools(&root) == 0),
         ["tidy"] => tidy_alone(&root),
         ["features"] => features::write(&root),
+        ["dist", words @ ..] => dist::run(&root, words),
         ["bench", words @ ..] => dev::run(&root, "barograph-bench", words),
         ["kill-matrix", "--help"] => {
             say(kill_matrix::USAGE);

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::Context;
 
 use crate::building;
+use crate::dist;
 use crate::ferretdb;
 use crate::go;
 use crate::options::Options;
@@ -81,6 +82,19 @@ impl Report {
         Ok(suite)
     }
 
+    /// Runs the main job from the image, as one test.
+    fn image(&mut self, root: &Path) -> anyhow::Result<bool> {
+        match dist::main_job(root) {
+            Ok(dist::Image::Works) => self.tally.passed += 1,
+            Ok(dist::Image::Skipped) => self.tally.skipped += 1,
+            Err(why) => {
+                say(&format!("{why:#}"));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn run(&mut self, name: &str, suite: &Suite) -> anyhow::Result<()> {
         self.step(name, |report| {
             let failed_before = report.tally.failed;
@@ -122,6 +136,7 @@ pub(crate) fn everything(root: &Path) -> anyhow::Result<bool> {
         report.run("tests", &suite)?;
     }
     report.cargo(root, &DOCUMENTATION)?;
+    report.step("image", |report| report.image(root))?;
     report.shown()
 }
 

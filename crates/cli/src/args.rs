@@ -3,6 +3,7 @@
 mod compare;
 mod drive;
 mod format;
+mod install;
 mod load_command;
 mod program;
 mod share;
@@ -16,6 +17,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::CompareArgs;
 pub(crate) use drive::DriveArgs;
 pub(crate) use format::Format;
+pub(crate) use install::{CompletionsArgs, ManualArgs};
 pub(crate) use load_command::{LoadCommandArgs, SEARCH_LIMIT, TypedLoadCommand};
 pub(crate) use program::TypedProgram;
 pub(crate) use share::ShareArgs;
@@ -58,11 +60,16 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Write the record of a run or a study as tables, one file each: CSV or Parquet
     Export(ExportArgs),
+    /// Pack a record or a study into one file, to be sent or published
     Share(ShareArgs),
     /// Remove whatever interrupted runs left behind
     Clean(CleanArgs),
     #[command(flatten)]
     Program(TypedProgram),
+    /// Print the completions for a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    Manual(ManualArgs),
     /// Make the load that a run elsewhere tells it to
     #[command(hide = true)]
     Drive(DriveArgs),

@@ -7,6 +7,7 @@ pub(crate) mod control;
 pub(crate) mod drive;
 pub(crate) mod export;
 pub(crate) mod inner;
+pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod load_command;
 pub(crate) mod new;

@@ -41,6 +41,8 @@ fn main() -> ExitCode {
         Command::Share(a) => commands::share::share(&a),
         Command::Clean(a) => commands::clean::clean(&a),
         Command::Program(a) => commands::program::run(&a),
+        Command::Completions(a) => commands::install::completions(&a),
+        Command::Manual(a) => commands::install::manual(&a),
         Command::Drive(a) => commands::drive::drive(&a),
         Command::Relay(a) => commands::inner::relay(a),
         Command::Agent(a) => commands::inner::agent(&a),

@@ -212,3 +212,15 @@ fn a_record_cut_off_in_mid_line_can_be_shown() {
     let ended = Going::start(place.program(&["list", "runs"])).end();
     assert!(ended.out.ends_with("  no verdict: it did not come to its end\n"), "{}", ended.out);
 }
+
+#[test]
+fn completions_and_manual_pages_have_every_command() {
+    let place = Place::without_data();
+    let said = Going::start(place.program(&["completions", "bash"])).end();
+    assert!(said.code == Some(0) && said.out.contains("barograph__"), "{}", said.err);
+    assert_eq!(Going::start(place.program(&["manual", "man"])).end().code, Some(0));
+    for name in ["run", "share", "serve-auction", "http"] {
+        let page = fs::read_to_string(place.root().join(format!("man/barograph-{name}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS"), "{name}");
+    }
+}

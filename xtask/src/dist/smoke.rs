@@ -1,0 +1,71 @@
+//! The main job in small, run from the root of the image: nothing of this machine but its kernel, `/dev` and `/proc`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+
+use super::{IMAGE, image, make};
+use crate::say::say;
+
+/// Gives the container what an engine gives it, and starts the program. `$1` is the root, the rest are its words.
+const CONTAINER: &str = "set -e; root=$1; shift; mkdir -p $root/dev $root/proc; mount --bind /dev $root/dev; \
+                         mount -t proc proc $root/proc; cd $root/bench; exec chroot $root /barograph \"$@\"";
+
+/// Exit codes of a run that came to its end. What a busy machine makes of the verdict is not judged.
+const ENDED: [i32; 3] = [0, 4, 9];
+
+/// What came of the test of the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Image {
+    Works,
+    /// This user may not; the reason was said.
+    Skipped,
+}
+
+/// Makes the image from the test build and runs the main job in it.
+pub(crate) fn main_job(root: &Path) -> anyhow::Result<Image> {
+    if !rustix::process::geteuid().is_root() {
+        say("skipped image: only root may change the root folder of a process");
+        return Ok(Image::Skipped);
+    }
+    let dist = make(root, "dev")?;
+    let place = tempfile::tempdir().context("make a folder for the image")?;
+    image::unpack(&fs::read(dist.join(IMAGE))?, place.path())?;
+    let output = Command::new("unshare")
+        .args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", CONTAINER, "image"])
+        .arg(place.path())
+        .args(["run", "--set", "runs=/bench/runs", "--set", "data.dir=/bench/data"])
+        .args(small(root)?)
+        .output()
+        .context("start unshare")?;
+    let ended = output.status.code().is_some_and(|code| ENDED.contains(&code));
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    let verdict = verdict(&place.path().join("bench/runs"));
+    if !ended || verdict.is_err() {
+        say(said.trim_end());
+    }
+    ensure!(ended, "the main job in the image ended with {}", output.status);
+    say(&format!("in the image: {}", verdict?));
+    Ok(Image::Works)
+}
+
+/// The keys that make the main job small, as `--set` takes them.
+fn small(root: &Path) -> anyhow::Result<Vec<String>> {
+    let text = fs::read_to_string(root.join("plans/auction.smoke.toml")).context("read the smoke plan")?;
+    let tables: toml::Table = text.parse().context("understand the smoke plan")?;
+    let keys = tables.iter().filter_map(|(table, keys)| Some((table, keys.as_table()?)));
+    let keys = keys.flat_map(|(table, keys)| keys.iter().map(move |(key, value)| (table, key, value)));
+    Ok(keys.flat_map(|(table, key, value)| ["--set".to_owned(), format!("{table}.{key}={value}")]).collect())
+}
+
+/// The sentence of the verdict of the only run.
+fn verdict(runs: &Path) -> anyhow::Result<String> {
+    let run = fs::read_dir(runs).context("find the record")?.next().context("find the run")??;
+    let text = fs::read_to_string(run.path().join("run.jsonl")).context("read the record")?;
+    let entries = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let verdict = entries.filter(|entry| entry["kind"] == "verdict").last().context("find the verdict")?;
+    Ok(verdict["sentence"].as_str().unwrap_or_default().to_owned())
+}
