@@ -220,6 +220,10 @@ fn conclude(dir: &Path, failed: bool) -> Result<Option<PathBuf>, Failed> {
         Ok(path) => {
             terminal::result(&format!("report  {}", path.display()));
             terminal::result(&format!("record  {}", dir.display()));
+            let record = dir.display();
+            terminal::say(&format!("next    barograph compare OTHER {record}    the ratio to another run"));
+            terminal::say(&format!("        barograph export {record}           tables of every second"));
+            terminal::say(&format!("        barograph share {record}            one file to pass on"));
             Ok(Some(path))
         }
         Err(_) if failed => Ok(None),
