@@ -18,7 +18,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use drive::DriveArgs;
 pub(crate) use format::Format;
 pub(crate) use install::{CompletionsArgs, ManualArgs};
-pub(crate) use load_command::{LoadCommandArgs, SEARCH_LIMIT, TypedLoadCommand};
+pub(crate) use load_command::{LoadCommandArgs, ResultFormat, TypedLoadCommand};
 pub(crate) use program::TypedProgram;
 pub(crate) use share::ShareArgs;
 pub(crate) use study::StudyArgs;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use barograph_model::{Level, Nanos, Share};
 use clap::{ArgMatches, Command};
 
-use crate::typed::Limit;
+use crate::typed::{Limit, TypedRule};
 use crate::{CommandError, Workload};
 
 /// A command of one line, as in `barograph http URL`. How much load, for how long and what is shown are options that the
@@ -42,8 +42,8 @@ pub struct LoadOptions {
     pub rate: Option<Level>,
     /// `--search`.
     pub search: bool,
-    /// `--qos`, or the usual limit of a search.
-    pub limit: Option<Limit>,
+    /// The rules of `--qos`, or the usual one of a search.
+    pub rules: Vec<TypedRule>,
     /// `--errors`: the largest share of failed operations.
     pub errors: Share,
     /// `--think`: the pause of a user after an answer.
@@ -53,6 +53,15 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
+    /// The first limit of response time.
+    #[must_use]
+    pub fn limit(&self) -> Option<Limit> {
+        self.rules.iter().find_map(|rule| match rule {
+            TypedRule::Response(limit) => Some(*limit),
+            _ => None,
+        })
+    }
+
     /// The users that were typed, else the usual number for this kind of load.
     #[must_use]
     pub fn users_or(&self, usual: UsualUsers) -> u32 {
@@ -98,9 +107,9 @@ mod tests {
         let usual = UsualUsers { fixed: 50, searched: 5_000, in_flight: 1_000 };
         let users = |users, rate: Option<u32>, search| {
             let errors = Share::ZERO;
-            let (limit, think, timeout) = (None, None, Nanos::from_secs(1));
+            let (rules, think, timeout) = (Vec::new(), None, Nanos::from_secs(1));
             let rate = rate.map(Level::from);
-            LoadOptions { users, rate, search, limit, errors, think, timeout }.users_or(usual)
+            LoadOptions { users, rate, search, rules, errors, think, timeout }.users_or(usual)
         };
         assert_eq!((users(None, None, false), users(None, None, true)), (50, 5_000));
         assert_eq!((users(None, Some(9), false), users(None, Some(9), true)), (1_000, 1_000));

@@ -1,8 +1,9 @@
 //! Values as they are typed: spans of time, shares, limits.
 
+use std::fmt;
 use std::str::FromStr;
 
-use barograph_model::{Nanos, Share};
+use barograph_model::{Bound, Nanos, OpId, Rule, Share, Subject, words};
 
 /// A limit on a quantile of response time, as in `p99<250ms`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +14,72 @@ pub struct Limit {
     pub percent: f64,
     /// Response time within which it must lie.
     pub limit: Nanos,
+}
+
+/// A rule as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TypedRule {
+    /// `p99<250ms`: response time at a quantile.
+    Response(Limit),
+    /// `service p95<100ms`: service time at a quantile.
+    Service(Limit),
+    /// `mean<50ms`: mean response time.
+    Mean(Nanos),
+    /// `rate>=1000`: operations per second that ended well.
+    Rate(f64),
+}
+
+impl TypedRule {
+    /// The rule of an operation; a rate is that of the whole load.
+    #[must_use]
+    pub fn of(self, op: OpId) -> Rule {
+        let at_most = |limit: Nanos| Bound::AtMost(limit.as_secs_f64() * 1e3);
+        match self {
+            TypedRule::Response(Limit { quantile, limit, .. }) => Rule::response(op, quantile, limit),
+            TypedRule::Service(Limit { quantile, limit, .. }) => {
+                Rule { subject: Subject::Service { op, quantile }, bound: at_most(limit) }
+            }
+            TypedRule::Mean(limit) => Rule { subject: Subject::MeanResponse(op), bound: at_most(limit) },
+            TypedRule::Rate(rate) => Rule { subject: Subject::Rate(None), bound: Bound::AtLeast(rate) },
+        }
+    }
+}
+
+impl fmt::Display for TypedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TypedRule::Response(limit) => write!(f, "p{} < {}", limit.percent, words::span(limit.limit)),
+            TypedRule::Service(limit) => {
+                write!(f, "service p{} < {}", limit.percent, words::span(limit.limit))
+            }
+            TypedRule::Mean(limit) => write!(f, "mean < {}", words::span(*limit)),
+            TypedRule::Rate(rate) => write!(f, "rate >= {}", words::figure(*rate)),
+        }
+    }
+}
+
+impl FromStr for TypedRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const ALLOWED: &str = "a rule is written p99<250ms, 'service p95<100ms', mean<50ms or 'rate>=1000'";
+        let wrong = || ALLOWED.to_owned();
+        let text = text.trim();
+        if let Some(rest) = text.strip_prefix("rate") {
+            let rate: f64 =
+                rest.trim().strip_prefix(">=").and_then(|n| n.trim().parse().ok()).ok_or_else(wrong)?;
+            return if rate.is_finite() && rate > 0.0 { Ok(TypedRule::Rate(rate)) } else { Err(wrong()) };
+        }
+        if let Some(rest) = text.strip_prefix("mean") {
+            let rest = rest.trim().strip_prefix('<').ok_or_else(wrong)?;
+            let limit = span(rest.strip_prefix('=').unwrap_or(rest).trim()).map_err(|_| wrong())?;
+            return if limit > Nanos::ZERO { Ok(TypedRule::Mean(limit)) } else { Err(wrong()) };
+        }
+        match text.strip_prefix("service ") {
+            Some(rest) => rest.parse().map(TypedRule::Service),
+            None => text.parse().map(TypedRule::Response),
+        }
+    }
 }
 
 /// `10s`, `250ms`, `1m30s`, `1.5h`; a number alone means seconds.
@@ -115,6 +182,35 @@ mod tests {
         assert!(seconds("1500ms").is_err() && whole_seconds("0s").is_err());
         for text in ["", "s", "10x", "-5s", "1m-3s", "nan", "inf", "1e30", "10 apples", "1..5s"] {
             assert!(span(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_of_every_kind_are_read_and_told() {
+        for (text, told) in [
+            ("p99<250ms", "p99 < 250 ms"),
+            ("service p95 <= 1s", "service p95 < 1 s"),
+            ("mean < 50ms", "mean < 50 ms"),
+            ("rate>=1000", "rate >= 1,000"),
+        ] {
+            assert_eq!(text.parse::<TypedRule>().map(|rule| rule.to_string()).as_deref(), Ok(told), "{text}");
+        }
+        let of = |text: &str| text.parse::<TypedRule>().unwrap().of(OpId(1));
+        assert_eq!(
+            of("mean<50ms"),
+            Rule { subject: Subject::MeanResponse(OpId(1)), bound: Bound::AtMost(50.0) }
+        );
+        assert_eq!(of("rate>=2.5"), Rule { subject: Subject::Rate(None), bound: Bound::AtLeast(2.5) });
+        assert_eq!(
+            of("p99<1s").time_limit(),
+            Some(barograph_model::TimeLimit::Response(Nanos::from_secs(1)))
+        );
+        let service = Some(barograph_model::TimeLimit::Service(Nanos::from_secs(1)));
+        assert_eq!(of("service p99<1s").time_limit(), service);
+        for text in
+            ["", "p99", "mean>5ms", "mean<0s", "rate<5", "rate>=0", "rate>=x", "service mean<5ms", "p99>1s"]
+        {
+            assert!(text.parse::<TypedRule>().is_err(), "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! `barograph kv`: stores under load in one line, for people who come from redis-benchmark or memtier_benchmark.
 
 use barograph_resp::Address;
+use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
@@ -81,6 +82,9 @@ impl LoadCommand for KeyValue {
 
     fn load(&self, typed: &ArgMatches, options: &LoadOptions) -> Result<TypedLoad, CommandError> {
         let args = KvArgs::from_arg_matches(typed).map_err(CommandError::refused)?;
+        if !matches!(options.rules.as_slice(), [] | [TypedRule::Response(_)]) {
+            return Err(CommandError::refused("judge commands by more than one limit of response time"));
+        }
         let address = Address::parse(&args.address).map_err(|why| {
             let given = &args.address;
             CommandError::refused(format!(
@@ -134,7 +138,7 @@ fn keys(args: &KvArgs, options: &LoadOptions) -> Vec<String> {
             if args.value.0 == args.value.1 { 0 } else { args.value.1 }
         ));
     }
-    match options.limit {
+    match options.limit() {
         None => keys.push("kv.limit_ms = 0".to_owned()),
         Some(limit) => {
             keys.push(format!("kv.limit_ms = {:?}", limit.limit.as_secs_f64() * 1e3));
@@ -195,8 +199,8 @@ mod tests {
 
     fn options() -> LoadOptions {
         let errors = Share::percent(1.0);
-        let (users, rate, limit, think, timeout) = (None, None, None, None, Nanos::from_secs(1));
-        LoadOptions { users, rate, search: false, limit, errors, think, timeout }
+        let (users, rate, rules, think, timeout) = (None, None, Vec::new(), None, Nanos::from_secs(1));
+        LoadOptions { users, rate, search: false, rules, errors, think, timeout }
     }
 
     fn typed(words: &str, options: &LoadOptions) -> Result<TypedLoad, String> {
@@ -224,7 +228,7 @@ mod tests {
         let limit = Limit { quantile: Share::percent(95.0), percent: 95.0, limit: Nanos(1_500_000) };
         let options = LoadOptions {
             users: Some(10),
-            limit: Some(limit),
+            rules: vec![TypedRule::Response(limit)],
             think: Some(Nanos::from_millis(2)),
             ..options()
         };

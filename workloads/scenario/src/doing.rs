@@ -206,6 +206,7 @@ impl<'u> Doing<'u> {
 
     fn finish(&mut self, outcome: Outcome) -> Outcome {
         self.over = true;
+        self.user.worker.count_traffic(self.turn);
         self.user.memory.borrow_mut().end(self.at, outcome);
         let operation: &Operation = &self.program().scenario.operations[self.op.index()];
         self.ask(&operation.beside, outcome)

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use barograph_http::certificates;
 use barograph_model::secret::{MASK, SecretFile, is_secret_header};
-use barograph_model::{Behaviour, BehaviourId, Behaviours, Distribution, Pace};
+use barograph_model::{Behaviour, BehaviourId, Behaviours, Distribution, MOST_FURTHER_LIMITS, Pace};
 use barograph_scenario::{Action, Body, MOST_BODY, Minimal, Protocol, Scenario, Url, without_mark};
+use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
@@ -83,7 +84,7 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
         .map_err(|why| CommandError::refused(format!("make a request of the arguments\n{why}")))?;
     exchange(args, content.as_ref(), &mut scenario);
     target(args, options, &mut scenario)?;
-    rule(options, &mut scenario);
+    rules(options, &mut scenario)?;
     pace(options, &mut scenario);
     for (_, value) in headers.iter().filter(|(name, _)| is_secret_header(name)) {
         scenario.resolved = scenario.resolved.replace(value.as_str(), MASK);
@@ -190,16 +191,25 @@ fn pem(file: &Path) -> Result<SecretFile, CommandError> {
     Ok(SecretFile { path: file.to_owned(), bytes })
 }
 
-/// Failures are always judged, response time where there is a limit.
-fn rule(options: &LoadOptions, scenario: &mut Scenario) {
+/// Failures are always judged, times and rates where there are rules.
+fn rules(options: &LoadOptions, scenario: &mut Scenario) -> Result<(), CommandError> {
+    let of_time = |rule: &&TypedRule| matches!(rule, TypedRule::Response(_) | TypedRule::Service(_));
+    if options.rules.iter().filter(of_time).count() > MOST_FURTHER_LIMITS + 1 {
+        let most = MOST_FURTHER_LIMITS + 1;
+        return Err(CommandError::refused(format!("judge by more than {most} limits of times at quantiles")));
+    }
     for rule in &mut scenario.rules {
         rule.judged = true;
         rule.failures = options.errors;
-        if let Some(limit) = options.limit {
-            rule.quantile = limit.quantile;
-            rule.limit = Some(limit.limit);
+        let mut further = options.rules.as_slice();
+        if let [TypedRule::Response(first), rest @ ..] = further {
+            rule.quantile = first.quantile;
+            rule.limit = Some(first.limit);
+            further = rest;
         }
+        scenario.further.extend(further.iter().map(|further| further.of(rule.op)));
     }
+    Ok(())
 }
 
 fn pace(options: &LoadOptions, scenario: &mut Scenario) {
@@ -212,7 +222,7 @@ fn pace(options: &LoadOptions, scenario: &mut Scenario) {
 #[cfg(test)]
 mod tests {
     use barograph_model::words::in_one_line;
-    use barograph_model::{Nanos, Share};
+    use barograph_model::{Nanos, OpId, Rule, Share};
     use barograph_scenario::Connections;
     use barograph_testkit::Authority;
 
@@ -222,7 +232,7 @@ mod tests {
         users: None,
         rate: None,
         search: false,
-        limit: None,
+        rules: Vec::new(),
         errors: Share::ZERO,
         think: None,
         timeout: Nanos::from_secs(10),
@@ -263,7 +273,7 @@ mod tests {
             "127.0.0.2",
         ];
         let options = LoadOptions {
-            limit: "p95<1s".parse().ok(),
+            rules: ["p95<1s", "rate>=5", "mean<2s"].map(|rule| rule.parse().unwrap()).to_vec(),
             think: Some(Nanos::from_secs(2)),
             timeout: Nanos::from_millis(500),
             errors: Share::percent(1.0),
@@ -279,6 +289,8 @@ mod tests {
                 && target.source_addresses.len() == 1
         );
         assert_eq!((rules[0].limit, rules[0].failures), (Some(Nanos::from_secs(1)), Share::percent(1.0)));
+        let further: Vec<Rule> = options.rules[1..].iter().map(|rule| rule.of(OpId(0))).collect();
+        assert_eq!(asked.scenario.further, further);
         assert!(matches!(behaviours.get(BehaviourId(0)).pace, Pace::Think(_)));
         let Action::Request(request) = &operations[0].groups[0][0].action else { panic!("a request") };
         let names: Vec<&str> = request.headers.iter().map(|h| &*h.name).collect();

@@ -25,6 +25,7 @@ mod slot;
 mod stream;
 mod streams;
 mod together;
+mod traffic;
 mod user;
 mod worker;
 

@@ -29,6 +29,11 @@ impl Origins {
         client.map(|client| (number, Rc::clone(client)))
     }
 
+    /// Calls `look` with each client that was made.
+    pub(crate) fn each(&self, mut look: impl FnMut(&Client)) {
+        self.0.borrow().iter().filter_map(|origin| origin.client.get()).for_each(|client| look(client));
+    }
+
     fn cell(&self, name: &str) -> Result<(usize, Late), String> {
         let mut origins = self.0.borrow_mut();
         let number = origins.iter().position(|origin| origin.name == name).unwrap_or(origins.len());

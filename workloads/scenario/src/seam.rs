@@ -18,7 +18,7 @@ use barograph_workload::{
 use serde_json::{Map, Value, json};
 
 use crate::reach::{self, Ways};
-use crate::{Options, ScenarioError, explain, runnable};
+use crate::{Options, ScenarioError, explain, runnable, traffic};
 
 /// Its name in plans.
 const NAME: &str = "scenario";
@@ -99,6 +99,10 @@ impl Workload for ScenarioFile {
 
     fn ops(&self) -> &[OpSpec] {
         &self.ops
+    }
+
+    fn counters(&self) -> &[&'static str] {
+        &traffic::NAMES
     }
 
     fn profiles(&self) -> Vec<&str> {

@@ -15,6 +15,7 @@ use crate::origins::Origins;
 use crate::program::Program;
 use crate::script;
 use crate::slot::{self, Slot};
+use crate::traffic::Traffic;
 use crate::user::ScenarioUser;
 
 /// Sets of slots kept for the next operation; more than this many operations at once give theirs back to the system.
@@ -27,6 +28,7 @@ pub(crate) struct Worker {
     /// Where redirects lead beside the target.
     pub(crate) origins: Origins,
     pub(crate) scripts: Vec<Scripts>,
+    pub(crate) traffic: Traffic,
     /// Room for texts on their way from values to values.
     pub(crate) scratch: RefCell<Vec<u8>>,
     reasons: Arc<Mutex<Reasons>>,
@@ -38,6 +40,7 @@ impl Worker {
         Rc::new(Worker {
             client: Client::new(&program.resolved),
             origins: Origins::default(),
+            traffic: Traffic::default(),
             scripts: script::compile(&program.scenario)
                 .expect("they were compiled when the program was made"),
             program: Arc::clone(program),

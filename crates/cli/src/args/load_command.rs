@@ -4,23 +4,34 @@ use std::path::PathBuf;
 
 use barograph_model::{Level, Nanos, Share};
 use barograph_spec::MOST_RATE;
-use barograph_workload::typed::{Limit, seconds, share, span, whole_seconds};
+use barograph_workload::typed::{Limit, TypedRule, seconds, share, span, whole_seconds};
 use barograph_workload::{LoadCommand, LoadOptions};
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, ValueEnum};
 
 use super::watch::WatchArgs;
 use crate::catalog::WORKLOADS;
 
 /// A search needs a limit; this one holds where no other is typed.
-pub(crate) const SEARCH_LIMIT: Limit =
+const SEARCH_LIMIT: Limit =
     Limit { quantile: Share::percent(99.0), percent: 99.0, limit: Nanos::from_millis(100) };
 
 fn rate(text: &str) -> Result<Level, String> {
     const ALLOWED: &str = "starts per second from 0.001 to 10,000,000, with three decimals at most";
     let rate = text.parse().ok().and_then(Level::new);
     rate.filter(|rate| *rate > Level::ZERO && *rate <= MOST_RATE).ok_or_else(|| ALLOWED.to_owned())
+}
+
+/// The form of a result.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultFormat {
+    /// A table and a sentence
+    Text,
+    /// The same in a block for a pull request
+    Markdown,
+    /// One object
+    Json,
 }
 
 /// Options of every load command.
@@ -66,9 +77,10 @@ pub(crate) struct LoadCommandArgs {
     /// Where all random choices come from
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Limit on a quantile of response time, as in 'p99<250ms'; missing it ends with code 4
-    #[arg(long, value_name = "LIMIT")]
-    pub(crate) qos: Option<Limit>,
+    /// Rule, as in p99<250ms, 'service p95<100ms', mean<50ms, 'rate>=1000' (may be given often); breaking one ends
+    /// with code 4
+    #[arg(long, value_name = "RULE")]
+    pub(crate) qos: Vec<TypedRule>,
     /// Largest share of failed operations; more ends with code 4
     #[arg(long, default_value = "1%", value_parser = share, value_name = "SHARE")]
     pub(crate) errors: Share,
@@ -81,8 +93,11 @@ pub(crate) struct LoadCommandArgs {
     /// Keep the whole record in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep_record: Option<PathBuf>,
+    /// Form of the result
+    #[arg(long, default_value = "text", value_name = "FORM")]
+    pub(crate) format: ResultFormat,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
     /// Show nothing while it runs
     #[arg(short = 'q', long)]
@@ -97,13 +112,21 @@ impl LoadCommandArgs {
         (self.rate.is_none() && self.think.is_none()).then_some(self.failure_pause)
     }
 
+    /// The rules that were typed, or the usual one of a search.
+    pub(crate) fn rules(&self) -> Vec<TypedRule> {
+        if self.search && self.qos.is_empty() {
+            return vec![TypedRule::Response(SEARCH_LIMIT)];
+        }
+        self.qos.clone()
+    }
+
     /// What a workload depends on.
     pub(crate) fn options(&self) -> LoadOptions {
         LoadOptions {
             users: self.users,
             rate: self.rate,
             search: self.search,
-            limit: self.qos.or(self.search.then_some(SEARCH_LIMIT)),
+            rules: self.rules(),
             errors: self.errors,
             think: self.think,
             timeout: self.timeout,

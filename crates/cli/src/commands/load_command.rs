@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use super::run::{Start, warn_of_debug_builds};
 use super::{Done, Failed};
-use crate::args::{LoadCommandArgs, SEARCH_LIMIT, TypedLoadCommand};
+use crate::args::{LoadCommandArgs, ResultFormat, TypedLoadCommand};
 use crate::catalog::WORKLOADS;
 use crate::live::{self, Display, Levers};
 use crate::terminal::{self, Terminal};
@@ -117,13 +117,12 @@ fn announce(args: &LoadCommandArgs, (title, noun): (&str, Noun), checked: &Check
         None => users.to_owned(),
     };
     if args.search {
-        let limit = args.qos.unwrap_or(SEARCH_LIMIT);
-        let by_default = if args.qos.is_none() { ", as no --qos names another" } else { "" };
+        let rules: Vec<String> = args.rules().iter().map(ToString::to_string).collect();
+        let by_default = if args.qos.is_empty() { ", as no --qos names another" } else { "" };
         terminal::say(&format!(
-            "searching the most {} of {title} with p{} < {} and failures < {}{by_default}",
+            "searching the most {} of {title} with {} and failures < {}{by_default}",
             if args.rate.is_some() { "starts/s" } else { "users" },
-            limit.percent,
-            words::span(limit.limit.0),
+            rules.join(", "),
             words::percent(args.errors.get()),
         ));
     } else {
@@ -195,13 +194,15 @@ fn conclude(
     summary.interrupted = interrupted;
     summary.ended_by_time &= !interrupted;
     summary.failure_pause_s = args.pause().map(Nanos::as_secs_f64);
-    if args.json {
-        let json =
-            serde_json::to_string_pretty(&summary).context("write the result as JSON").map_err(cannot)?;
-        terminal::result(&json);
-    } else {
-        terminal::result(&summary.text(typed.command.request()));
-    }
+    let noun = typed.command.request();
+    let result = match if args.json { ResultFormat::Json } else { args.format } {
+        ResultFormat::Text => summary.text(noun),
+        ResultFormat::Markdown => summary.markdown(noun),
+        ResultFormat::Json => {
+            serde_json::to_string_pretty(&summary).context("write the result as JSON").map_err(cannot)?
+        }
+    };
+    terminal::result(&result);
     let report = args
         .report
         .as_ref()

@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_search_without_a_limit_has_the_usual_one() {
-        let limit = |words: &str| typed(words).unwrap().args.options().limit.map(|limit| limit.limit);
+        let limit = |words: &str| typed(words).unwrap().args.options().limit().map(|limit| limit.limit);
         assert_eq!((limit("--search"), limit("")), (Some(Nanos::from_millis(100)), None));
         assert_eq!(limit("--search --qos p50<1s"), Some(Nanos::from_secs(1)));
     }
@@ -216,7 +216,7 @@ mod tests {
             ("search", "--search"),
         ];
         // What is shown and kept; other tests are about it.
-        let shown = "report keep_record json quiet live live_at export_to export_label";
+        let shown = "report keep_record format json quiet live live_at export_to export_label";
         for argument in LoadCommandArgs::augment_args(clap::Command::new("x")).get_arguments() {
             let id = argument.get_id().as_str();
             let known =

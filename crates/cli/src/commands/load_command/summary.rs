@@ -1,6 +1,7 @@
 //! The figures of a finished load command, from its record, as JSON and as a table.
 
 mod figures;
+mod traffic;
 
 use barograph_model::Level;
 use barograph_record::{IntervalRow, KeptOp, Run, Trial, Verdict};
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::words::{NONE, bytes, count, figure, percent, time, wrapped};
 use figures::{Figures, Operation, QUANTILES, Times, cell, times};
+use traffic::Traffic;
 
 /// Sentences are wrapped here: no terminal in use is narrower than most people like to read.
 const WIDTH: usize = 100;
@@ -72,6 +74,8 @@ pub(crate) struct Summary {
     pub(crate) bytes_per_user: Option<f64>,
     /// Connections open at the end of the window.
     pub(crate) connections: Option<u64>,
+    /// What connections carried, and how many were made.
+    pub(crate) traffic: Option<Traffic>,
     /// Every rule held.
     pub(crate) passed: bool,
     /// The measurement can be believed.
@@ -120,6 +124,7 @@ impl Summary {
             run.controls().any(|c| c.at_s < window.to_s && window.from_s < c.at_s + c.over_s.max(1e-9));
         let mut summary = Self::of_window(trial, (&rows, times(run, window)), run.verdict()?, request);
         summary.failures = failures;
+        summary.traffic = Traffic::of(run, &rows);
         summary.level_changed = changed;
         (!window.ops.is_empty()).then_some(summary)
     }
@@ -163,6 +168,7 @@ impl Summary {
             rss_mib: used.driver_rss_bytes.map(|b| b as f64 / MIB),
             bytes_per_user: used.driver_bytes_per_user,
             connections: used.driver_connections,
+            traffic: None,
             passed: verdict.passed,
             valid: verdict.valid,
             verdict: verdict.sentence.clone(),
@@ -185,6 +191,11 @@ impl Summary {
         }
     }
 
+    /// For a pull request: the table in a block that keeps its columns, the answer below it.
+    pub(crate) fn markdown(&self, noun: Noun) -> String {
+        format!("```text\n{}\n```", self.text(noun).replace("```", "'''"))
+    }
+
     /// As a table for people. `noun` is what a request is called.
     pub(crate) fn text(&self, noun: Noun) -> String {
         let times = if self.operations.len() > 1 { self.operations_table() } else { self.times_table() };
@@ -193,8 +204,12 @@ impl Summary {
             (noun.several, self.requests_line()),
             ("failed", self.failed_line()),
             ("load", self.load_line()),
+            ("traffic", self.traffic.map(|traffic| traffic.line()).unwrap_or_default()),
             ("driver", self.driver_line(noun.one)),
-        ] {
+        ]
+        .into_iter()
+        .filter(|(_, figures)| !figures.is_empty())
+        {
             text.push_str(&format!("{name:<16}{}\n", figures.join("   ")));
         }
         for failures in &self.failures {
@@ -413,6 +428,15 @@ verdict         passed, valid
         assert_eq!(summary().asked, None);
     }
 
+    #[test]
+    fn markdown_is_the_table_in_a_block() {
+        let mut summary = summary();
+        summary.reasons = vec!["```".to_owned()];
+        let expected = format!("```text\n{}\n```", summary.text(REQUEST).replace("```", "'''"));
+        assert_eq!(summary.markdown(REQUEST), expected);
+        assert_eq!(summary.markdown(REQUEST).matches("```").count(), 2);
+    }
+
     /// Half as many of another operation, which take longer.
     fn of_two(times: (Times, Times)) -> Summary {
         let (mut trial, mut row) = (trial(), row(1.0, 4_900, 45));
@@ -501,7 +525,7 @@ failed          100 (0.133 %)   refused 90
         keys.sort_unstable();
         let expected = "achieved_rate bytes_per_user connections cpu_us_per_request driver_cores dropped elapsed_s ended_by_time error_share \
             errors failure_pause_s failures goodput_per_s interrupted lag_p50_ms lag_p99_ms late level level_changed max_ms mean_ms operations operations_asked outcomes p50_ms p90_ms p95_ms \
-            p999_ms p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped unit users \
+            p999_ms p99_ms passed reasons request requests requests_per_s rss_mib search seconds service skipped traffic unit users \
             valid verdict";
         assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
         assert_eq!(json["rss_mib"], 12.0);
