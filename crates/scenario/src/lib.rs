@@ -92,8 +92,8 @@ pub use json::{Pointer, Step, say, without_mark};
 pub use minimal::{Minimal, minimal};
 pub use name::leak;
 pub use operation::{
-    Action, Beside, Body, Exchange, Extract, ForEach, Group, Header, Operation, Request, Start, StreamId,
-    Wait, Where,
+    Action, Beside, Body, Exchange, Extract, ForEach, Group, Header, Operation, Order, Request, Start,
+    StreamId, Wait, Where,
 };
 pub use pattern::{Pattern, Schema};
 pub use read::{Files, MOST_BODY, read, statuses};

@@ -17,10 +17,21 @@ pub struct Operation {
     pub name: &'static str,
     /// One sentence: what the user does.
     pub about: &'static str,
-    /// One after the other.
+    /// One after the other, or one of them where `order` says which.
     pub groups: Vec<Group>,
+    /// Which group is done; all where it says nothing. Files say nothing.
+    pub order: Option<Order>,
     /// What is asked of the engine once it has ended.
     pub beside: Beside,
+}
+
+/// The order in which a user does one thing of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// In turn, the first one first.
+    InTurn,
+    /// At random, each with the same chance.
+    Random,
 }
 
 /// Exchanges that run side by side; one where nothing is said.
@@ -128,6 +139,8 @@ pub enum Action {
 pub struct Request {
     /// The method, a token.
     pub method: &'static str,
+    /// 0 for the target; else one of the further origins that a command line has.
+    pub origin: u16,
     /// Path and query, beginning with a slash; the target's base path goes before it.
     pub target: Template,
     /// Headers, those of the target included; never those that belong to the

@@ -45,7 +45,11 @@ impl<'u> Doing<'u> {
         let user = self.user;
         let program = &*user.worker.program;
         let op = self.op.index();
-        for (group, ready) in program.scenario.operations[op].groups.iter().zip(&program.ready[op]) {
+        let operation = &program.scenario.operations[op];
+        let all = 0..operation.groups.len();
+        let chosen = operation.order.map(|order| user.next_of(order, all.len(), self.turn));
+        let range = chosen.map_or(all, |one| one..one + 1);
+        for (group, ready) in operation.groups[range.clone()].iter().zip(&program.ready[op][range]) {
             match (group.as_slice(), ready.as_slice()) {
                 ([exchange], [ready]) if exchange.for_each.is_none() => {
                     self.alone(Part { exchange, ready }).await?;
@@ -67,14 +71,16 @@ impl<'u> Doing<'u> {
         };
         let user = self.user;
         let wire = self.wire(ready, request)?;
+        let other = user.way(request);
+        let connections = other.as_deref().unwrap_or(&user.connections);
         self.turn.sent();
         let answered = match wire {
-            Wire::Prepared(prepared) => user.connections.send_prepared(prepared).await,
-            Wire::Draft(draft) => user.connections.send_draft(draft).await,
+            Wire::Prepared(prepared) => connections.send_prepared(prepared).await,
+            Wire::Draft(draft) => connections.send_draft(draft).await,
         };
         let mut answer = answered.map_err(|fault| self.broken(&fault))?;
         if self.program().scenario.target.redirects > 0 && redirect::is_redirect(answer.status) {
-            answer = Box::pin(self.follow(request, ready.method, answer)).await?;
+            answer = Box::pin(self.follow(request, (ready.method, connections), answer)).await?;
         }
         self.take(exchange, &Seen::Answer(answer))
     }
@@ -107,7 +113,9 @@ impl<'u> Doing<'u> {
         request: &Request,
         offers: &[Box<str>],
     ) -> Result<barograph_http::Draft, Outcome> {
-        self.with_ink(&self.user.connections, |ink| ink.write(ready.method, request, offers))
+        let other = self.user.way(request);
+        let connections = other.as_deref().unwrap_or(&self.user.connections);
+        self.with_ink(connections, |ink| ink.write(ready.method, request, offers))
     }
 
     /// Writes with the values of the operation.

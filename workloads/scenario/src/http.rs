@@ -1,14 +1,15 @@
-//! `barograph http`: one URL under load, for people who come from wrk, oha or hey. The arguments become a scenario of one
-//! operation.
+//! `barograph http`: URLs under load, for people who come from wrk, oha or hey. The arguments become a scenario.
 
 mod arguments;
+mod several;
+mod urls;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use barograph_http::certificates;
 use barograph_model::secret::{MASK, SecretFile, is_secret_header};
-use barograph_model::{Behaviour, BehaviourId, Behaviours, Distribution, MOST_FURTHER_LIMITS, Pace};
+use barograph_model::{Behaviour, BehaviourId, Behaviours, Distribution, MOST_FURTHER_LIMITS, OpId, Pace};
 use barograph_scenario::{Action, Body, MOST_BODY, Minimal, Protocol, Scenario, Url, without_mark};
 use barograph_workload::typed::TypedRule;
 use barograph_workload::{CommandError, LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
@@ -17,6 +18,8 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crate::reach::{self, Ways};
 use crate::{ScenarioFile, ScenarioFiles};
 use arguments::HttpArgs;
+use several::Joined;
+use urls::{Listed, listed};
 
 /// What wrk, hey and oha people expect, roughly; and as many as one machine reaches without more ado.
 const USERS: UsualUsers = UsualUsers { fixed: 50, searched: 5_000, in_flight: 1_000 };
@@ -56,13 +59,7 @@ struct Asked {
 
 /// Makes a scenario of the arguments.
 fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> {
-    let url = if args.url.contains("://") { args.url.clone() } else { format!("http://{}", args.url) };
-    let base = base(&url).map_err(|why| {
-        let given = &args.url;
-        CommandError::refused(format!(
-            "read the URL `{given}`: {why}; it is written as in http://127.0.0.1:8080/path"
-        ))
-    })?;
+    let listed = listed(args)?;
     let content = content(args)?;
     let mut headers = args.headers.clone();
     if let Some(Content { kind, .. }) = &content
@@ -70,18 +67,27 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     {
         headers.push(("content-type".to_owned(), (*kind).to_owned()));
     }
-    let method = args.method.as_deref().unwrap_or(if content.is_some() { "POST" } else { "GET" });
+    let usual = args.method.as_deref().unwrap_or(if content.is_some() { "POST" } else { "GET" });
     let text = content.as_ref().filter(|content| content.file.is_none());
     let text = text.map(|text| String::from_utf8_lossy(&text.bytes));
-    let what = Minimal {
-        url: &url,
-        method: Some(method),
-        headers: &headers,
-        body: text.as_deref(),
-        ..Minimal::default()
-    };
-    let mut scenario = barograph_scenario::minimal(&what)
-        .map_err(|why| CommandError::refused(format!("make a request of the arguments\n{why}")))?;
+    let mut scenarios = Vec::new();
+    let mut titles = Vec::new();
+    for Listed { method, url, .. } in &listed {
+        let method = method.as_deref().unwrap_or(usual);
+        let what = Minimal {
+            url,
+            method: Some(method),
+            headers: &headers,
+            body: text.as_deref(),
+            ..Minimal::default()
+        };
+        let scenario = barograph_scenario::minimal(&what)
+            .map_err(|why| CommandError::refused(format!("make a request of the arguments\n{why}")))?;
+        scenarios.push(scenario);
+        titles.push(format!("{method} {url}"));
+    }
+    let bases: Vec<&str> = listed.iter().map(|listed| listed.base.as_str()).collect();
+    let Joined { mut scenario, title, origins } = several::join(scenarios, &titles, &bases, args.order)?;
     exchange(args, content.as_ref(), &mut scenario);
     target(args, options, &mut scenario)?;
     rules(options, &mut scenario)?;
@@ -92,8 +98,8 @@ fn asked(args: &HttpArgs, options: &LoadOptions) -> Result<Asked, CommandError> 
     // The text says the request, the command in the record says how it is sent and judged.
     scenario.resolved.push_str("# sent and judged as the options of the command say\n");
     let detours = args.resolve.iter().chain(&args.connect_to).cloned().collect();
-    let ways = Ways { proxy: args.proxy.clone(), detours };
-    Ok(Asked { title: format!("{method} {url}"), base, scenario, ways })
+    let ways = Ways { proxy: args.proxy.clone(), detours, origins };
+    Ok(Asked { title, base: listed[0].base.clone(), scenario, ways })
 }
 
 /// Scheme, host and port of a URL.
@@ -207,7 +213,9 @@ fn rules(options: &LoadOptions, scenario: &mut Scenario) -> Result<(), CommandEr
             rule.limit = Some(first.limit);
             further = rest;
         }
-        scenario.further.extend(further.iter().map(|further| further.of(rule.op)));
+        // A rate is that of the whole load.
+        let once = |further: &&TypedRule| rule.op == OpId(0) || !matches!(further, TypedRule::Rate(_));
+        scenario.further.extend(further.iter().filter(once).map(|further| further.of(rule.op)));
     }
     Ok(())
 }
@@ -222,7 +230,7 @@ fn pace(options: &LoadOptions, scenario: &mut Scenario) {
 #[cfg(test)]
 mod tests {
     use barograph_model::words::in_one_line;
-    use barograph_model::{Nanos, OpId, Rule, Share};
+    use barograph_model::{Nanos, Next, Rule, Share};
     use barograph_scenario::Connections;
     use barograph_testkit::Authority;
 
@@ -298,6 +306,46 @@ mod tests {
     }
 
     #[test]
+    fn few_urls_are_an_operation_each_and_many_are_one() {
+        let options = LoadOptions { rules: vec!["rate>=5".parse().unwrap()], ..OPTIONS };
+        let asked = of(&["h/a", "https://i/b", "http://h/c", "-m", "PUT"], &options).unwrap();
+        let Scenario { operations, behaviours, rules, further, .. } = &asked.scenario;
+        assert_eq!(asked.title, "Put1: PUT http://h/a, Put2: PUT https://i/b, Put3: PUT http://h/c");
+        assert_eq!(
+            (asked.base.as_str(), asked.ways.origins.as_slice()),
+            ("http://h", &["https://i".to_owned()][..])
+        );
+        let origins = operations.iter().map(|operation| match &operation.groups[0][0].action {
+            Action::Request(request) => request.origin,
+            _ => panic!("a request"),
+        });
+        assert_eq!(origins.collect::<Vec<_>>(), [0, 1, 0]);
+        let next = &behaviours.get(BehaviourId(0)).next;
+        assert_eq!(next[..], [1, 2, 0].map(|op| Some(Next::Op(OpId(op)))));
+        assert_eq!((rules.len(), further.len()), (3, 1), "a rule for each, one rate");
+        let urls: Vec<String> = (0..21).map(|n| format!("h/{n}")).collect();
+        let words: Vec<&str> = urls.iter().map(String::as_str).chain(["--order", "random"]).collect();
+        let asked = of(&words, &options).unwrap();
+        let [only] = asked.scenario.operations.as_slice() else { panic!("one operation") };
+        assert_eq!((only.groups.len(), only.order), (21, Some(barograph_scenario::Order::Random)));
+        assert_eq!(asked.title, "21 URLs, GET http://h/0 first");
+    }
+
+    #[test]
+    fn a_line_that_is_no_url_is_told_with_its_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().display().to_string();
+        let why = |text: &str| {
+            std::fs::write(file.path(), text).unwrap();
+            of(&["--urls", &path], &OPTIONS).err().map(|why| why.why.to_string())
+        };
+        assert_eq!(why("# two\n\nGET http://h/\nh/x\n"), None);
+        let told = why("http://h/\nGET ftp://h/\n").unwrap();
+        assert_eq!(told, format!("read the URLs in `{path}`, line 2: unknown scheme `ftp`"));
+        assert_eq!(why("# none\n").unwrap(), format!("read the URLs in `{path}`: it has none"));
+    }
+
+    #[test]
     fn a_body_is_the_bytes_of_any_file_up_to_a_bound() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("body");
@@ -345,11 +393,15 @@ mod tests {
         std::fs::write(&pem, "a certificate").unwrap();
         let [certificate, key] =
             ["c.pem", "k.pem"].map(|name| folder.path().join(name).display().to_string());
+        let urls = folder.path().join("urls").display().to_string();
+        std::fs::write(&urls, "http://h/a\n").unwrap();
         let identity = Authority::new().unwrap().server().unwrap();
         std::fs::write(&certificate, identity.pem().concat()).unwrap();
         std::fs::write(&key, &identity.pem()[1]).unwrap();
-        let rows: [(&str, &[&str]); 20] = [
+        let rows: [(&str, &[&str]); 22] = [
             ("url", &["/path"]),
+            ("urls", &["--urls", &urls]),
+            ("order", &["http://h/b", "--order", "random"]),
             ("method", &["-m", "PUT"]),
             ("headers", &["-H", "a: b"]),
             ("data", &["--data", "x"]),

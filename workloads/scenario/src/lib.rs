@@ -62,6 +62,15 @@ pub fn runnable(
     target: Resolved,
     options: Options,
 ) -> Result<Box<dyn Runnable>, ScenarioError> {
-    let program = Arc::new(Program::new(scenario, target, options.clock)?);
+    runnable_at(scenario, (target, Vec::new()), options)
+}
+
+/// The same for a scenario whose requests go to further origins.
+pub(crate) fn runnable_at(
+    scenario: Arc<Scenario>,
+    targets: (Resolved, Vec<Resolved>),
+    options: Options,
+) -> Result<Box<dyn Runnable>, ScenarioError> {
+    let program = Arc::new(Program::new(scenario, targets, options.clock)?);
     Ok(barograph_engine::runnable(move || ScenarioWorkload::new(&program, &options.reasons)))
 }

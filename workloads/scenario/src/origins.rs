@@ -1,4 +1,4 @@
-//! The origins beside the target to which the users of a worker are redirected.
+//! The origins beside the target: those of further URLs, and those to which users are redirected.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,10 +7,9 @@ use barograph_http::{Client, Options, Resolved, Target, Tls};
 use tokio::sync::{OnceCell, oneshot};
 
 /// Origins of a worker at the most: each user has connections to all that it came to.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
-/// The clients of these origins, made when the first redirect leads there.
-#[derive(Default)]
+/// The clients of these origins; of those that only redirects lead to, made when the first one does.
 pub(crate) struct Origins(RefCell<Vec<Origin>>);
 
 struct Origin {
@@ -22,6 +21,21 @@ struct Origin {
 type Late = Rc<OnceCell<Rc<Client>>>;
 
 impl Origins {
+    /// These are known beforehand, and have the first numbers.
+    pub(crate) fn known(resolved: &[Resolved]) -> Self {
+        let known = |resolved: &Resolved| Origin {
+            name: resolved.target().origin(),
+            client: Rc::new(OnceCell::new_with(Some(Client::new(resolved)))),
+        };
+        Origins(RefCell::new(resolved.iter().map(known).collect()))
+    }
+
+    /// The client of an origin that was known beforehand.
+    pub(crate) fn by_number(&self, number: usize) -> Rc<Client> {
+        let origins = self.0.borrow();
+        Rc::clone(origins[number].client.get().expect("it was made with the worker"))
+    }
+
     /// The client of an origin and its number. It is spoken to as the target is, but for the name in its certificate.
     pub(crate) async fn client(&self, name: &str, target: &Target) -> Result<(usize, Rc<Client>), String> {
         let (number, cell) = self.cell(name)?;

@@ -16,6 +16,8 @@ use crate::{draw, script};
 pub(crate) struct Program {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) resolved: Resolved,
+    /// Further origins, by [`Request::origin`] less one.
+    pub(crate) further: Vec<Resolved>,
     /// What goes before every path.
     pub(crate) base: String,
     /// The time of day, for what the target is told and for the end of cookies; never for measuring.
@@ -81,7 +83,7 @@ pub enum ScenarioError {
 impl Program {
     pub(crate) fn new(
         scenario: Arc<Scenario>,
-        resolved: Resolved,
+        (resolved, further): (Resolved, Vec<Resolved>),
         clock: fn() -> Nanos,
     ) -> Result<Self, ScenarioError> {
         script::check(&scenario)?;
@@ -89,7 +91,8 @@ impl Program {
         let base = path.split('?').next().unwrap_or_default().trim_end_matches('/').to_owned();
         let mut counting = 0;
         let tables = scenario.draws.iter().map(|draw| Table::new(draw, &mut counting)).collect();
-        let mut program = Program { scenario, resolved, base, clock, ready: Vec::new(), tables, counting };
+        let mut program =
+            Program { scenario, resolved, further, base, clock, ready: Vec::new(), tables, counting };
         program.ready =
             program.scenario.operations.iter().map(|o| program.operation(o)).collect::<Result<_, _>>()?;
         Ok(program)
@@ -128,8 +131,12 @@ impl Program {
             Some(Body::Template(template)) => Some(template.fixed()?),
         };
         let base = &self.base;
+        let target = match request.origin {
+            0 => &self.resolved,
+            further => &self.further[usize::from(further) - 1],
+        };
         let parts = Parts { method, path: format_args!("{base}{path}"), headers: &headers, body };
-        Some(Prepared::new(self.resolved.target(), &parts))
+        Some(Prepared::new(target.target(), &parts))
     }
 
     /// The place of a draw that counts among the counters of a user.

@@ -8,6 +8,8 @@ use barograph_scenario as scenario;
 pub(crate) struct Ways {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) detours: Vec<Detour>,
+    /// Further origins, by the numbers that requests have for them.
+    pub(crate) origins: Vec<String>,
 }
 
 /// The client's options for a scenario's target.

@@ -52,11 +52,11 @@ impl<'u> Doing<'u> {
     pub(crate) async fn follow(
         &mut self,
         request: &Request,
-        method: Method<'static>,
+        (method, first): (Method<'static>, &Connections),
         mut answer: Answer,
     ) -> Result<Answer, Outcome> {
         let most = self.program().scenario.target.redirects;
-        let path = self.with_ink(&self.user.connections, |ink| {
+        let path = self.with_ink(first, |ink| {
             let mut path = Vec::new();
             ink.path(request, &mut path).map(|()| String::from_utf8_lossy(&path).into_owned())
         })?;
@@ -71,9 +71,11 @@ impl<'u> Doing<'u> {
             }
             followed += 1;
             hop.turn(answer.status);
-            other =
-                self.leave(&mut hop, header, other.as_deref()).await.map_err(|why| self.note(why, &[]))?;
-            let connections = other.as_deref().unwrap_or(&self.user.connections);
+            other = self
+                .leave(&mut hop, header, (first, other.as_deref()))
+                .await
+                .map_err(|why| self.note(why, &[]))?;
+            let connections = other.as_deref().unwrap_or(first);
             let draft = self.with_ink(connections, |ink| ink.redirected(&hop, request))?;
             self.sent();
             answer = connections.send_draft(draft).await.map_err(|fault| self.broken(&fault))?;
@@ -82,14 +84,14 @@ impl<'u> Doing<'u> {
     }
 
     /// Turns the hop to where the header points, seen from `from`, and gives the connections to there; `None` for those
-    /// to the target.
+    /// to the `first` origin.
     async fn leave(
         &self,
         hop: &mut Hop,
         header: &[u8],
-        from: Option<&Connections>,
+        (first, from): (&Connections, Option<&Connections>),
     ) -> Result<Option<Rc<Connections>>, Bad> {
-        let own = self.user.connections.target();
+        let own = first.target();
         let text = String::from_utf8_lossy(header);
         let location = from.map_or(own, Connections::target).location(&hop.path, &text);
         let location = location.map_err(|why| Bad::wrong(format!("redirected to `{text}`: {why}")))?;

@@ -1,7 +1,6 @@
 //! The workload that a scenario file describes.
 
 use std::cell::RefCell;
-use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +17,7 @@ use barograph_workload::{
 use serde_json::{Map, Value, json};
 
 use crate::reach::{self, Ways};
-use crate::{Options, ScenarioError, explain, runnable, traffic};
+use crate::{Options, ScenarioError, explain, runnable_at, traffic};
 
 /// Its name in plans.
 const NAME: &str = "scenario";
@@ -123,9 +122,12 @@ impl Workload for ScenarioFile {
 
     fn connections(&self, users: u32, _: Connections) -> u64 {
         let streams = self.scenario.streams.len() as u64;
+        let origins = self.ways.origins.len() as u64 + 1;
         match self.scenario.target.connections {
-            Sharing::PerUser(most) => u64::from(users) * (u64::from(most.min(self.side_by_side())) + streams),
-            Sharing::Pool(most) => u64::from(most) + u64::from(users) * streams,
+            Sharing::PerUser(most) => {
+                u64::from(users) * (u64::from(most.min(self.side_by_side())) * origins + streams)
+            }
+            Sharing::Pool(most) => u64::from(most) * origins + u64::from(users) * streams,
             Sharing::New => u64::from(users) * (u64::from(self.side_by_side()) + streams),
         }
     }
@@ -156,16 +158,19 @@ impl Workload for ScenarioFile {
     }
 
     fn load(&self, job: &LoadJob<'_>) -> Result<Box<dyn Runnable>, LoadError> {
-        let unreachable =
-            |why: Box<dyn Error + Send + Sync>| LoadError::Unreachable { url: job.url.to_owned(), why };
-        let Ways { proxy, detours } = self.ways.clone();
+        let Ways { proxy, detours, origins } = self.ways.clone();
         let options = HttpOptions { proxy, detours, ..reach::reach(&self.scenario.target) };
-        let target = Target::parse(job.url, &options).map_err(|why| unreachable(why.into()))?;
-        let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
         let timeout = self.scenario.target.connect_timeout.into();
-        let resolved = resolved.answering(timeout).map_err(unreachable)?;
+        let resolved = |url: &str| {
+            let unreachable = |why| LoadError::Unreachable { url: url.to_owned(), why };
+            let target = Target::parse(url, &options).map_err(|why| unreachable(why.into()))?;
+            let resolved = target.resolve().map_err(|why| unreachable(why.into()))?;
+            resolved.answering(timeout).map_err(unreachable)
+        };
+        let further: Result<_, LoadError> = origins.iter().map(|origin| resolved(origin)).collect();
+        let targets = (resolved(job.url)?, further?);
         let how = Options { clock: self.time_of_day, reasons: Arc::clone(&self.reasons) };
-        let ready = runnable(Arc::clone(&self.scenario), resolved, how);
+        let ready = runnable_at(Arc::clone(&self.scenario), targets, how);
         ready.map_err(|why| self.refused(&why))
     }
 

@@ -41,7 +41,14 @@ impl<'u> Doing<'u> {
                 let Some(wire) = self.next_wire(part)? else { continue };
                 let number = sent.len();
                 sent.push(Sent { exchange, set: self.copy_set(), seen: Seen::Nothing });
-                answers.push(async move { (number, send(&user.connections, wire).await) });
+                let other = match &exchange.action {
+                    Action::Request(request) => user.way(request),
+                    _ => None,
+                };
+                answers.push(async move {
+                    let connections = other.as_deref().unwrap_or(&user.connections);
+                    (number, send(connections, wire).await)
+                });
             }
         }
         let end = self.collect(answers, &mut sent).await;

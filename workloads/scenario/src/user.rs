@@ -1,12 +1,13 @@
 //! One simulated user of a scenario.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use barograph_engine::{Turn, User};
-use barograph_http::Connections;
+use barograph_http::{Client, Connections};
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
-use barograph_scenario::Chooser;
+use barograph_scenario::{Chooser, Order, Request};
+use rand::RngExt as _;
 
 use crate::doing::Doing;
 use crate::draw::Drawing;
@@ -22,6 +23,8 @@ pub(crate) struct ScenarioUser {
     pub(crate) connections: Connections,
     /// To other origins than the target's, by their number among those of the worker.
     pub(crate) others: RefCell<Vec<(usize, Rc<Connections>)>>,
+    /// Operations that did one thing of several.
+    turns: Cell<u32>,
     pub(crate) memory: RefCell<Memory>,
     pub(crate) streams: Streams,
 }
@@ -32,6 +35,7 @@ impl ScenarioUser {
         ScenarioUser {
             connections: worker.client.user(id.0),
             others: RefCell::default(),
+            turns: Cell::default(),
             memory: RefCell::new(Memory::new(&program.scenario, id, program.counting)),
             streams: Streams::new(program.scenario.streams.len()),
             worker: Rc::clone(worker),
@@ -41,13 +45,31 @@ impl ScenarioUser {
     /// Its connections to another origin than the target's.
     pub(crate) async fn connections_to(&self, origin: &str) -> Result<Rc<Connections>, String> {
         let (number, client) = self.worker.origins.client(origin, self.connections.target()).await?;
+        Ok(self.other(number, || client))
+    }
+
+    /// Its connections to the origin of a request; `None` for those to the target.
+    pub(crate) fn way(&self, request: &Request) -> Option<Rc<Connections>> {
+        let number = usize::from(request.origin).checked_sub(1)?;
+        Some(self.other(number, || self.worker.origins.by_number(number)))
+    }
+
+    fn other(&self, number: usize, client: impl FnOnce() -> Rc<Client>) -> Rc<Connections> {
         let mut others = self.others.borrow_mut();
         if let Some((_, known)) = others.iter().find(|(other, _)| *other == number) {
-            return Ok(Rc::clone(known));
+            return Rc::clone(known);
         }
-        let new = Rc::new(client.user(self.memory.borrow().user.0));
+        let new = Rc::new(client().user(self.memory.borrow().user.0));
         others.push((number, Rc::clone(&new)));
-        Ok(new)
+        new
+    }
+
+    /// The number of the next of `count` things that it does one at a time.
+    pub(crate) fn next_of(&self, order: Order, count: usize, turn: &mut Turn) -> usize {
+        match order {
+            Order::Random => turn.rng.random_range(0..count),
+            Order::InTurn => self.turns.replace(self.turns.get().wrapping_add(1)) as usize % count,
+        }
     }
 
     fn branch(&self, chooser: &Chooser, at: FrameKey, turn: &mut Turn) -> Result<usize, String> {
@@ -112,7 +134,8 @@ mod tests {
         let text = "[operations.Get]\n[[operations.Get.exchanges]]\npath = \"/{user}\"\n";
         let scenario = barograph_scenario::read("test", text, &|_| Err(std::io::Error::other("no files")));
         let resolved = Resolved::at(([127, 0, 0, 1], 1).into(), Policy::PerUser(1));
-        let program = Program::new(Arc::new(scenario.unwrap()), resolved, || Nanos::ZERO).unwrap();
+        let program =
+            Program::new(Arc::new(scenario.unwrap()), (resolved, Vec::new()), || Nanos::ZERO).unwrap();
         let worker = Worker::new(&Arc::new(program), &Reasons::shared());
         let user = ScenarioUser::new(&worker, UserId(0));
         let mut turn = Turn::for_test();

@@ -25,7 +25,7 @@ const KEPT: usize = 256;
 pub(crate) struct Worker {
     pub(crate) program: Arc<Program>,
     pub(crate) client: Rc<Client>,
-    /// Where redirects lead beside the target.
+    /// Origins beside the target.
     pub(crate) origins: Origins,
     pub(crate) scripts: Vec<Scripts>,
     pub(crate) traffic: Traffic,
@@ -39,7 +39,7 @@ impl Worker {
     pub(crate) fn new(program: &Arc<Program>, reasons: &Arc<Mutex<Reasons>>) -> Rc<Self> {
         Rc::new(Worker {
             client: Client::new(&program.resolved),
-            origins: Origins::default(),
+            origins: Origins::known(&program.further),
             traffic: Traffic::default(),
             scripts: script::compile(&program.scenario)
                 .expect("they were compiled when the program was made"),

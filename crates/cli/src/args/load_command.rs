@@ -193,7 +193,10 @@ mod tests {
         let program = Args::command();
         let http = program.find_subcommand("http").unwrap();
         let about = http.get_about().unwrap().to_string();
-        assert_eq!(about, "Load one URL: users or a rate, figures as they come, a verdict at the end");
+        assert_eq!(
+            about,
+            "Load one URL or several: users or a rate, figures as they come, a verdict at the end"
+        );
         assert_eq!(http.get_long_about(), None);
         let has = |id: &str| http.get_arguments().any(|argument| argument.get_id() == id);
         assert!(["url", "json_body", "users", "rate", "qos", "report", "live"].into_iter().all(has));

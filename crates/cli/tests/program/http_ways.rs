@@ -99,6 +99,23 @@ fn bodies_and_headers_are_sent() {
 }
 
 #[test]
+fn several_urls_of_several_hosts_are_taken_in_turn() {
+    let (place, one, other) = (Place::without_data(), site(), site());
+    let few = measured(&place, &one.url("/hello"), &[&other.url("/bytes/5")]);
+    let counts: Vec<u64> =
+        few["operations"].as_array().unwrap().iter().map(|op| op["count"].as_u64().unwrap()).collect();
+    assert!(
+        counts.len() == 2 && counts[0].abs_diff(counts[1]) <= 8,
+        "four users, and both edges of the window: {few}"
+    );
+    assert!(other.requests() >= counts[1]);
+    let many: String = (0..30).map(|n| format!("{}\n", other.url(&format!("/bytes/{n}")))).collect();
+    fs::write(place.root().join("urls"), many).unwrap();
+    let many = measured(&place, &one.url("/hello"), &["--urls", "urls", "--order", "random"]);
+    assert_eq!(many["operations"].as_array().unwrap().len(), 1, "{many}");
+}
+
+#[test]
 fn a_proxy_is_measured_through_and_its_password_is_not_told() {
     let configuration = "worker_processes 1; events {} http { {temp_paths} access_log off;\n\
                          server { listen 127.0.0.1:{port}; location / { proxy_pass http://$http_host$request_uri;\n\

@@ -72,7 +72,8 @@ impl Reading<'_> {
         let rules = self.rules(&mut section, op, waits);
         let beside = self.beside(&mut section);
         section.finish();
-        let operation = Operation { name: name::leak(name), about: name::leak(&about), groups, beside };
+        let operation =
+            Operation { name: name::leak(name), about: name::leak(&about), groups, order: None, beside };
         (operation, rules)
     }
 

@@ -65,7 +65,7 @@ impl Reading<'_> {
             self.headers.iter().filter(|h| !headers.iter().any(|own| own.name == h.name)).cloned().collect();
         inherited.iter().for_each(|header| self.draws_of(&header.value, scope));
         headers.splice(0..0, inherited);
-        Request { method, target, headers, body: None }
+        Request { method, origin: 0, target, headers, body: None }
     }
 
     /// Path and query in one.

@@ -6,14 +6,21 @@ use std::path::PathBuf;
 
 use barograph_http::{Detour, Proxy};
 use barograph_scenario::{Connections, statuses};
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 
-/// Load one URL: users or a rate, figures as they come, a verdict at the end
+/// Load one URL or several: users or a rate, figures as they come, a verdict at the end
 #[derive(Args)]
 #[command(group = ArgGroup::new("content").multiple(false))]
 pub(super) struct HttpArgs {
-    /// What to load, as in http://127.0.0.1:8080/
-    pub(super) url: String,
+    /// What to load, as in http://127.0.0.1:8080/; of several, each user asks for one after the other
+    #[arg(required_unless_present = "urls", value_name = "URL")]
+    pub(super) url: Vec<String>,
+    /// File with URLs to load, a line `[METHOD] URL` each; lines that begin with # are comments
+    #[arg(long, value_name = "FILE")]
+    pub(super) urls: Option<PathBuf>,
+    /// Order in which users ask for several URLs
+    #[arg(long, default_value = "in-turn", value_name = "ORDER")]
+    pub(super) order: UrlOrder,
     /// Method; POST where there is a body, else GET
     #[arg(short = 'm', long, value_name = "METHOD")]
     pub(super) method: Option<String>,
@@ -68,6 +75,15 @@ pub(super) struct HttpArgs {
     /// Connect from this address (given often: in turn)
     #[arg(long, value_name = "ADDRESS")]
     pub(super) source: Vec<IpAddr>,
+}
+
+/// The order in which a user asks for several URLs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum UrlOrder {
+    /// One after the other, then from the beginning
+    InTurn,
+    /// Any of them, as the seed says
+    Random,
 }
 
 /// Redirects of a chain at the most; browsers follow 20.
