@@ -139,7 +139,7 @@ fn a_search_says_what_it_looks_for_and_what_it_found() {
     one_of(TRIES, || {
         let ended = http(&place, &words);
         assert!(matches!(ended.code, Some(0 | 4 | 9)), "{ended:?}");
-        let default = "with p99 < 100ms and failures < 1.00 %, as no --qos names another";
+        let default = "with p99 < 100 ms and failures < 1.00 %, as no --qos names another";
         assert!(ended.err.contains(default), "{}", ended.err);
         let result: Value = serde_json::from_str(&ended.out).unwrap();
         assert!(result["search"]["trials"].as_u64().unwrap() >= 1, "{}", ended.out);
