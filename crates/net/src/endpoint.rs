@@ -97,6 +97,13 @@ impl Routes {
         Routes(Arc::new([route]))
     }
 
+    /// The same routes with sources that the system chooses, on the loopback network too: for servers with few connections
+    /// and rules for the addresses of clients.
+    #[must_use]
+    pub fn without_sources(&self) -> Routes {
+        Routes(self.0.iter().map(|route| Route { peer: route.peer.clone(), sources: Vec::new() }).collect())
+    }
+
     /// The network addresses.
     pub fn peers(&self) -> impl ExactSizeIterator<Item = &Peer> {
         self.0.iter().map(|route| &route.peer)
@@ -162,5 +169,6 @@ mod tests {
         assert_eq!(dealt(&["192.0.2.1:80", "[2001:db8::1]:80"], &["2001:db8::8"], 10).len(), 1);
         assert_eq!(dealt(&["127.0.0.1:80"], &[], 1_000).len(), 250);
         assert_eq!(dealt(&["[::1]:80"], &[], 1_000).len(), 1);
+        assert_eq!(Routes::at("127.0.0.1:80".parse().unwrap()).without_sources().source(0), None);
     }
 }

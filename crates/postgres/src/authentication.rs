@@ -39,7 +39,7 @@ impl From<LoginError> for Fault {
     }
 }
 
-/// Who logs in.
+/// User and password, and what binds the login to its connection.
 pub(crate) struct Credentials<'a> {
     pub(crate) user: &'a str,
     pub(crate) password: Option<&'a Password>,

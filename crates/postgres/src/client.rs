@@ -18,7 +18,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// For the thread that makes it. No connection is made yet.
+    /// A client for the calling thread. No connection is made yet.
     #[must_use]
     pub fn new(target: &Target) -> Self {
         Client { target: target.clone(), dialer: Dialer::new(target.routes()) }

@@ -31,7 +31,7 @@ impl Connection {
     /// # Errors
     /// [`Fault`], an error of the server among them.
     pub async fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Fault> {
-        self.begin_copy(sql).await?;
+        self.begin_copy(sql)?;
         let arrival = self.message().await?;
         match self.read(&arrival)? {
             Message::CopyIn => {}
@@ -41,7 +41,7 @@ impl Connection {
         Ok(CopyIn { connection: self, refused: false })
     }
 
-    pub(crate) async fn begin_copy(&mut self, sql: &str) -> Result<(), Fault> {
+    pub(crate) fn begin_copy(&mut self, sql: &str) -> Result<(), Fault> {
         no_zero(sql)?;
         self.clear();
         frontend::query(&mut self.out, sql);

@@ -29,7 +29,7 @@ impl Connection {
     /// # Errors
     /// [`Fault`], an error of the server among them.
     pub async fn copy_out(&mut self, sql: &str) -> Result<CopyOut<'_>, Fault> {
-        self.begin_copy(sql).await?;
+        self.begin_copy(sql)?;
         let arrival = self.message().await?;
         match self.read(&arrival)? {
             Message::CopyOut => Ok(CopyOut { connection: self, phase: Phase::Data }),

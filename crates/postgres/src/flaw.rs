@@ -55,7 +55,7 @@ pub enum Flaw {
     /// The answer to the request for TLS.
     #[error("the request for TLS is answered with the byte {0:#04x}; `S` and `N` are allowed")]
     TlsAnswer(u8),
-    /// Bytes before the handshake of TLS, which anyone on the way can have put there.
+    /// Bytes in the clear between the grant of TLS and its handshake: their sender is not known.
     #[error("bytes come in the clear after the request for TLS was granted")]
     Unprotected,
 }

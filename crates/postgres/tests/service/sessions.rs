@@ -17,6 +17,10 @@ fn a_session_begins_over_tcp_and_over_a_socket() {
         assert!(over_tcp.setting("server_version").unwrap().starts_with(|c: char| c.is_ascii_digit()));
         assert_eq!(over_tcp.setting("client_encoding"), Some("UTF8"));
         assert!(over_tcp.is_usable());
+        let mut replies = over_tcp.query("SELECT inet_client_addr()").unwrap();
+        let from = replies.row().await.unwrap().unwrap();
+        assert_eq!(from.get(0), Ok("127.0.0.1"), "the address that the rules of servers name");
+        replies.finish().await.unwrap();
         let socket = format!(
             "host={} port={} user=postgres dbname=template1 application_name=over-socket",
             data(&server).display(),
