@@ -9,6 +9,7 @@ mod driver;
 mod guests;
 mod idle;
 mod kv;
+mod postgres;
 mod product;
 mod say;
 mod scenario;
@@ -29,6 +30,8 @@ const USAGE: &str = "usage: cargo xtask bench WHAT
 
   driver     the driver beside other load drivers; writes docs/reference/driver.md (see driver --help)
   kv         the key-value driver beside redis-benchmark and others; writes docs/reference/kv.md (see kv --help)
+  postgres [ROUNDS CONNECTIONS TRANSACTIONS]
+             the PostgreSQL client beside pgbench: CPU for a transaction of pgbench, on a server of its own
   auction    the auction application on its stores, buses and proxies (see auction --help)
   services   services that nobody asks anything: start, stop, memory, CPU (see services --help)
 
@@ -64,6 +67,7 @@ fn measure(words: &[&str]) -> anyhow::Result<bool> {
     match words {
         ["driver", words @ ..] => driver::run(words),
         ["kv", words @ ..] => kv::run(words),
+        ["postgres", words @ ..] => postgres::run(words),
         ["auction", words @ ..] => auction::run(words),
         ["services", words @ ..] => idle::run(words),
         ["scenario", words @ ..] => scenario::run(words),

@@ -192,6 +192,7 @@ const CRATES: &[Crate] = &[
             "reactor",
             "engine",
             "http",
+            "postgres",
             "scenario",
             "workload-scenario",
             "platform",
