@@ -128,6 +128,12 @@ impl Connection {
             return Err(Fault::Unusable);
         }
         self.busy = true;
+        // What is there already answers nothing, and must not be taken for the answer.
+        while let Some(arrival) = self.inbox.message()? {
+            if !self.is_aside(&arrival)? {
+                return Err(order(&arrival, "nothing"));
+            }
+        }
         self.send();
         Ok(())
     }

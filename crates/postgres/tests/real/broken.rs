@@ -125,14 +125,19 @@ fn the_last_words_of_a_server_are_told() {
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_makes_a_connection_unusable() {
-    let more = all(&[bound(), complete("SELECT 0"), ready(), ready()]);
+fn an_answer_to_nothing_makes_a_connection_unusable() {
+    let good = all(&[bound(), complete("SELECT 0"), ready()]);
+    let more = all(&[good.clone(), good]);
     let peer = Peer::start(vec![welcome(), all(&[description(&[23], &[20]), ready()]), more]);
     on_worker(async {
         let mut session = peer.session().await;
         let statement = prepared(&mut session).await;
         assert_eq!(session.execute(statement, &[Param::Int(1)]).await.unwrap(), 0);
         assert!(!session.is_usable());
+        // It is not taken for the next one.
+        let fault = session.execute(statement, &[Param::Int(1)]).await.unwrap_err();
+        assert!(matches!(fault, Fault::Flawed(Flaw::Order { tag: '2', to: "nothing" })), "{fault:?}");
+        assert!(matches!(session.execute(statement, &[Param::Int(1)]).await, Err(Fault::Unusable)));
     });
     peer.join();
 }

@@ -4,6 +4,7 @@ mod broken;
 mod messages;
 mod peer;
 mod plenty;
+mod random;
 mod steady;
 
 #[global_allocator]

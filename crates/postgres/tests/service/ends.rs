@@ -39,12 +39,37 @@ fn a_session_that_the_server_ends_is_told_with_the_reason() {
 }
 
 #[test]
+fn a_copy_whose_session_is_ended_ends() {
+    let Some(server) = server() else { return };
+    on_worker(async {
+        let (mut one, mut other) = (session(&server).await, session(&server).await);
+        run(&mut one, "CREATE TABLE t (n int, text text)").await;
+        let mut copy = other.copy_in("COPY t FROM STDIN").await.unwrap();
+        let rows = "7\tseven\n".repeat(20_000);
+        copy.write(rows.as_bytes()).await.unwrap();
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%'";
+        assert_eq!(run(&mut one, end).await, 1);
+        let fault = loop {
+            if let Err(fault) = copy.write(rows.as_bytes()).await {
+                break fault;
+            }
+        };
+        // A reset may overtake the reason.
+        assert!(matches!(fault, Fault::Ended(_) | Fault::Broken(_)), "{fault:?}");
+        drop(copy);
+        assert!(!other.is_usable());
+        assert_eq!(run(&mut one, "SELECT * FROM t").await, 0);
+    });
+}
+
+#[test]
 fn a_server_that_is_killed_breaks_its_connections() {
     let Some(mut server) = server() else { return };
     let address = url(&server, "postgres", "");
     on_worker(async {
         let (mut idle, mut busy) = (session(&server).await, session(&server).await);
-        run(&mut idle, "CREATE TABLE t (n int); BEGIN; LOCK TABLE t").await;
+        run(&mut idle, "CREATE TABLE t (n int)").await;
+        run(&mut idle, "BEGIN; LOCK TABLE t").await;
         let mut waiting = std::pin::pin!(async { busy.query("SELECT * FROM t").unwrap().finish().await });
         let pending =
             std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx).is_pending())).await;
