@@ -126,7 +126,7 @@ fn choose(mechanisms: &[u8], binding: Option<&[u8]>) -> Result<(&'static str, Ch
             Ok((SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash.to_vec())))
         }
         _ if !offers(SCRAM_SHA_256) => Err(LoginError::Mechanisms),
-        // The server hears that it could have been bound: one between them may have taken its offer away.
+        // It says so: a server that has offered more sees that its offer was removed on the way.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
     }

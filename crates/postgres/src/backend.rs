@@ -3,7 +3,7 @@
 use crate::fields::Fields;
 use crate::flaw::Flaw;
 
-/// Most bytes of a message; a row above it belongs to no load, and its length is not believed.
+/// Most bytes of a message: far above the rows of any load. A longer one is taken for a broken length.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
 /// Bytes before the body: type and length.

@@ -42,7 +42,7 @@ pub struct Connection {
     pub(crate) out: Vec<u8>,
     written: usize,
     sending: bool,
-    /// Why sending failed. What the server said before is read first.
+    /// Why sending failed. What came before is read first: the reason may be in it.
     write_error: Option<io::Error>,
     /// An answer is under way, or never came to its end.
     busy: bool,

@@ -31,10 +31,10 @@ pub enum Fault {
     /// The server reported an error; the connection goes on.
     #[error(transparent)]
     Server(#[from] Diagnostic),
-    /// The server ended the session, and said why.
+    /// The server ended the session, for this reason.
     #[error("the server ended the session")]
     Ended(#[source] Diagnostic),
-    /// The connection broke, or the server closed it without a word.
+    /// The connection broke, or the server closed it without a message.
     #[error("the connection broke")]
     Broken(#[source] io::Error),
     /// What came breaks a rule of the protocol.
@@ -98,7 +98,7 @@ impl Fault {
         }
     }
 
-    /// What the server said, where it said something.
+    /// The server's own account of it, where there is one.
     #[must_use]
     pub fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {

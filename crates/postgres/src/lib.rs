@@ -5,8 +5,8 @@
 //! [`Connection`]s. Statements are prepared once for each connection and then sent in a [`Batch`], one or several in a
 //! round trip; their rows are read in place. Nothing is allocated for a statement once buffers are warm.
 //!
-//! It does what a measuring client may do and nothing more: no retry, no reconnection, no statement that was not asked
-//! for. It knows no clock: time-outs are the engine's, which drops the call. A call that is dropped leaves its
+//! It does what a measuring client may do and nothing more: no retry, no reconnection, no statement of its
+//! own. It knows no clock: time-outs are the engine's, which drops the call. A call that is dropped leaves its
 //! connection unusable, so that no answer is taken for another one.
 
 mod address;

@@ -53,7 +53,7 @@ fn a_good_answer_is_good() {
 }
 
 #[test]
-fn lengths_and_types_that_no_message_has_are_told() {
+fn unknown_types_and_lengths_are_flaws() {
     assert_eq!(flaw(&[bound(), b"D\0\0\0\x03".to_vec()]), Flaw::Length { tag: 'D', length: 3 });
     assert_eq!(flaw(&[bound(), b"D\xff\xff\xff\xff".to_vec()]), Flaw::Length { tag: 'D', length: -1 });
     // A row of 1 GiB is refused before it comes.
@@ -64,7 +64,7 @@ fn lengths_and_types_that_no_message_has_are_told() {
 }
 
 #[test]
-fn fields_that_lie_are_told() {
+fn counts_and_lengths_beyond_the_message_are_flaws() {
     assert_eq!(
         flaw(&[bound(), message(b'D', b"\0\x02\0\0\0\x01x")]),
         Flaw::Cut('D'),
@@ -90,7 +90,7 @@ fn fields_that_lie_are_told() {
 }
 
 #[test]
-fn messages_out_of_order_are_told() {
+fn messages_out_of_order_are_flaws() {
     assert_eq!(flaw(&[row(&[&[0; 8]])]), order('D'), "before the statement is bound");
     assert_eq!(flaw(&[complete("SELECT 0")]), order('C'));
     assert_eq!(flaw(&[bound(), bound()]), order('2'));
@@ -114,7 +114,7 @@ fn an_answer_that_ends_early_is_a_broken_connection() {
 }
 
 #[test]
-fn the_last_words_of_a_server_are_told() {
+fn a_fatal_error_ends_the_session_with_its_reason() {
     let last = all(&[bound(), row(&[&[0; 8]]), error("FATAL", "57P01")]);
     let fault = executed(last).unwrap_err();
     assert!(matches!(&fault, Fault::Ended(said) if said.to_string() == "said (57P01)"), "{fault:?}");
@@ -143,7 +143,7 @@ fn an_answer_to_nothing_makes_a_connection_unusable() {
 }
 
 #[test]
-fn descriptions_that_are_none_are_told() {
+fn broken_descriptions_are_flaws() {
     let told = |answer: Vec<u8>| {
         let peer = Peer::start(vec![welcome(), answer]);
         let fault = on_worker(async { peer.session().await.prepare("SELECT 1").await.unwrap_err() });
@@ -165,7 +165,7 @@ fn descriptions_that_are_none_are_told() {
 }
 
 #[test]
-fn logins_that_go_wrong_are_told() {
+fn failed_logins_have_names() {
     let told = |answer: Vec<u8>| {
         let peer = Peer::start(vec![answer]);
         let fault = on_worker(async { peer.client("").connect(0).await.err().unwrap() });
@@ -185,7 +185,7 @@ fn logins_that_go_wrong_are_told() {
 }
 
 #[test]
-fn a_server_that_proves_nothing_is_not_believed() {
+fn a_login_without_a_proof_of_the_server_is_refused() {
     let begin = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
     let taken = all(&[message(b'R', &[0; 4]), ready()]);
     let peer = Peer::start(vec![begin, taken]);
@@ -195,7 +195,7 @@ fn a_server_that_proves_nothing_is_not_believed() {
 }
 
 #[test]
-fn requests_for_tls_that_go_wrong_are_told() {
+fn failed_requests_for_tls_have_names() {
     let told = |answer: &'static [u8]| {
         let peer = Peer::start(vec![answer.to_vec()]);
         let fault = on_worker(async { peer.client("sslmode=require").connect(0).await.err().unwrap() });
@@ -240,7 +240,7 @@ fn tls_that_ends_amid_an_answer_is_a_broken_connection() {
 }
 
 #[test]
-fn copies_that_go_wrong_are_told() {
+fn failed_copies_have_names() {
     let told = |answers: Vec<Vec<u8>>| {
         let peer = Peer::start([vec![welcome()], answers].concat());
         let fault = on_worker(async {

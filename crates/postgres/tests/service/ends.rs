@@ -6,14 +6,14 @@ use barograph_postgres::{Fault, SqlState};
 use super::stand::{client, on_worker, refused, run, server, session, url};
 
 #[test]
-fn a_session_that_the_server_ends_is_told_with_the_reason() {
+fn a_session_that_the_server_ends_has_the_reason() {
     let Some(server) = server() else { return };
     on_worker(async {
         let (mut one, mut other) = (session(&server).await, session(&server).await);
         let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                    WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";
         assert_eq!(run(&mut one, end).await, 1);
-        // Whether the reason or the end comes first, and whether writing still goes: the reason is told.
+        // Whether the reason or the end comes first, and whether writing still goes: the reason is in the fault.
         let fault = other.query("SELECT 1").unwrap().finish().await.unwrap_err();
         assert!(matches!(fault, Fault::Ended(_)), "{fault:?}");
         assert_eq!(fault.diagnostic().unwrap().state(), SqlState::ADMIN_SHUTDOWN);

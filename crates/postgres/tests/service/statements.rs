@@ -181,7 +181,7 @@ fn a_batch_larger_than_all_buffers_is_answered_while_it_is_sent() {
 }
 
 #[test]
-fn a_wrong_call_is_told_before_anything_is_sent() {
+fn a_wrong_call_is_refused_before_anything_is_sent() {
     let Some(server) = server() else { return };
     on_worker(async {
         let mut session = session(&server).await;

@@ -91,7 +91,7 @@ fn a_serialization_failure_ends_the_second_transaction() {
 }
 
 #[test]
-fn a_lock_that_is_not_there_in_time_is_told() {
+fn a_lock_timeout_has_its_sqlstate() {
     let Some(server) = server() else { return };
     on_worker(async {
         let [mut one, mut two] = two(&server).await;
