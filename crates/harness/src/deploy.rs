@@ -81,7 +81,7 @@ fn site_spec(
     (folder, common): (&Path, &Path),
 ) -> SiteSpec {
     let link = link(&plan.deploy.link);
-    let mut hosts = topology::hosts(planned::parts(planned));
+    let mut hosts = topology::hosts(&planned::parts(planned));
     // Parts have their limits; only a machine of its own has a size besides, and two quotas on one another would keep a
     // fault from lifting one.
     for host in &mut hosts {

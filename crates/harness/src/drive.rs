@@ -489,17 +489,22 @@ async fn last_of(loads: &mut [RunningLoad]) -> Result<Option<Vec<Interval>>, Har
     Ok(goes_on.then_some(all))
 }
 
-/// Begins the loads at one instant, in this process; or the only load in several others.
+/// Begins the loads at one instant: in this process, or in several others.
 async fn begin(run: &Run<'_>, urls: &[String], drivers: &[DriverAt]) -> Result<Vec<Load>, HarnessError> {
+    if !drivers.is_empty() {
+        let jobs = run.loads.iter().zip(urls).map(|(load, url)| {
+            let CheckedLoad { checked: Checked { plan, data, open, .. }, workload } = load;
+            let (workload, files, tool) = (workload.as_ref(), workload.files()?, run.world.tool.as_str());
+            Ok(FleetJob { workload, plan, url, data: data.as_ref(), open: open.as_ref(), files, tool })
+        });
+        let jobs = jobs.collect::<Result<Vec<_>, HarnessError>>()?;
+        let fleets = Fleet::connect(drivers, &jobs).await?;
+        return Ok(fleets.into_iter().map(|fleet| Load::Fleet(Box::new(fleet))).collect());
+    }
     let mut ready = Vec::new();
     for (load, url) in run.loads.iter().zip(urls) {
         let CheckedLoad { checked: Checked { plan, data, open, .. }, workload } = load;
         let (workload, data) = (workload.as_ref(), data.as_ref());
-        if !drivers.is_empty() {
-            let (open, files, tool) = (open.as_ref(), workload.files()?, run.world.tool.as_str());
-            let job = FleetJob { workload, plan, url, data, open, files, tool };
-            return Ok(vec![Load::Fleet(Box::new(Fleet::connect(drivers, &job).await?))]);
-        }
         let settings = fleet::settings(workload, plan, open.clone()).expect("the profile was checked");
         ready.push((workload.load(&LoadJob { url, plan, data })?, settings));
     }

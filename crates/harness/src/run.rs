@@ -235,9 +235,9 @@ impl Run<'_> {
     }
 
     /// The data sets of the application that a load deploys, with the one that it asks for.
-    pub(crate) fn data_sets<'l>(
-        CheckedLoad { checked, workload }: &'l CheckedLoad,
-    ) -> Option<(&'l dyn DataSets, &'l DataSet)> {
+    pub(crate) fn data_sets(
+        CheckedLoad { checked, workload }: &CheckedLoad,
+    ) -> Option<(&dyn DataSets, &DataSet)> {
         let application = workload.application().filter(|_| checked.target == Target::Deployed)?;
         application.data_sets().zip(checked.data.as_ref())
     }

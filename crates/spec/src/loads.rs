@@ -118,12 +118,12 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
         for (key, span) in shape.iter().flat_map(|shape| spans(&shape.durations)) {
             each.set_at(key, &(span.0 / 1_000_000_000).to_string(), name);
         }
-        let called = each.label("name", "letters, digits and hyphens").flatten();
         let plan = plan::check(name, &mut each, catalogue);
+        // After the plan: what that is resolved to reads back as a plan of its own, which has no name.
+        let called = each.label("name", "letters, digits and hyphens").flatten();
         let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
         name_of_load(&mut each, &called, &mut names);
         if let Some(plan) = plan {
-            one_driver(&mut each, &plan);
             no_trace(&mut each, &plan);
             texts.push(table(&each, &called));
             loads.push(Plan { load: called, letter: letter(&deployed, at), ..plan });
@@ -188,17 +188,6 @@ fn name_of_load(each: &mut Given, name: &str, names: &mut BTreeSet<String>) {
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain);
     if !is_plain || name.len() > LONGEST_NAME || !names.insert(name.to_lowercase()) {
         each.refuse("name", format!("{name:?}"), allowed, "give each load a `name` of its own");
-    }
-}
-
-/// Several loads are driven by this process.
-fn one_driver(each: &mut Given, plan: &Plan) {
-    let remedy = "leave it out: several loads are driven by this process";
-    if plan.driver.count > 1 {
-        each.refuse("driver.count", plan.driver.count, "1 with [[loads]]", remedy);
-    }
-    if plan.driver.place == "unit" {
-        each.refuse("driver.place", "\"unit\"", "\"auto\" or \"own\" with [[loads]]", remedy);
     }
 }
 

@@ -251,7 +251,7 @@ pub fn services<'p>(parts: impl Iterator<Item = &'p Part>) -> Vec<&'static Servi
 
 /// The hosts of parts, each once. What its parts may use together is what the host may.
 #[must_use]
-pub fn hosts<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Vec<HostSpec> {
+pub fn hosts<'p>(parts: &(impl Iterator<Item = &'p Part> + Clone)) -> Vec<HostSpec> {
     let mut hosts: Vec<HostSpec> = Vec::new();
     for part in parts.clone().filter(|part| matches!(part.work, Work::Service(_))) {
         if hosts.iter().all(|host| host.name != part.host) {
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_host_has_what_its_parts_have_together() {
-        let hosts = |parts: &[Part]| super::hosts(parts.iter());
+        let hosts = |parts: &[Part]| super::hosts(&parts.iter());
         let of = hosts(&[part("a-1", "one", Some(1.0)), part("b-1", "one", Some(0.5))]);
         assert_eq!((of.len(), of[0].limits.cpus), (1, Some(1.5)));
         let of = hosts(&[part("a-1", "one", Some(1.0)), part("b-1", "one", None)]);

@@ -131,6 +131,26 @@ fn stores_of_several_loads_stand_side_by_side() {
 }
 
 #[test]
+fn two_drivers_have_their_share_of_each_load() {
+    let place = Place::without_data();
+    let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
+    let path = written(&place, &format!("{all}{OF_ALL}{STORES}"));
+    let (ended, run) = ran(&place, path, &["driver.count=2"]);
+    let windows = windows(&run);
+    let levels: Vec<(&str, u32)> = windows.iter().map(|(name, level, ..)| (name.as_str(), *level)).collect();
+    assert_eq!(levels, [("red", 3), ("blue", 2), ("guests", 50)], "{ended:?}");
+    for (load, (name, _, from_s, _)) in run.loads.iter().zip(&windows) {
+        assert!((from_s - windows[0].2).abs() <= INTERVAL_S, "{name}");
+        let trial = load.trials().next().unwrap();
+        assert!(trial.window.ops.iter().all(|op| op.count > 0), "{name}: {ended:?}");
+    }
+    for driver in ["driver-1", "driver-2"] {
+        assert!(run.probes.iter().any(|row| row.subject == driver && row.cores().is_some()), "{driver}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
 fn a_store_is_loaded_in_one_line() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };
     let place = Place::without_data();

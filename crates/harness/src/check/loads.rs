@@ -73,14 +73,8 @@ fn together(loads: &mut [CheckedLoad]) -> Result<(), Refused> {
             return Err(refused(&key, format!("{url:?}"), allowed, "name where the target answers"));
         }
     }
-    let deploys = !names.is_empty();
     ports(loads)?;
     units_of_actions(loads)?;
-    if deploys && loads.iter().any(|load| deploy::drivers_apart(&load.checked.plan) > 0) {
-        let allowed =
-            "\"own\" with [[loads]] on this platform: several loads are driven by this process".to_owned();
-        return Err(refused("driver.place", "\"auto\"".to_owned(), allowed, "set driver.place = \"own\""));
-    }
     let most = loads.iter().filter_map(most_scale).min().unwrap_or(u32::MAX);
     let Some(mut scale) = first.scale.clone() else { return Ok(()) };
     let key = match &scale {

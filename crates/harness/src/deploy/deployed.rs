@@ -1,6 +1,5 @@
 //! What was deployed: units that run, where they answer, and how they end.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +10,7 @@ use barograph_workload::topology::{Endpoint, Work};
 use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt};
 
+use super::place::Urls;
 use super::planned::Planned;
 use crate::fleet::Token;
 
@@ -160,13 +160,12 @@ impl Started {
 pub(crate) struct Deployed {
     site: Box<dyn Site>,
     parts: Vec<Started>,
-    /// Where the application of each load answers, by the place of the load.
-    urls: BTreeMap<usize, String>,
+    urls: Urls,
     token: Option<Token>,
 }
 
 impl Deployed {
-    pub(super) fn new(site: Box<dyn Site>, urls: BTreeMap<usize, String>, token: Option<Token>) -> Self {
+    pub(super) fn new(site: Box<dyn Site>, urls: Urls, token: Option<Token>) -> Self {
         Deployed { site, parts: Vec::new(), urls, token }
     }
 
@@ -251,6 +250,7 @@ pub(super) fn url(scheme: &str, at: &[SocketAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::net::{IpAddr, Ipv4Addr};
     use std::path::PathBuf;
     use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -18,6 +18,9 @@ use super::planned::Planned;
 use crate::HarnessError;
 use crate::run::Run;
 
+/// Where the application of each load answers, by the place of the load.
+pub(super) type Urls = BTreeMap<usize, String>;
+
 /// A part that can be started.
 pub(super) struct Placed {
     /// Place of the load that deploys it; `None` for drivers.
@@ -54,12 +57,9 @@ pub(super) struct Placing<'r, 'w> {
 
 impl Placing<'_, '_> {
     /// Addresses and ports for all, and with them the units of each deployment; and where the application of each load answers.
-    pub(super) fn place(
-        &self,
-        planned: &[Planned<'_>],
-    ) -> Result<(Vec<Vec<Placed>>, BTreeMap<usize, String>), HarnessError> {
+    pub(super) fn place(&self, planned: &[Planned<'_>]) -> Result<(Vec<Vec<Placed>>, Urls), HarnessError> {
         let places = self.places(planned)?;
-        let mut urls = BTreeMap::new();
+        let mut urls = Urls::new();
         for each in planned {
             let fronts = each.topology.fronts.iter().map(|name| {
                 let found = places.get(name).map(Endpoint::socket);

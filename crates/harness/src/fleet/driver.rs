@@ -1,13 +1,14 @@
 //! A driver: waits for its harness, makes the load it is told to, and hands over whole intervals.
 //!
-//! It serves one control connection and ends with it. Whoever comes besides, or without the token, is refused. When the
-//! harness is gone the load ends at once: nobody would know of it.
+//! It serves a control connection for each load of the run and ends with the last. Further connections, and those without the
+//! token, are refused. When the harness is gone all loads end at once: nothing would be known of them.
 
 mod session;
 
 use std::pin::Pin;
 use std::time::Duration;
 
+use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -29,7 +30,10 @@ const GREETED: usize = 8;
 /// A harness may stand still while it writes to a slow disk, but not for longer.
 const HARNESS_SILENCE: Duration = Duration::from_secs(60);
 
-/// A driver and its harness, until the load is over.
+/// Most loads of a run, as in a plan.
+const MOST_LOADS: usize = 64;
+
+/// A driver and its harness, until a load is over.
 type Leading = Pin<Box<dyn Future<Output = Result<(), FleetError>>>>;
 
 /// A driver as its program makes it.
@@ -51,7 +55,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Serves until the load is over.
+    /// Serves until all loads are over.
     ///
     /// # Errors
     /// When the harness is gone before the end, says something that makes no sense, or the engine breaks.
@@ -60,10 +64,17 @@ impl Driver {
         listener.set_nonblocking(true).map_err(FleetError::Listen)?;
         let listener = TcpListener::from_std(listener).map_err(FleetError::Listen)?;
         let mut greetings = JoinSet::new();
-        let mut session: Option<Leading> = None;
+        let mut sessions: FuturesUnordered<Leading> = FuturesUnordered::new();
+        // Connections that are still to come, once the first has said how many.
+        let mut to_come: Option<usize> = None;
         loop {
             tokio::select! {
-                ended = maybe(&mut session) => return ended,
+                Some(ended) = sessions.next() => {
+                    ended?;
+                    if sessions.is_empty() && to_come == Some(0) {
+                        return Ok(());
+                    }
+                }
                 came = listener.accept() => match came {
                     Ok((stream, _)) if greetings.len() < GREETED => {
                         greetings.spawn(greet(stream, token.clone(), tool.clone()));
@@ -75,13 +86,14 @@ impl Driver {
                 },
                 Some(greeted) = greetings.join_next() => {
                     let greeted = greeted.unwrap_or_else(|bug| std::panic::resume_unwind(bug.into_panic()));
-                    let Some(mut wire) = greeted else { continue };
-                    if session.is_some() {
-                        refuse(&mut wire, "this driver has a control connection already").await;
+                    let Some((mut wire, loads)) = greeted else { continue };
+                    let Some(left) = to_come.unwrap_or(loads.min(MOST_LOADS)).checked_sub(1) else {
+                        refuse(&mut wire, "this driver has a control connection for each load already").await;
                         continue;
-                    }
+                    };
+                    to_come = Some(left);
                     let welcome = Said::Welcome { protocol: PROTOCOL, tool: tool.clone(), cores, open_files };
-                    session = Some(Box::pin(async move {
+                    sessions.push(Box::pin(async move {
                         wire.say(&welcome).await.map_err(FleetError::Harness)?;
                         session::Session::new(wire, clock, workloads)?.run().await
                     }));
@@ -91,28 +103,21 @@ impl Driver {
     }
 }
 
-async fn maybe<T>(future: &mut Option<Pin<Box<dyn Future<Output = T>>>>) -> T {
-    match future {
-        Some(future) => future.await,
-        None => std::future::pending().await,
-    }
-}
-
 /// Failures to accept that are the other end's, or pass.
 fn passes(why: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(why.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-/// A connection that has shown the token.
-async fn greet(stream: TcpStream, token: Token, tool: String) -> Option<Wire> {
+/// A connection that has shown the token, and of how many loads it is one.
+async fn greet(stream: TcpStream, token: Token, tool: String) -> Option<(Wire, usize)> {
     let mut wire = Wire::new(stream, frame::LONGEST_GREETING, GREETING).ok()?;
     match hello(&mut wire, &token, &tool).await {
-        Ok(None) => {
+        Ok(Ok(loads)) => {
             wire.trust(frame::LONGEST, HARNESS_SILENCE);
-            Some(wire)
+            Some((wire, loads))
         }
-        Ok(Some(why)) => {
+        Ok(Err(why)) => {
             refuse(&mut wire, &why).await;
             wire.part().await;
             None
@@ -122,22 +127,22 @@ async fn greet(stream: TcpStream, token: Token, tool: String) -> Option<Wire> {
     }
 }
 
-/// Reads the greeting; why it is not good enough, if it is not.
-async fn hello(wire: &mut Wire, token: &Token, tool: &str) -> Result<Option<String>, Trouble> {
+/// Reads the greeting: the number of loads. The inner error says why it is not good enough.
+async fn hello(wire: &mut Wire, token: &Token, tool: &str) -> Result<Result<usize, String>, Trouble> {
     let frame = wire.next().await?;
     if frame.kind != Kind::Message {
         return Err(out_of_place("a greeting that is none"));
     }
-    let Command::Hello { protocol, tool: theirs, token: word } = message::read(&frame.body)? else {
+    let Command::Hello { protocol, tool: theirs, token: word, loads } = message::read(&frame.body)? else {
         return Err(out_of_place("a command before the greeting"));
     };
     if !token.is(&word) {
-        return Ok(Some("the token is wrong".to_owned()));
+        return Ok(Err("the token is wrong".to_owned()));
     }
     if protocol != PROTOCOL || theirs != tool {
-        return Ok(Some(format!("this driver is {tool}, and the harness is {theirs}")));
+        return Ok(Err(format!("this driver is {tool}, and the harness is {theirs}")));
     }
-    Ok(None)
+    Ok(Ok(loads))
 }
 
 async fn refuse(wire: &mut Wire, why: &str) {

@@ -77,7 +77,7 @@ pub(super) async fn open(
     at: DriverAt,
     clock: Clock,
     tool: String,
-    (order, bytes): (Order, Arc<Vec<Arc<[u8]>>>),
+    (order, bytes, loads): (Order, Arc<Vec<Arc<[u8]>>>, usize),
 ) -> Result<Opened, FleetError> {
     let name = at.name.clone();
     let failed = |why| FleetError::Connect { driver: at.name.clone(), address: at.address, why };
@@ -85,7 +85,8 @@ pub(super) async fn open(
     let stream = connected.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).map_err(failed)?;
     let wire = Wire::new(stream, frame::LONGEST, SILENCE).map_err(failed)?;
     let mut opening = Opening { name, wire };
-    let hello = Command::Hello { protocol: PROTOCOL, tool: tool.clone(), token: at.token.word().to_owned() };
+    let hello =
+        Command::Hello { protocol: PROTOCOL, tool: tool.clone(), token: at.token.word().to_owned(), loads };
     opening.say(&hello).await?;
     let (cores, open_files) = match opening.hear().await? {
         Said::Welcome { protocol, tool: its, cores, open_files } => {

@@ -15,8 +15,8 @@ pub(super) const PROTOCOL: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum Command {
-    /// The first of all.
-    Hello { protocol: u32, tool: String, token: String },
+    /// The first of all. There is a connection for each of so many loads.
+    Hello { protocol: u32, tool: String, token: String, loads: usize },
     /// What does your clock show?
     Ping { n: u64 },
     /// Get ready for this load. The bytes of its files follow.

@@ -89,6 +89,8 @@ impl DriverSample {
 
 /// A load by several drivers.
 pub struct Fleet {
+    /// Its name; empty for the only one of its run.
+    load: String,
     clock: Clock,
     /// When the load begins, by our clock.
     origin: Nanos,
@@ -113,19 +115,39 @@ struct Watched {
 }
 
 impl Fleet {
-    /// Connects to all drivers, makes them ready, and begins the load in all of them at one instant, which has come when
+    /// Connects to all drivers, makes them ready, and begins the loads in all of them at one instant, which has come when
     /// this is done. No user is active yet.
     ///
     /// # Errors
-    /// When a driver cannot be reached, refuses, or cannot load the target.
-    pub async fn connect(drivers: &[DriverAt], job: &FleetJob<'_>) -> Result<Self, HarnessError> {
+    /// When a driver cannot be reached, refuses, or cannot load a target.
+    pub async fn connect(drivers: &[DriverAt], jobs: &[FleetJob<'_>]) -> Result<Vec<Self>, HarnessError> {
         if drivers.is_empty() {
             return Err(FleetError::NoDriver.into());
         }
         let clock = Clock::start();
-        let opened = open_all(drivers, job, clock).await?;
-        let mut notes = vec![about(&opened)];
-        notes.extend(crowded(&opened, job.plan.driver.workers));
+        let mut fleets = Vec::new();
+        for job in jobs {
+            let opened = open_all(drivers, (job, jobs.len()), clock).await?;
+            // The same of every load.
+            let notes = if fleets.is_empty() { about(&opened, jobs) } else { Vec::new() };
+            fleets.push(Fleet::of(opened, (job, clock), notes));
+        }
+        let slowest = fleets.iter().map(Fleet::slowest).max().unwrap_or_default();
+        let origin = clock.now() + LEAD + slowest;
+        for fleet in &mut fleets {
+            fleet.begin_at(origin)?;
+        }
+        for fleet in &mut fleets {
+            fleet.begun().await?;
+        }
+        if let Some(origin) = clock.instant(origin) {
+            sleep_until(origin.into()).await;
+        }
+        Ok(fleets)
+    }
+
+    /// A load that is ready in all drivers.
+    fn of(opened: Vec<Opened>, (job, clock): (&FleetJob<'_>, Clock), notes: Vec<String>) -> Self {
         let (tell, events) = mpsc::channel(EVENTS);
         let (interval, ops) = (job.plan.driver.interval, job.workload.ops().len());
         let (mut links, mut clocks) = (Vec::new(), Vec::new());
@@ -135,7 +157,8 @@ impl Fleet {
             links.push(opened.hear(hearing, tell.clone()));
         }
         let gather = Gather::new(links.len(), interval);
-        let mut fleet = Fleet {
+        Fleet {
+            load: job.plan.load.clone(),
             clock,
             origin: Nanos::ZERO,
             interval,
@@ -147,17 +170,20 @@ impl Fleet {
             ending: false,
             samples: Vec::new(),
             notes,
-        };
-        fleet.begin().await?;
-        Ok(fleet)
+        }
     }
 
-    /// Agrees on the instant from which everybody counts, and lets it come.
-    async fn begin(&mut self) -> Result<(), FleetError> {
-        self.origin = self.clock.now() + LEAD + self.slowest();
+    /// Tells all drivers the instant from which they count.
+    fn begin_at(&mut self, origin: Nanos) -> Result<(), FleetError> {
+        self.origin = origin;
         for (link, watched) in self.links.iter().zip(&self.clocks) {
             link.say(Command::Start { origin: watched.first.theirs(self.origin).0 })?;
         }
+        Ok(())
+    }
+
+    /// Waits until all have begun.
+    async fn begun(&mut self) -> Result<(), FleetError> {
         match timeout(START, self.all_started()).await {
             Ok(started) => started?,
             Err(_) => {
@@ -171,9 +197,6 @@ impl Fleet {
         if late > Nanos::ZERO {
             let ms = late.as_secs_f64() * 1e3;
             self.notes.push(format!("the drivers were ready {ms:.0} ms after the load was to begin"));
-        }
-        if let Some(origin) = self.clock.instant(self.origin) {
-            sleep_until(origin.into()).await;
         }
         Ok(())
     }
@@ -272,7 +295,8 @@ impl Fleet {
                 if !self.ending {
                     return Err(FleetError::EndedEarly { driver: name });
                 }
-                self.notes.extend(told.iter().map(|line| format!("{name}: failed {line}")));
+                let of = if self.load.is_empty() { name } else { format!("{name}, load {}", self.load) };
+                self.notes.extend(told.iter().map(|line| format!("{of}: failed {line}")));
                 self.gather.end(driver);
             }
             Event::Lost(why) => return Err(why),
@@ -305,6 +329,11 @@ impl Fleet {
     }
 
     #[cfg(test)]
+    pub(super) fn origin(&self) -> Nanos {
+        self.origin
+    }
+
+    #[cfg(test)]
     pub(super) fn first_offset(&self, driver: usize) -> Offset {
         self.clocks[driver].first
     }
@@ -322,13 +351,17 @@ impl Fleet {
 }
 
 /// Opens all drivers side by side.
-async fn open_all(drivers: &[DriverAt], job: &FleetJob<'_>, clock: Clock) -> Result<Vec<Opened>, FleetError> {
+async fn open_all(
+    drivers: &[DriverAt],
+    (job, loads): (&FleetJob<'_>, usize),
+    clock: Clock,
+) -> Result<Vec<Opened>, FleetError> {
     let Orders { each, bytes } = Orders::new(job, drivers.len())?;
     let bytes = Arc::new(bytes);
     let mut opening = JoinSet::new();
     for (nth, (at, order)) in drivers.iter().zip(each).enumerate() {
         let (at, tool, bytes) = (at.clone(), job.tool.to_owned(), Arc::clone(&bytes));
-        opening.spawn(async move { (nth, link::open(at, clock, tool, (order, bytes)).await) });
+        opening.spawn(async move { (nth, link::open(at, clock, tool, (order, bytes, loads)).await) });
     }
     let mut all = Vec::new();
     while let Some(opened) = opening.join_next().await {
@@ -340,8 +373,14 @@ async fn open_all(drivers: &[DriverAt], job: &FleetJob<'_>, clock: Clock) -> Res
     Ok(all.into_iter().map(|(_, opened)| opened).collect())
 }
 
+/// What a user should know of the drivers, in sentences.
+fn about(opened: &[Opened], jobs: &[FleetJob<'_>]) -> Vec<String> {
+    let workers = jobs.iter().map(|job| job.plan.driver.workers).sum();
+    std::iter::once(clocks(opened)).chain(crowded(opened, workers)).collect()
+}
+
 /// How well the clocks of the drivers are known.
-fn about(opened: &[Opened]) -> String {
+fn clocks(opened: &[Opened]) -> String {
     let micros = |span: Nanos| span.0 as f64 / 1e3;
     let each: Vec<String> =
         opened.iter().map(|o| format!("{} within {:.0} µs", o.name, micros(o.offset.within))).collect();

@@ -108,7 +108,7 @@ fn job<'j>(workload: &'j TestWorkload, plan: &'j Plan) -> FleetJob<'j> {
     }
 }
 
-fn refusal(why: Result<Fleet, HarnessError>) -> (String, ExitCode) {
+fn refusal(why: Result<Vec<Fleet>, HarnessError>) -> (String, ExitCode) {
     match why {
         Err(HarnessError::Fleet(why @ FleetError::Refused { .. })) => (why.to_string(), why.exit_code()),
         Err(why) => panic!("{why:?}"),
@@ -133,7 +133,8 @@ fn drivers_make_one_load_and_end_with_it() {
     let (workload, plan) = (TestWorkload::default(), plan());
     let (one, other) = (driver("driver-1"), driver("driver-2"));
     runtime().block_on(async {
-        let mut fleet = Fleet::connect(&[one.at, other.at], &job(&workload, &plan)).await.unwrap();
+        let mut fleet =
+            Fleet::connect(&[one.at, other.at], &[job(&workload, &plan)]).await.unwrap().remove(0);
         let began = fleet.take_notes();
         assert!(
             began[0].starts_with("the load is made by 2 drivers on one clock: driver-1 within "),
@@ -166,6 +167,40 @@ fn drivers_make_one_load_and_end_with_it() {
     }
 }
 
+/// One load ends before the other: drivers stay until the last.
+#[test]
+fn drivers_share_each_of_several_loads_on_one_clock() {
+    let (workload, few, mut many) = (TestWorkload::default(), plan(), plan());
+    many.load = "many".to_owned();
+    let (one, other) = (driver("driver-1"), driver("driver-2"));
+    runtime().block_on(async {
+        let jobs = [job(&workload, &few), job(&workload, &many)];
+        let mut fleets = Fleet::connect(&[one.at, other.at], &jobs).await.unwrap();
+        let [few, many] = &mut fleets[..] else { panic!("a load for each job") };
+        assert_eq!(few.origin(), many.origin());
+        let (told, again) = (few.take_notes(), many.take_notes());
+        assert!(told[0].starts_with("the load is made by 2 drivers on one clock: "), "{told:?}");
+        assert_eq!(again, Vec::<String>::new(), "the clocks are told once");
+        for (fleet, users) in [(&mut *few, 2), (&mut *many, 5)] {
+            fleet.ramp(users, Nanos::ZERO).await.unwrap();
+            while of_both(fleet).await.users < users {}
+        }
+        few.stop(Nanos::from_secs(1)).await;
+        while few.next().await.unwrap().is_some() {}
+        assert_eq!(of_both(many).await.users, 5);
+        many.stop(Nanos::from_secs(1)).await;
+        while many.next().await.unwrap().is_some() {}
+        let told = many.take_notes();
+        assert!(
+            told.contains(&"driver-2, load many: failed Ask refused: no (3 times)".to_owned()),
+            "{told:?}"
+        );
+    });
+    for driver in [one.thread, other.thread] {
+        driver.join().unwrap().unwrap();
+    }
+}
+
 #[test]
 fn a_shifted_clock_is_found_within_its_stated_uncertainty() {
     let (workload, plan) = (TestWorkload::default(), plan());
@@ -174,7 +209,7 @@ fn a_shifted_clock_is_found_within_its_stated_uncertainty() {
         let theirs = if sign > 0 { ours.checked_sub(shift).unwrap() } else { ours + shift };
         let running = driver_with("shifted", Clock::since(theirs), workloads());
         let orders = Orders::new(&job(&workload, &plan), 1).unwrap();
-        let order = (orders.each[0].clone(), Arc::new(orders.bytes));
+        let order = (orders.each[0].clone(), Arc::new(orders.bytes), 1);
         // A clock that does not run yet shows zero.
         while ours.elapsed() < Duration::from_millis(200) {
             std::hint::spin_loop();
@@ -197,7 +232,7 @@ fn a_drift_is_told_and_ends_the_run_before_it_harms() {
     let (workload, plan) = (TestWorkload::default(), plan());
     let running = driver("driver-7");
     runtime().block_on(async {
-        let mut fleet = Fleet::connect(&[running.at], &job(&workload, &plan)).await.unwrap();
+        let mut fleet = Fleet::connect(&[running.at], &[job(&workload, &plan)]).await.unwrap().remove(0);
         fleet.take_notes();
         let first = fleet.first_offset(0);
         let moved = |by: i64| Offset { ahead: first.ahead + by, ..first };
@@ -226,9 +261,9 @@ fn a_second_control_connection_is_refused_and_the_first_goes_on() {
     let Running { at, thread } = driver("driver-1");
     runtime().block_on(async {
         let drivers = [at];
-        let mut fleet = Fleet::connect(&drivers, &job(&workload, &plan)).await.unwrap();
-        let (why, exit) = refusal(Fleet::connect(&drivers, &job(&workload, &plan)).await);
-        assert_eq!(why, "driver-1 refused: this driver has a control connection already");
+        let mut fleet = Fleet::connect(&drivers, &[job(&workload, &plan)]).await.unwrap().remove(0);
+        let (why, exit) = refusal(Fleet::connect(&drivers, &[job(&workload, &plan)]).await);
+        assert_eq!(why, "driver-1 refused: this driver has a control connection for each load already");
         assert_eq!(exit, ExitCode::Refused);
         fleet.ramp(1, Nanos::ZERO).await.unwrap();
         assert!(fleet.next().await.unwrap().is_some());
@@ -244,10 +279,10 @@ fn whoever_has_not_the_token_or_another_program_is_refused_and_keeps_nobody_out(
     let Running { at, thread } = driver("driver-1");
     runtime().block_on(async {
         let stranger = DriverAt { token: Token::fresh().unwrap(), ..at.clone() };
-        let (why, _) = refusal(Fleet::connect(&[stranger], &job(&workload, &plan)).await);
+        let (why, _) = refusal(Fleet::connect(&[stranger], &[job(&workload, &plan)]).await);
         assert_eq!(why, "driver-1 refused: the token is wrong");
         let older = FleetJob { tool: "barograph 0.0.9", ..job(&workload, &plan) };
-        let (why, exit) = refusal(Fleet::connect(std::slice::from_ref(&at), &older).await);
+        let (why, exit) = refusal(Fleet::connect(std::slice::from_ref(&at), &[older]).await);
         assert!(
             why.contains("this driver is barograph under test, and the harness is barograph 0.0.9"),
             "{why}"
@@ -255,7 +290,7 @@ fn whoever_has_not_the_token_or_another_program_is_refused_and_keeps_nobody_out(
         assert_eq!(exit, ExitCode::Refused);
         // Somebody who says nothing takes nobody's place.
         let _silent = TcpStream::connect(at.address).unwrap();
-        drop(Fleet::connect(&[at], &job(&workload, &plan)).await.unwrap());
+        drop(Fleet::connect(&[at], &[job(&workload, &plan)]).await.unwrap());
     });
     assert!(matches!(thread.join().unwrap(), Err(FleetError::Harness(_))));
 }
@@ -265,7 +300,7 @@ fn what_keeps_a_driver_from_the_load_is_its_refusal_with_the_same_exit_code() {
     let (workload, plan) = (TestWorkload::default(), plan());
     let running = driver("driver-2");
     let nowhere = FleetJob { url: "http://nowhere", ..job(&workload, &plan) };
-    let (why, exit) = refusal(runtime().block_on(Fleet::connect(&[running.at], &nowhere)));
+    let (why, exit) = refusal(runtime().block_on(Fleet::connect(&[running.at], &[nowhere])));
     assert_eq!(why, "driver-2 refused: reach the target `http://nowhere`: no address is known for it");
     assert_eq!(exit, ExitCode::TargetNotReady);
     assert!(running.thread.join().unwrap().is_err());
@@ -276,7 +311,7 @@ fn a_driver_that_is_not_there_is_named() {
     let (workload, plan) = (TestWorkload::default(), plan());
     let closed = Closed::new().unwrap();
     let at = DriverAt { name: "driver-3".to_owned(), address: closed.addr(), token: Token::fresh().unwrap() };
-    let Err(why) = runtime().block_on(Fleet::connect(&[at], &job(&workload, &plan))) else {
+    let Err(why) = runtime().block_on(Fleet::connect(&[at], &[job(&workload, &plan)])) else {
         panic!("who was that?")
     };
     assert!(
@@ -296,7 +331,7 @@ fn files_reach_the_driver_byte_by_byte() {
     let (workload, plan) = (TestWorkload::default(), plan());
     let running = driver_with("driver-1", Clock::start(), workloads);
     let job = FleetJob { files, ..job(&workload, &plan) };
-    drop(runtime().block_on(Fleet::connect(&[running.at], &job)).unwrap());
+    drop(runtime().block_on(Fleet::connect(&[running.at], &[job])).unwrap());
     let came = told.recv_timeout(Duration::from_secs(20)).unwrap();
     let came: Vec<_> = came.into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect();
     assert_eq!(came, expected);
@@ -333,14 +368,18 @@ fn nonsense_before_the_greeting_is_hung_up_on() {
     ] {
         assert_eq!(say(at.address, &nonsense), b"", "{nonsense:?}");
     }
-    let hello =
-        Command::Hello { protocol: PROTOCOL + 1, tool: TOOL.to_owned(), token: at.token.word().to_owned() };
+    let hello = Command::Hello {
+        protocol: PROTOCOL + 1,
+        tool: TOOL.to_owned(),
+        token: at.token.word().to_owned(),
+        loads: 1,
+    };
     let mut frames = Frames::new(1_000);
     frames.bytes = say(at.address, &message(&hello));
     let refused: Said = message::read(&frames.next().unwrap().unwrap().body).unwrap();
     assert!(matches!(refused, Said::Refused { exit: 2, .. }), "{refused:?}");
     // It still serves its harness.
-    runtime().block_on(async { drop(Fleet::connect(&[at], &job(&workload, &plan)).await.unwrap()) });
+    runtime().block_on(async { drop(Fleet::connect(&[at], &[job(&workload, &plan)]).await.unwrap()) });
     assert!(thread.join().unwrap().is_err());
 }
 
@@ -354,8 +393,12 @@ fn nonsense_after_the_greeting_ends_the_driver() {
         framed(Of::Message, b"{\"do\":\"dance\"}"),
     ] {
         let Running { at, thread } = driver("driver-1");
-        let hello =
-            Command::Hello { protocol: PROTOCOL, tool: TOOL.to_owned(), token: at.token.word().to_owned() };
+        let hello = Command::Hello {
+            protocol: PROTOCOL,
+            tool: TOOL.to_owned(),
+            token: at.token.word().to_owned(),
+            loads: 1,
+        };
         let bytes = [framed(Of::Message, &message::body(&hello)), then].concat();
         say(at.address, &bytes);
         assert!(matches!(thread.join().unwrap(), Err(FleetError::Harness(_))));

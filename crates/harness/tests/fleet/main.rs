@@ -45,7 +45,8 @@ fn load(drivers: usize, workers: usize) -> (Interval, TimedServer) {
     let processes: Vec<Process> = (1..=drivers).map(|n| Process::start(&format!("driver-{n}"))).collect();
     let at: Vec<_> = processes.iter().map(|process| process.at.clone()).collect();
     let all = runtime().block_on(async {
-        let mut fleet = Fleet::connect(&at, &job(&workload, &plan, &server.url(""))).await.unwrap();
+        let mut fleet =
+            Fleet::connect(&at, &[job(&workload, &plan, &server.url(""))]).await.unwrap().remove(0);
         let began = fleet.ramp(RATE, Nanos::ZERO).await.unwrap();
         let mut all: Vec<Interval> = Vec::new();
         while all.last().is_none_or(|last| last.to < Nanos::from_secs(8)) || behind(&all, began).abs() >= 15.0
@@ -93,7 +94,8 @@ fn broken_by(happens: impl FnOnce(&mut Process)) -> (Duration, FleetError) {
     let (one, mut other) = (Process::start("driver-1"), Process::start("driver-2"));
     let ended = runtime().block_on(async {
         let at = [one.at.clone(), other.at.clone()];
-        let mut fleet = Fleet::connect(&at, &job(&workload, &plan, &server.url(""))).await.unwrap();
+        let mut fleet =
+            Fleet::connect(&at, &[job(&workload, &plan, &server.url(""))]).await.unwrap().remove(0);
         fleet.ramp(20, Nanos::ZERO).await.unwrap();
         assert!(fleet.next().await.unwrap().is_some());
         happens(&mut other);
