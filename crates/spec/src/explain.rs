@@ -91,8 +91,11 @@ pub fn explain(plan: &Plan) -> String {
     lines.extend(load(plan));
     for each in plan.all() {
         if !plan.beside.is_empty() {
-            let at_whole = offered(each.whole().unwrap_or_default());
-            lines.push(format!("load      {}: workload {}, {at_whole} at 100 %", each.load, each.workload));
+            let how = match each.is_trace() {
+                true => "as its trace says at any scale".to_owned(),
+                false => format!("{} at 100 %", offered(each.whole().unwrap_or_default())),
+            };
+            lines.push(format!("load      {}: workload {}, {how}", each.load, each.workload));
         }
         lines.extend(started(each));
         lines.extend(each.own.explain(each));

@@ -3,14 +3,14 @@
 //! A table of the list is a plan of its own: its keys stand over those outside of the list, which are those of every load. How
 //! all of them change together is in `[load]`, in percent of what each load has of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use barograph_model::{Durations, Nanos, Strategy};
 
 use crate::catalogue::Catalogue;
 use crate::given::Given;
-use crate::plan::{self, ArrivalsPlan, Plan};
+use crate::plan::{self, Plan};
 use crate::{Refusal, Refused, load};
 
 /// The list.
@@ -124,7 +124,6 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
         let called = called.or_else(|| plan.as_ref().map(|plan| plan.workload.clone())).unwrap_or_default();
         name_of_load(&mut each, &called, &mut names);
         if let Some(plan) = plan {
-            no_trace(&mut each, &plan);
             texts.push(table(&each, &called));
             loads.push(Plan { load: called, letter: letter(&deployed, at), ..plan });
         }
@@ -140,27 +139,38 @@ pub(crate) fn read(name: &str, mut given: Given, catalogue: Catalogue<'_>) -> Re
     }
     let shared = shared(&given, catalogue, name);
     if let (Some(shape), Some(first)) = (&shape, loads.first()) {
+        if !matches!(shape.strategy, Strategy::Fixed { .. }) && loads.iter().all(Plan::is_trace) {
+            let allowed = "\"fixed\" where every load is a trace: none has a level that could be scaled";
+            whole.refuse("load.strategy", "another", allowed, "leave it out, or add a load with a level");
+        }
         plan::windows_can_be_judged(&mut whole, &shape.strategy, &shape.durations, first.driver.interval);
     }
     if deployed.len() > MOST_DEPLOYED {
         let allowed = format!("at most {MOST_DEPLOYED} loads that deploy an application");
         whole.refuse(LIST, deployed.len(), &allowed, "give the others a target.url");
     }
-    let resolved = whole.resolved();
+    let (resolved, numbers) = (whole.resolved(), plan::numbers(&whole));
     refusals.extend(whole.finish());
     distinct(&mut refusals);
     match shape.filter(|_| refusals.is_empty() && loads.len() == count) {
         Some(shape) => {
             let of_run = format!("{shared}{resolved}{}", texts.concat());
-            Ok(together(loads, &shape.strategy, &of_run))
+            Ok(together(loads, &shape.strategy, (&of_run, numbers)))
         }
         None => Err(Refused(refusals)),
     }
 }
 
 /// The first load, with the others beside it.
-fn together(mut loads: Vec<Plan>, scale: &Strategy, of_run: &str) -> Plan {
+fn together(
+    mut loads: Vec<Plan>,
+    scale: &Strategy,
+    (of_run, mut numbers): (&str, BTreeMap<String, f64>),
+) -> Plan {
+    let shared = loads[0].numbers.iter().filter(|(key, _)| is_shared(key));
+    numbers.extend(shared.map(|(key, number)| (key.clone(), *number)));
     for load in &mut loads {
+        load.numbers_of_run.clone_from(&numbers);
         load.scale = Some(scale.clone());
         of_run.clone_into(&mut load.of_run);
     }
@@ -188,14 +198,6 @@ fn name_of_load(each: &mut Given, name: &str, names: &mut BTreeSet<String>) {
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain);
     if !is_plain || name.len() > LONGEST_NAME || !names.insert(name.to_lowercase()) {
         each.refuse("name", format!("{name:?}"), allowed, "give each load a `name` of its own");
-    }
-}
-
-/// A trace has no level to scale.
-fn no_trace(each: &mut Given, plan: &Plan) {
-    if plan.open.as_ref().is_some_and(|open| matches!(open.arrivals, ArrivalsPlan::Trace(_))) {
-        let remedy = "run a trace by itself: it has no level that could be scaled";
-        each.refuse("load.arrivals", "\"trace\"", "constant or poisson with [[loads]]", remedy);
     }
 }
 

@@ -69,6 +69,8 @@ pub struct Plan {
     pub resolved: String,
     /// The numbers of the plan with every default filled in, by key.
     pub numbers: BTreeMap<String, f64>,
+    /// The same of the run, of several loads.
+    pub numbers_of_run: BTreeMap<String, f64>,
     /// Where each key that was given stands: `file:line`, or `--set`.
     pub places: BTreeMap<String, String>,
 }
@@ -92,6 +94,12 @@ impl Plan {
     #[must_use]
     pub fn number(&self, key: &str) -> Option<f64> {
         self.numbers.get(key).copied()
+    }
+
+    /// The same in the plan of the run.
+    #[must_use]
+    pub fn number_of_run(&self, key: &str) -> Option<f64> {
+        self.numbers_of_run.get(key).copied()
     }
 
     /// Where a file is that `key` names: beside the plan or the study in which the key stands, in the working folder when it
@@ -131,7 +139,13 @@ impl Plan {
         Offered { unit: self.unit_of_all(), level: level.into() }
     }
 
-    /// This load where all are at 100 %; `None` for the only one.
+    /// Whether its operations start as a trace says, whatever the level.
+    #[must_use]
+    pub fn is_trace(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| matches!(open.arrivals, ArrivalsPlan::Trace(_)))
+    }
+
+    /// This load where all are at 100 %, a trace at any scale; `None` for the only one.
     #[must_use]
     pub fn whole(&self) -> Option<Offered> {
         match (&self.scale, &self.strategy) {
@@ -295,7 +309,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
     if operations.is_none() {
         windows_can_be_judged(g, &strategy, &durations, driver.interval);
     }
-    let resolved = g.resolved();
+    let (resolved, numbers) = (g.resolved(), numbers(g));
     let plan = Plan {
         name: name.into(),
         load: String::new(),
@@ -319,7 +333,8 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
         own: own?,
         runs: runs?.into(),
         resolved,
-        numbers: g.values().filter_map(|(key, value)| Some((key.to_owned(), number(value)?))).collect(),
+        numbers_of_run: numbers.clone(),
+        numbers,
         places: g.places(),
     };
     plan.own.check(&plan, g);
@@ -327,8 +342,10 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
     Some(plan)
 }
 
-fn number(value: &Value) -> Option<f64> {
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+/// The settings that are numbers, by key.
+pub(crate) fn numbers(g: &Given) -> BTreeMap<String, f64> {
+    let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+    g.values().filter_map(|(key, value)| Some((key.to_owned(), number(value)?))).collect()
 }
 
 /// Refuses windows of so few intervals that they could never be valid. A window of no length is as long as the trace.

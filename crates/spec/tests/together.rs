@@ -145,15 +145,12 @@ fn an_index_of_no_table_and_a_list_of_one_are_refused() {
 }
 
 #[test]
-fn a_typing_error_in_a_table_and_a_trace_are_told_as_such() {
+fn a_typing_error_in_a_table_and_a_long_name_are_told_as_such() {
     let typo = refused(&TWO.replace("load.users = 40", "load.usres = 40"), &[]);
     assert_eq!(
         (typo.len(), typo[0].1.as_str(), typo[0].2.as_str()),
         (1, "loads[0].load.usres", "only known keys")
     );
-    let trace = TWO.replace("load.rate = 9", "load.arrivals = \"trace\"\nload.trace = \"day.txt\"");
-    let found = refused(&trace, &[]);
-    assert_eq!((found.len(), found[0].2.as_str()), (1, "constant or poisson with [[loads]]"));
     let long = format!("name = \"{}\"", "n".repeat(65));
     assert!(refused(&TWO.replace("name = \"sells\"", &long), &[])[0].2.starts_with("up to 64 letters"));
 }
@@ -178,6 +175,24 @@ fn each_load_that_deploys_has_the_keys_of_deployments_and_a_letter() {
     assert_eq!((found.len(), found[0].2.as_str()), (1, "at most 26 loads that deploy an application"));
     assert_eq!(barograph_spec::key_of_load(2, "target.port"), "loads[2].target.port");
     assert_eq!(barograph_spec::key_of_load(2, "data.dir"), "data.dir");
+}
+
+#[test]
+fn a_trace_is_the_same_at_any_scale() {
+    let traced = |text: &str| {
+        text.replace("load.rate = 9", "load.arrivals = \"trace\"\nload.trace = \"day.txt\"")
+            .replace("load.users = 40", "load.unit = \"rate\"\nload.rate = 9")
+    };
+    let all = plan(&traced(TWO), &["load.strategy=search"]).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(all.all().map(Plan::is_trace).collect::<Vec<_>>(), [false, true]);
+    let again = plan(&all.of_run, &[]).unwrap_or_else(|why| panic!("{why}\n{}", all.of_run));
+    assert_eq!(again.of_run, all.of_run);
+    assert!(explain(&all).contains("load      script: workload script, as its trace says at any scale\n"));
+    // Twice, so that both are traces.
+    let both = traced(&traced(TWO));
+    let found = refused(&both, &["load.strategy=search"]);
+    assert_eq!((found.len(), found[0].1.as_str()), (1, "load.strategy"), "{found:?}");
+    assert!(refused(&both, &[]).is_empty());
 }
 
 #[test]

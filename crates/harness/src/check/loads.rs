@@ -139,9 +139,12 @@ fn units_of_actions(loads: &[CheckedLoad]) -> Result<(), Refused> {
     }
 }
 
-/// The largest scale at which the data, the open files and the unit admit a load.
+/// The largest scale at which the data, the open files and the unit admit a load; `None` for a trace, which has none.
 fn most_scale(load: &CheckedLoad) -> Option<u32> {
     let plan = &load.checked.plan;
+    if plan.is_trace() {
+        return None;
+    }
     let most = match plan.unit {
         LoadUnit::Users => load.checked.most_users.min(MOST_USERS as u32),
         LoadUnit::PerSecond | LoadUnit::Scale => MOST_RATE,

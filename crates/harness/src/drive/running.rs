@@ -27,6 +27,8 @@ pub(crate) struct RunningLoad {
     pub(crate) names: Vec<&'static str>,
     /// What it is where all loads are at 100 %; `None` for the only one, whose levels are those of the run.
     whole: Option<Offered>,
+    /// It has that level at any scale.
+    is_trace: bool,
     silence: Nanos,
     silent_for: Nanos,
 }
@@ -45,6 +47,7 @@ impl RunningLoad {
             window: Vec::new(),
             names: workload.ops().iter().map(|op| op.name).collect(),
             whole: checked.plan.whole(),
+            is_trace: checked.plan.is_trace(),
             silence: waits.map_or(SILENCE, |wait| SILENCE.max(wait + AFTER_WAIT)),
             silent_for: Nanos::ZERO,
         }
@@ -52,12 +55,18 @@ impl RunningLoad {
 
     /// Its own level at a level of the run.
     pub(crate) fn level_at(&self, level: Level) -> Level {
-        self.whole.map_or(level, |whole| whole.scaled(level))
+        match self.whole {
+            Some(whole) if self.is_trace && level > Level::ZERO => whole.level,
+            whole => whole.map_or(level, |whole| whole.scaled(level)),
+        }
     }
 
-    /// The level of the run at which it would have this one of its own.
+    /// The level of the run at which it would have this one of its own; a trace has its own at any.
     pub(crate) fn run_level(&self, own: u32) -> u32 {
-        self.whole.map_or(own, |whole| whole.scale_of(own))
+        match self.whole {
+            Some(_) if self.is_trace => u32::MAX,
+            whole => whole.map_or(own, |whole| whole.scale_of(own)),
+        }
     }
 
     /// For how long its target has answered nothing at all, where that is too long to go on: it is not worth waiting for. An

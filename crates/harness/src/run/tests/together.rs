@@ -199,3 +199,23 @@ fn an_action_names_a_part_of_any_load_and_a_refusal_names_the_load() {
     let refused = checked(&APART.replace("load.users = 2", "load.users = 61"), &[]);
     assert_eq!((refused.len(), refused[0].key.as_str()), (1, "loads[0].load.users"));
 }
+
+/// 20 starts in two seconds beside four users: the window of a second has those of a second, at any scale.
+#[test]
+fn a_trace_beside_another_load_starts_what_it_says() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("day.txt");
+    let instants: String = (0..20).map(|n| format!("{}\n", f64::from(n) / 10.0)).collect();
+    std::fs::write(&file, instants).unwrap();
+    let traced = format!("load.unit = \"rate\"\nload.arrivals = \"trace\"\nload.trace = {file:?}\n");
+    let text = TWO.replacen("load.users = 20\n", &traced, 1);
+    for scale in ["load.scale=100", "load.scale=300"] {
+        let ground = Simulated::default();
+        let workloads = vec![there(&ground, None), there(&Simulated::default(), None)];
+        let (_, kept) = run_all(root.path(), (&text, &[scale]), ground, workloads);
+        let trial = kept.loads[1].trials().next().unwrap();
+        let (starts, level) = ((trial.window.starts_s * trial.window.seconds()).round(), trial.level);
+        assert_eq!((starts, level), (10.0, 11), "{scale}: {trial:?}");
+        std::fs::remove_dir_all(&kept.dir).unwrap();
+    }
+}
