@@ -119,6 +119,12 @@ impl Metric {
     pub const DIVISORS: [Metric; 7] =
         [Throughput, Goodput, Requests, ApplicationCores, HostCpu, DriverCpu, ApplicationMemory];
 
+    /// Whether several loads at once have one figure together, since it is of the host, the drivers or the search.
+    #[must_use]
+    pub const fn is_of_all_loads(self) -> bool {
+        matches!(self, Capacity | HostCpu | DriverCpu | HostCpuPerOperation | HostCpuPerDriverCpu | ReadyTime)
+    }
+
     /// The name in study files and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {

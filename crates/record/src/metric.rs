@@ -13,7 +13,8 @@ const MIB: f64 = (1u64 << 20) as f64;
 
 impl Run {
     /// What `metric` was in this run, in the window that its answer rests on; `operation` for metrics of one. Zero is a
-    /// figure. `None` where it was not measured, or is no number.
+    /// figure. `None` where it was not measured, or is no number, and where several loads have one each ([`Run::of`]) or only one
+    /// together.
     #[must_use]
     pub fn metric(&self, metric: Metric, operation: Option<&str>) -> Option<f64> {
         self.figures_in(self.deciding_trial().into_iter().collect()).metric(metric, operation)
@@ -29,7 +30,7 @@ impl Run {
     /// where nobody looked.
     #[must_use]
     pub fn stolen(&self) -> Option<f64> {
-        let (window, start) = (&self.deciding_trial()?.window, self.load_start_s()?);
+        let (window, start) = (&self.each_load().first()?.deciding_trial()?.window, self.load_start_s()?);
         let within = start + window.from_s..=start + window.to_s;
         let host = self.probes.iter().filter(|row| row.subject == "host" && within.contains(&row.at_s));
         let shares: Vec<f64> = host.filter_map(|row| row.steal_share).collect();
@@ -71,6 +72,12 @@ impl<'r> FiguresIn<'r> {
         let value = match metric {
             Metric::Capacity => self.run.verdict()?.capacity.map(f64::from),
             Metric::ReadyTime => self.run.topology().map(|topology| topology.ready_s),
+            _ if !self.run.loads.is_empty() => of_all(metric, &self.run.loads),
+            // Of one of several loads they would be those of all, or of all that go to the same application.
+            Metric::HostCpuPerOperation | Metric::DriverCpuPerOperation if self.run.load.is_some() => None,
+            Metric::CpuPerOperation if self.run.load.is_some() => {
+                self.per_operation(|used| used.users_per_app_core.and(used.app_cores))
+            }
             Metric::Elapsed => match self.windows[..] {
                 [only] => only.elapsed_s(),
                 _ => None,
@@ -213,6 +220,20 @@ fn of_window(metric: Metric, trial: &Trial) -> Option<f64> {
         Metric::UsersPerApplicationCore => used.users_per_app_core,
         Metric::DriverCpuPerRequest => used.driver_cpu_us_per_request,
         Metric::ApplicationMemory => used.app_rss_bytes.map(|bytes| bytes as f64 / MIB),
+        _ => None,
+    }
+}
+
+/// A figure that several loads have together.
+fn of_all(metric: Metric, loads: &[Run]) -> Option<f64> {
+    let trials: Vec<&Trial> = loads.iter().map(Run::deciding_trial).collect::<Option<_>>()?;
+    let first = trials.first()?;
+    match metric {
+        Metric::HostCpu | Metric::DriverCpu | Metric::HostCpuPerDriverCpu => of_window(metric, first),
+        Metric::HostCpuPerOperation => {
+            let throughput = trials.iter().map(|trial| trial.window.throughput).sum();
+            first.resources.host_busy_cores.map(|cores| cpu_per_operation(cores, throughput))
+        }
         _ => None,
     }
 }

@@ -95,6 +95,19 @@ impl Run {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// The load of this name; the run itself for `None`.
+    #[must_use]
+    pub fn of(&self, load: Option<&str>) -> Option<&Run> {
+        let Some(name) = load else { return Some(self) };
+        self.loads.iter().find(|of| of.load.as_deref() == Some(name))
+    }
+
+    /// Each load with its windows: the run itself where it has only one.
+    #[must_use]
+    pub fn each_load(&self) -> &[Run] {
+        if self.loads.is_empty() { std::slice::from_ref(self) } else { &self.loads }
+    }
+
     /// A load with what the run recorded of all.
     fn read_load(&self, name: &str) -> Result<Run, RecordError> {
         let dir = self.dir.join(LOADS).join(name);

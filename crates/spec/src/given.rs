@@ -172,14 +172,16 @@ impl Given {
     }
 
     /// Takes whatever stands below `prefix`, as keys without it, with values and places. Elements of lists are parts of
-    /// their list.
+    /// their list, where that stands there.
     pub fn below(&mut self, prefix: &str) -> Vec<(String, Value, String)> {
         let begin = format!("{prefix}.");
         let keys: Vec<String> = self.found.keys().filter(|key| key.starts_with(&begin)).cloned().collect();
         let mut taken = Vec::new();
-        for key in keys {
+        for key in &keys {
             let rest = key[begin.len()..].to_owned();
-            if let Some(found) = self.found.remove(&key).filter(|_| !rest.contains('[')) {
+            let list = rest.split_once('[').map(|(list, _)| format!("{begin}{list}"));
+            let is_part = list.is_some_and(|list| keys.contains(&list));
+            if let Some(found) = self.found.remove(key).filter(|_| !is_part) {
                 taken.push((rest, found.value, found.place));
             }
         }

@@ -17,6 +17,9 @@ use crate::{Catalogue, Plan, Setting};
 /// Configurations of a study at the most; more are nothing that one machine ends with.
 pub const MOST_CONFIGURATIONS: usize = 100;
 
+/// Metrics of one study at the most; Holm's correction makes each of them dearer.
+pub const MOST_METRICS: usize = 20;
+
 /// A checked study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
@@ -103,8 +106,10 @@ pub struct Repeats {
 /// A metric that is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricPlan {
-    /// What it is called: its name, with the operation where it has one.
+    /// What it is called: its name, with the operation where it has one, behind that of its load.
     pub label: String,
+    /// The load, where it is of one of several.
+    pub load: Option<String>,
     /// Which.
     pub metric: Metric,
     /// The operation, for metrics of one.
@@ -123,7 +128,21 @@ impl MetricPlan {
     /// What a sentence calls it: `p99 response time of Search`.
     #[must_use]
     pub fn called(&self) -> String {
-        named(self.metric.words(), self.operation.as_deref(), self.per.as_ref())
+        let called = named(self.metric.words(), self.operation.as_deref(), self.per.as_ref());
+        self.load.as_ref().map_or(called.clone(), |load| format!("{called} of load {load}"))
+    }
+
+    /// The operation that it is of, under the name that it has in a run.
+    #[must_use]
+    pub fn operation_of_run(&self) -> Option<String> {
+        self.operation.as_deref().map(|operation| of_load(self.load.as_deref(), operation))
+    }
+
+    /// The same of a load.
+    #[must_use]
+    pub fn of(&self, load: &str) -> Self {
+        let label = of_load(Some(load), &self.label);
+        MetricPlan { label, load: Some(load.to_owned()), ..self.clone() }
     }
 
     /// The unit of its figures, as in `operations/s per core`. A capacity's part of it is that of [`Metric::unit`].
@@ -134,6 +153,12 @@ impl MetricPlan {
             None => self.metric.unit().to_owned(),
         }
     }
+}
+
+/// What is called `name` in a load, in a run of several: `LOAD/NAME`.
+#[must_use]
+pub fn of_load(load: Option<&str>, name: &str) -> String {
+    load.map_or_else(|| name.to_owned(), |load| format!("{load}/{name}"))
 }
 
 /// A metric by its name, its operation, and what it is divided by.
@@ -199,16 +224,42 @@ impl Study {
         self.configurations.iter().enumerate().position(is_baseline).unwrap_or(0)
     }
 
-    /// The operations that metrics are of, each once.
+    /// The operations that metrics are of, each once, with the load.
     #[must_use]
-    pub fn operations(&self) -> Vec<&str> {
+    pub fn operations(&self) -> Vec<(Option<&str>, &str)> {
         let mut all = Vec::new();
-        for operation in self.metrics.iter().filter_map(|metric| metric.operation.as_deref()) {
+        for metric in &self.metrics {
+            let Some(operation) = metric.operation.as_deref() else { continue };
+            let operation = (metric.load.as_deref(), operation);
             if !all.contains(&operation) {
                 all.push(operation);
             }
         }
         all
+    }
+
+    /// The same with a metric of each load in the place of one that names none, and with crossings of each. `loads` says by
+    /// which loads a metric is measured; one that is measured by none of them, or by all together, stays.
+    #[must_use]
+    pub fn with_loads(mut self, loads: impl Fn(&MetricPlan) -> Vec<String>) -> Self {
+        let mut places = Vec::new();
+        let mut metrics = Vec::new();
+        for metric in &self.metrics {
+            let begin = metrics.len();
+            let named = if metric.load.is_some() { Vec::new() } else { loads(metric) };
+            metrics.extend(named.iter().map(|load| metric.of(load)));
+            if named.is_empty() {
+                metrics.push(metric.clone());
+            }
+            places.push(begin..metrics.len());
+        }
+        let of_each = |crossing: &Crossing| {
+            let crossing = crossing.clone();
+            places[crossing.metric].clone().map(move |metric| Crossing { metric, ..crossing.clone() })
+        };
+        self.crossings = self.crossings.iter().flat_map(of_each).collect();
+        self.metrics = metrics;
+        self
     }
 
     /// The keys that make a configuration, those of all first.

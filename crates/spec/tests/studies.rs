@@ -369,3 +369,29 @@ fn a_study_of_nothing_but_its_control_is_an_a_a_study() {
         (1, "as planned", true)
     );
 }
+
+#[test]
+fn a_metric_is_of_a_load_and_a_level_sets_a_key_of_one() {
+    let text = GOOD
+        .replacen("load.ramp_s = 2", "\"loads[1].load.rate\" = 2", 1)
+        .replacen("load.window_s = 5", "\"loads[0].load.users\" = 5", 1)
+        .replacen("of = \"throughput\"", "of = \"throughput\"\nload = \"visitors\"", 1);
+    let first = study(&text);
+    let labels = |study: &Study| study.metrics.iter().map(|of| of.label.clone()).collect::<Vec<_>>();
+    assert_eq!(labels(&first), ["visitors/throughput", "response_p99 of Get"]);
+    assert!(first.metrics[0].called().ends_with(" of load visitors"), "{}", first.metrics[0].called());
+    let keys: Vec<&str> = first.factors[0].levels[1].settings.iter().map(|of| of.key.as_str()).collect();
+    assert!(keys.contains(&"loads[1].load.rate"), "{keys:?}");
+    let again = read("s.toml", &first.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!(again.resolved(), first.resolved());
+    // Without a load it is of each that has it, and so is what is asked of it.
+    let all = ["users", "visitors"].map(str::to_owned);
+    let each = first.with_loads(|_| all.to_vec());
+    let expected = ["visitors/throughput", "users/response_p99 of Get", "visitors/response_p99 of Get"];
+    assert_eq!(labels(&each), expected);
+    assert_eq!(each.crossings.iter().map(|of| of.metric).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(each.operations(), [(Some("users"), "Get"), (Some("visitors"), "Get")]);
+    assert_eq!(each.metrics[2].operation_of_run().as_deref(), Some("visitors/Get"));
+    let again = read("s.toml", &each.resolved()).unwrap_or_else(|refused| panic!("{refused}"));
+    assert_eq!(again.resolved(), each.resolved());
+}

@@ -318,12 +318,14 @@ fn warnings(pairs: &[(&Run, &Run)]) -> Vec<String> {
 
 /// One run a side: what their insides say.
 fn inside(one: &Run, other: &Run, compared: &mut Compared) {
-    let (inside_one, inside_other) = (Inside::of(one), Inside::of(other));
+    let insides = |run: &Run| run.each_load().iter().map(Inside::of).collect::<Vec<_>>();
+    let (insides_one, insides_other) = (insides(one), insides(other));
     let (figures_one, figures_other) = (figures(one), figures(other));
     for metric in &compared.metrics {
         let of = |figures: &[RunFigure]| figures.iter().find(|f| f.label == metric.label).cloned();
         let (Some(a), Some(b)) = (of(&figures_one), of(&figures_other)) else { continue };
-        compared.within_run.extend(within((&inside_one, &a), (&inside_other, &b)));
+        let insides = insides_one.get(a.load).zip(insides_other.get(b.load));
+        compared.within_run.extend(insides.and_then(|(one, other)| within((one, &a), (other, &b))));
     }
     let said = searches::notes_on_two(one, other);
     if !compared.within_run.is_empty() {

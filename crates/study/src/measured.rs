@@ -46,7 +46,7 @@ pub(crate) fn warnings(study: &Study, runs: &[RunEnded]) -> Vec<String> {
 
 /// Runs in which a quantile has hardly any operation beyond it. Runs that do not say how many ended are passed over.
 fn few_of(metric: &MetricPlan, valid: &[&RunEnded]) -> Option<String> {
-    let operation = metric.operation.as_deref()?;
+    let operation = metric.operation_of_run()?;
     let is_judged = metric.metric == Metric::ResponseJudged;
     let beyond = |run: &&RunEnded| {
         let times = run.times.iter().find(|times| times.op == operation)?;

@@ -1,7 +1,7 @@
 //! Response times by percentile: what runs of a configuration have in common, at each quantile.
 
 use barograph_record::{KeptLine, KeptPercentiles, KeptQuantile, KeptTimes, RunEnded, longer_at};
-use barograph_spec::study::Study;
+use barograph_spec::study::{Study, of_load};
 use barograph_stats::rank::{median_interval, median_of_sorted};
 
 use crate::places;
@@ -20,7 +20,8 @@ pub(crate) fn percentiles(study: &Study, runs: &[RunEnded]) -> Vec<KeptPercentil
         op: op.to_owned(),
         lines: names.iter().filter_map(|(_, name)| line(runs, name, op)).collect(),
     };
-    study.operations().into_iter().map(of).filter(|found| !found.lines.is_empty()).collect()
+    let all = study.operations().into_iter();
+    all.map(|(load, op)| of(&of_load(load, op))).filter(|found| !found.lines.is_empty()).collect()
 }
 
 fn line(runs: &[RunEnded], name: &str, op: &str) -> Option<KeptLine> {

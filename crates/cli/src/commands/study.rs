@@ -104,7 +104,7 @@ pub(super) fn again(folder: &Path) -> Result<Conclusions, Failed> {
     })?;
     let plans =
         header.plans.iter().filter_map(|(name, text)| crate::catalog::WORKLOADS.read(name, text, &[]).ok());
-    let counted = counted(plans.map(|plan| plan.unit));
+    let counted = counted(plans.map(|plan| plan.unit_of_all()));
     let complete = matches!(read.entries.last(), Some(StudyEntry::Finished {}));
     Ok(concluded(&study, &Progress::new(&study, &read.entries), header, complete, counted))
 }

@@ -68,6 +68,60 @@ fn entries(kept: &Kept<'_>) -> [Value; 5] {
     ]
 }
 
+/// A run of two loads of which each is as `kept`, the second twice as slow.
+fn write_two(place: &Place, kept: &Kept<'_>) {
+    write(place, kept);
+    let dir = place.runs().join(kept.id);
+    let of_run =
+        entries(kept).into_iter().filter(|entry| ["header", "verdict", "finished"].contains(&kind(entry)));
+    let mut of_run: Vec<Value> = of_run.collect();
+    of_run.insert(1, json!({ "kind": "loads", "names": ["users", "guests"] }));
+    of_run.insert(2, json!({ "kind": "load_started", "at_s": 0.0 }));
+    let text = |entries: &[Value]| entries.iter().map(|entry| format!("{entry}\n")).collect::<String>();
+    fs::write(dir.join("run.jsonl"), text(&of_run)).unwrap();
+    for (name, times) in [("users", 1.0), ("guests", 2.0)] {
+        let of_load = entries(&Kept { p99_ms: kept.p99_ms * times, ..*kept });
+        fs::create_dir_all(dir.join("loads").join(name)).unwrap();
+        fs::write(dir.join("loads").join(name).join("run.jsonl"), text(&of_load)).unwrap();
+    }
+    let plan = format!(
+        "seed = 1\n[[loads]]\nname = \"users\"\nload.users = {}\n[[loads]]\nname = \"guests\"\n",
+        kept.users
+    );
+    fs::write(dir.join("plan.toml"), plan).unwrap();
+}
+
+fn kind(entry: &Value) -> &str {
+    entry["kind"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn runs_of_several_loads_are_compared_load_by_load() {
+    let place = Place::without_data();
+    write_two(&place, &Kept { id: ONE, ..RUN });
+    write_two(&place, &Kept { id: OTHER, p99_ms: 130.0, ..RUN });
+    let ended = compare(&place, ONE, OTHER, &["--format", "json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let told: Value = serde_json::from_str(&ended.out).unwrap();
+    let metrics = told["metrics"].as_array().unwrap().iter();
+    let found: Vec<(&str, f64)> =
+        metrics.map(|m| (m["name"].as_str().unwrap(), m["baseline"].as_f64().unwrap())).collect();
+    assert_eq!(
+        found,
+        [
+            ("users/throughput", 100.0),
+            ("users/Look p99", 100.0),
+            ("guests/throughput", 100.0),
+            ("guests/Look p99", 200.0)
+        ]
+    );
+    write_two(&place, &Kept { id: "20301120-204500-0003", users: 200, ..RUN });
+    let unlike = compare(&place, ONE, "20301120-204500-0003", &[]);
+    assert!(unlike.code == Some(2) && unlike.err.contains("loads[0].load.users: 100"), "{unlike:?}");
+    let allowed = compare(&place, ONE, "20301120-204500-0003", &["--allow", "loads[0].load"]);
+    assert_eq!(allowed.code, Some(0), "{allowed:?}");
+}
+
 /// Eight runs of each side in turns, of the candidate's each as `change` makes it. Gives their names.
 fn turns(place: &Place, change: impl Fn(usize, Kept<'_>) -> Kept<'_>) -> [String; 2] {
     let side = |candidate: usize| -> String {

@@ -150,6 +150,69 @@ fn two_drivers_have_their_share_of_each_load() {
     place.assert_nothing_left();
 }
 
+/// A study of two stores with this metric beside those of each load.
+fn study(place: &Place, metric: &str) -> PathBuf {
+    let all = "workload = \"kv\"\nkv.keys = 1000\nkv.limit_ms = 60000\nkv.hits = 0.99\n";
+    let short = OF_ALL.replace("ramp_s = 2", "ramp_s = 0").replace("warm_up_s = 1", "warm_up_s = 0");
+    written(place, &format!("{all}{short}{}", STORES.replace("load.users = 3", "load.users = 1")));
+    let file = place.root().join("s.toml");
+    let text = format!(
+        "question = \"Do more users of one store slow the other?\"\nplan = \"loads.toml\"\nrepeats = 1\ncontrol = false\nagain = 0\n\
+         [[factor]]\nname = \"blue\"\nlevels = [{{ name = \"1\", set = {{ \"loads[1].load.users\" = 1 }} }}, \
+         {{ name = \"4\", set = {{ \"loads[1].load.users\" = 4 }} }}]\n\
+         [[metric]]\nof = \"throughput\"\n[[metric]]\nof = \"host_cpu\"\n{metric}"
+    );
+    fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn a_study_has_figures_of_each_load_and_varies_one() {
+    let place = Place::without_data();
+    let file = study(&place, "[[metric]]\nof = \"response_p99\"\noperation = \"GET\"\nload = \"red\"\n");
+    let mut command = place.program(&["study"]);
+    command.arg(&file);
+    let ended = Going::start(command).end();
+    let conclusions = crate::studies::whole(&place, &ended);
+    let labels: Vec<&str> = conclusions.metrics.iter().map(|metric| metric.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        ["red/throughput", "blue/throughput", "guests/throughput", "host_cpu", "red/response_p99 of GET"]
+    );
+    let folder = crate::studies::folder(&place);
+    let entries = barograph_record::read_study(&folder).unwrap().entries;
+    let runs = entries.iter().filter_map(|entry| match entry {
+        barograph_record::StudyEntry::RunEnded(run) => Some(run),
+        _ => None,
+    });
+    let mut users = Vec::new();
+    for run in runs {
+        assert_eq!(run.figures.len(), labels.len(), "{run:?}");
+        assert_eq!(run.times.iter().map(|of| of.op.as_str()).collect::<Vec<_>>(), ["red/GET"]);
+        let record = Run::open(&folder.join("runs").join(&run.started.run)).unwrap();
+        users.push(record.loads[1].trials().next().unwrap().level);
+    }
+    users.sort_unstable();
+    assert_eq!(users, [1, 4]);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_metric_of_no_load_is_refused_with_the_list() {
+    let place = Place::without_data();
+    for (metric, said) in [
+        ("of = \"goodput\"\nload = \"green\"", "allowed: one of red, blue, guests"),
+        ("of = \"host_cpu\"\nload = \"red\"", "allowed: left out: all loads have one together"),
+        ("of = \"response_p50\"\noperation = \"Look\"", "for load red, one of GET, SET"),
+    ] {
+        let file = study(&place, &format!("[[metric]]\n{metric}\n"));
+        let mut command = place.program(&["study", "--dry-run"]);
+        command.arg(&file);
+        let ended = Going::start(command).end();
+        assert!(ended.code == Some(2) && ended.err.contains(said), "{ended:?}");
+    }
+}
+
 #[test]
 fn a_store_is_loaded_in_one_line() {
     let Some(store) = or_skip(product("redis", &[("durability", "none")])) else { return };

@@ -85,8 +85,13 @@ fn times_are_those_of_the_record(ended: &RunEnded, record: &Path) {
     let response = ended.figures.iter().filter(|figure| figure.name.starts_with("response_"));
     assert!(response.count() == 0 || !ended.times.is_empty(), "{ended:?}");
     for times in &ended.times {
-        let ops = &run.deciding_trial().unwrap().window.ops;
-        let op = ops.iter().find(|op| op.op == times.op).unwrap();
+        // Of several loads, `LOAD/OPERATION`.
+        let (load, name) = match times.op.split_once('/').filter(|_| !run.loads.is_empty()) {
+            Some((load, name)) => (Some(load), name),
+            None => (None, times.op.as_str()),
+        };
+        let ops = &run.of(load).unwrap().deciding_trial().unwrap().window.ops;
+        let op = ops.iter().find(|op| op.op == name).unwrap();
         assert_eq!((times.count, times.limit_ms), (op.count, op.limit_ms));
         for (place, ms) in [(3, op.p50_ms), (10, op.p90_ms), (13, op.p95_ms), (20, op.p99_ms)] {
             assert!(times.ms.get(place).is_none_or(|kept| *kept == ms), "{place}: {times:?} {op:?}");

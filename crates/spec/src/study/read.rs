@@ -7,17 +7,14 @@ use barograph_model::{Better, Metric, Refused};
 use toml::Value;
 
 use super::{
-    Configuration, Crossing, Divisor, Factor, Level, MOST_CONFIGURATIONS, MetricPlan, Repeats, Study, beside,
-    named,
+    Configuration, Crossing, Divisor, Factor, Level, MOST_CONFIGURATIONS, MOST_METRICS, MetricPlan, Repeats,
+    Study, beside, named, of_load,
 };
 use crate::given::Given;
 use crate::{Setting, WorkloadKeys};
 
 /// Levels of one factor at the most.
 const MOST_LEVELS: usize = 50;
-
-/// Metrics of one study at the most; Holm's correction makes each of them dearer.
-const MOST_METRICS: usize = 20;
 
 /// Blocks of one study at the most.
 const MOST_BLOCKS: u64 = 10_000;
@@ -283,6 +280,7 @@ fn metric(g: &mut Given, at: &str, known: &[Metric], margin: f64) -> Option<Metr
     };
     let ways = ["higher", "lower"];
     let key = format!("{at}.better");
+    let load = g.optional_word(&format!("{at}.load"), "the name of a load of the plan");
     let better = match metric.map_or(Better::Lower, Metric::better) {
         Better::Higher => g.word(&key, &ways, "higher"),
         Better::Lower => g.word(&key, &ways, "lower"),
@@ -298,10 +296,10 @@ fn metric(g: &mut Given, at: &str, known: &[Metric], margin: f64) -> Option<Metr
         g.refuse(&key, true, "false with `per`: what is divided is no speed of the whole", remedy);
     }
     let (metric, operation, better, margin, scaling) = (metric?, operation?, better?, margin?, scaling?);
-    let per = per?;
-    let label = named(metric.name(), operation.as_deref(), per.as_ref());
+    let (per, load) = (per?, load?);
+    let label = of_load(load.as_deref(), &named(metric.name(), operation.as_deref(), per.as_ref()));
     let more_is_better = better == "higher";
-    Some(MetricPlan { label, metric, operation, per, more_is_better, margin, scaling })
+    Some(MetricPlan { label, load, metric, operation, per, more_is_better, margin, scaling })
 }
 
 /// What the figures of `metric` are divided by, if anything.
@@ -412,7 +410,9 @@ pub(super) fn resolved(study: &Study) -> String {
     };
     if !study.settings.is_empty() {
         line("\n[settings]".to_owned());
-        study.settings.iter().for_each(|s| line(format!("{} = {}", s.key, s.value)));
+        // Keys of one load have brackets.
+        let key = |key: &str| if key.contains('[') { quoted(key) } else { key.to_owned() };
+        study.settings.iter().for_each(|s| line(format!("{} = {}", key(&s.key), s.value)));
     }
     for factor in &study.factors {
         line(format!("\n[[factor]]\nname = {}\nlevels = [", quoted(&factor.name)));
@@ -428,6 +428,7 @@ pub(super) fn resolved(study: &Study) -> String {
     }
     for metric in &study.metrics {
         line(format!("\n[[metric]]\nof = {}", quoted(metric.metric.name())));
+        metric.load.iter().for_each(|load| line(format!("load = {}", quoted(load))));
         metric.operation.iter().for_each(|op| line(format!("operation = {}", quoted(op))));
         metric.per.iter().for_each(|per| line(format!("per = {}", quoted(per.name()))));
         let better = if metric.more_is_better { "higher" } else { "lower" };

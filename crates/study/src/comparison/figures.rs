@@ -7,6 +7,8 @@ use barograph_stats::compare::Direction;
 /// One figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunFigure {
+    /// Place of the load that it is of.
+    pub(super) load: usize,
     /// The metric; `None` for a measure of the workload.
     pub(super) metric: Option<Metric>,
     /// Tells the figures of a run apart: the metric with its operation and quantile, or the id of the measure.
@@ -28,6 +30,7 @@ impl RunFigure {
     fn of(metric: Metric, unit: &str, value: f64, source: Source) -> Self {
         RunFigure {
             metric: Some(metric),
+            load: 0,
             label: metric.name().to_owned(),
             name: metric.words().to_owned(),
             unit: unit.to_owned(),
@@ -68,12 +71,29 @@ pub(super) fn intervals<'r>(run: &'r Run, windows: &[&Trial]) -> Vec<&'r Interva
     run.intervals().filter(inside).collect()
 }
 
-/// Everything a run can be compared by. After a search that is the capacity alone.
+/// Everything a run can be compared by. After a search that is the capacity alone; of several loads each has figures of its own,
+/// under names that begin with that of the load.
 pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
     if let Some(verdict) = run.verdict().filter(|verdict| verdict.search.is_some()) {
         let capacity = verdict.capacity.map_or(f64::NAN, f64::from);
         return vec![RunFigure::of(Metric::Capacity, verdict.unit.name(), capacity, Source::Once)];
     }
+    let each = run.each_load().iter().enumerate();
+    let of = |(at, load): (usize, &Run)| {
+        let named = |text: &str| load.load.as_ref().map_or(text.to_owned(), |load| format!("{load}/{text}"));
+        let of_load = |figure: RunFigure| RunFigure {
+            load: at,
+            label: named(&figure.label),
+            name: named(&figure.name),
+            ..figure
+        };
+        figures_of(load).into_iter().map(of_load).collect::<Vec<_>>()
+    };
+    each.flat_map(of).collect()
+}
+
+/// Those of one load.
+fn figures_of(run: &Run) -> Vec<RunFigure> {
     let found = run.figures_in(windows(run));
     let Some(first) = found.windows().first() else { return Vec::new() };
     let of = |metric: Metric, unit: &str, source: Source| {
@@ -100,9 +120,10 @@ pub(super) fn figures(run: &Run) -> Vec<RunFigure> {
         .collect()
 }
 
-/// Operations that failed in the windows that count, and all of them.
+/// Operations of all loads that failed in the windows that count, and all of them.
 pub(super) fn failures(run: &Run) -> (u64, u64) {
-    run.figures_in(windows(run)).failures()
+    let each = run.each_load().iter().map(|load| load.figures_in(windows(load)).failures());
+    each.fold((0, 0), |all, of| (all.0 + of.0, all.1 + of.1))
 }
 
 /// A measure of the workload of which more or less is better.
@@ -113,6 +134,7 @@ fn measure(found: &FiguresIn<'_>, kept: &KeptMeasure) -> Option<RunFigure> {
         KeptBetter::Neither => return None,
     };
     Some(RunFigure {
+        load: 0,
         metric: None,
         label: kept.id.clone(),
         name: kept.title.clone(),

@@ -21,10 +21,11 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// May it be, when these keys may? A key stands for all that begin with it and a dot.
+    /// May it be, when these keys may? A key stands for all that begin with it and a dot or a bracket.
     pub(super) fn is_allowed(&self, allow: &[String]) -> bool {
-        let covers =
-            |key: &String| self.key == *key || self.key.strip_prefix(key).is_some_and(|r| r.starts_with('.'));
+        let covers = |key: &String| {
+            self.key == *key || self.key.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
         allow.iter().any(covers)
     }
 }
@@ -82,16 +83,20 @@ fn subject(run: &Run) -> BTreeMap<String, String> {
     for key in WITHOUT_EFFECT {
         all.remove(key);
     }
-    if let Some(told) = &run.disclosure {
-        let version = told.pointer("/workload/version").filter(|v| !v.is_null());
-        all.extend(version.map(|v| ("workload.version".to_owned(), v.to_string())));
+    for load in run.each_load() {
+        let told = load.disclosure.as_ref().and_then(|told| match &load.load {
+            Some(name) => told.get("loads")?.get(name),
+            None => Some(told),
+        });
+        let key = |key: &str| load.load.as_ref().map_or(key.to_owned(), |load| format!("{load}/{key}"));
+        let found = |pointer: &str| told.and_then(|told| told.pointer(pointer)).filter(|v| !v.is_null());
+        all.extend(found("/workload/version").map(|v| (key("workload.version"), v.to_string())));
         // The whole text would fill the screen; its length and a sum of its bytes tell two apart.
-        let scenario =
-            told.pointer("/scenario/text").filter(|v| !v.is_null()).map(serde_json::Value::to_string);
-        all.extend(scenario.map(|text| ("scenario.text".to_owned(), fingerprint(&text))));
+        let scenario = found("/scenario/text").map(serde_json::Value::to_string);
+        all.extend(scenario.map(|text| (key("scenario.text"), fingerprint(&text))));
+        let stamp = load.fill().map(|fill| &fill.stamp).filter(|stamp| !stamp.is_empty());
+        all.extend(stamp.map(|stamp| (key("data.stamp"), stamp.clone())));
     }
-    let stamp = run.fill().map(|fill| &fill.stamp).filter(|stamp| !stamp.is_empty());
-    all.extend(stamp.map(|stamp| ("data.stamp".to_owned(), stamp.clone())));
     all
 }
 
@@ -100,6 +105,11 @@ fn flatten(key: String, value: &toml::Value, all: &mut BTreeMap<String, String>)
         toml::Value::Table(table) => {
             for (below, value) in table {
                 flatten(format!("{key}.{below}"), value, all);
+            }
+        }
+        toml::Value::Array(loads) if key == "loads" => {
+            for (at, load) in loads.iter().enumerate() {
+                flatten(format!("{key}[{at}]"), load, all);
             }
         }
         other => drop(all.insert(key, other.to_string())),
@@ -124,10 +134,13 @@ fn machine(run: &Run) -> BTreeMap<String, String> {
 
 /// Products with their versions, which a plan does not always name.
 fn products(run: &Run) -> BTreeMap<String, String> {
-    let tiers = run
-        .tiers()
-        .iter()
-        .map(|tier| (format!("tier {}", tier.tier), format!("{} ({})", tier.product, tier.durability)));
+    let tiers = run.each_load().iter().flat_map(|load| {
+        let of = load.load.as_ref().map_or(String::new(), |load| format!("{load}/"));
+        let tiers = load.tiers().iter();
+        tiers.map(move |tier| {
+            (format!("tier {of}{}", tier.tier), format!("{} ({})", tier.product, tier.durability))
+        })
+    });
     let parts = run.topology().into_iter().flat_map(|topology| &topology.parts);
     tiers
         .chain(
@@ -151,6 +164,7 @@ mod tests {
             ("deploy", true),
             ("deploy.bus", true),
             ("deployment", false),
+            ("deploy[1].bus", true),
             ("load.users", true),
             ("load", false),
         ] {

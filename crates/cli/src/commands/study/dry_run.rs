@@ -151,11 +151,12 @@ fn compared(prepared: &Prepared, line: &mut impl FnMut(&str, &str)) {
 /// By how much the figures of each configuration are divided, where the plans say so.
 fn divided(prepared: &Prepared, metric: &MetricPlan, line: &mut impl FnMut(&str, &str)) {
     let Some(Divisor::Planned(key)) = &metric.per else { return };
-    let numbers = prepared.numbers(key).into_iter().map(|(name, number)| match number {
-        Some(number) if number > 0.0 => format!("{number} for {name}"),
-        Some(number) => format!("{number} for {name}, which has no figure then"),
-        None => format!("no number for {name}, which has no figure then"),
-    });
+    let numbers =
+        prepared.numbers(metric.load.as_deref(), key).into_iter().map(|(name, number)| match number {
+            Some(number) if number > 0.0 => format!("{number} for {name}"),
+            Some(number) => format!("{number} for {name}, which has no figure then"),
+            None => format!("no number for {name}, which has no figure then"),
+        });
     line("", &format!("{key} is {}", numbers.collect::<Vec<_>>().join("; ")));
 }
 

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use barograph_harness::{Checked, CheckedLoad, HarnessError};
+use barograph_harness::{CheckedLoad, HarnessError};
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Metric, Refusal, Refused, Strategy};
 use barograph_platform::Missing;
 use barograph_record::ExitCode;
 use barograph_spec::Plan;
-use barograph_spec::study::{Divisor, Factor, MetricPlan, Study};
-use barograph_workload::Workload;
+use barograph_spec::study::{Divisor, Factor, MOST_METRICS, MetricPlan, Study};
 
 use super::refused;
 use crate::args::StudyArgs;
@@ -43,8 +42,8 @@ pub(super) struct Prepared {
     /// The text of its plan.
     pub(super) text: String,
     pub(super) sets: Vec<String>,
-    /// By place of the configuration.
-    pub(super) checked: Vec<CheckedLoad>,
+    /// The loads of each configuration, by its place.
+    pub(super) checked: Vec<Vec<CheckedLoad>>,
 }
 
 /// Reads a study and checks the plans of all its configurations.
@@ -72,9 +71,12 @@ pub(super) fn prepare(asked: &Asked) -> Result<Prepared, Failed> {
     let text = check::read(&study.plan)?;
     let mut prepared = Prepared { study, text, sets: asked.sets.clone(), checked: Vec::new() };
     for at in 0..prepared.study.configurations.len() {
-        let load = prepared.check(at, &[])?;
-        measurable(&prepared.study, &load.checked, load.workload.as_ref())?;
-        prepared.checked.push(load);
+        let loads = prepared.check(at, &[])?;
+        if at == 0 {
+            prepared.study = of_each_load(prepared.study, &loads)?;
+        }
+        measurable(&prepared.study, &loads)?;
+        prepared.checked.push(loads);
     }
     divisible(&prepared)?;
     alike(&prepared)?;
@@ -144,36 +146,99 @@ fn holds(table: &str, key: &str) -> bool {
     key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Refuses metrics that a run of this plan does not have.
-fn measurable(study: &Study, checked: &Checked, workload: &dyn Workload) -> Result<(), Failed> {
-    let refusal = |at: usize, key: &str, value: &str, allowed: String| {
-        of_study(&Refused(vec![Refusal {
-            place: study.name.clone(),
-            key: format!("metric[{at}].{key}"),
-            value: format!("{value:?}"),
-            allowed,
-            remedy: "compare something that such a run measures".to_owned(),
-        }]))
+/// Refuses a metric at this place of the study.
+fn no_metric(study: &Study, at: usize, (key, value): (&str, &str), allowed: String) -> Failed {
+    of_study(&Refused(vec![Refusal {
+        place: study.name.clone(),
+        key: format!("metric[{at}].{key}"),
+        value: format!("{value:?}"),
+        allowed,
+        remedy: "compare something that such a run measures".to_owned(),
+    }]))
+}
+
+/// The study with a metric of each load in the place of one that names none, where the plan has several. A metric is of the
+/// loads that measure it.
+fn of_each_load(study: Study, loads: &[CheckedLoad]) -> Result<Study, Failed> {
+    if loads.len() == 1 {
+        return Ok(study);
+    }
+    let measuring = |metric: &MetricPlan| -> Vec<String> {
+        let of = loads
+            .iter()
+            .filter(|load| !metric.metric.is_of_all_loads() && unmeasured(metric, load).is_none());
+        of.map(|load| load.checked.plan.load.clone()).collect()
     };
+    let each = study.with_loads(measuring);
+    if each.metrics.len() > MOST_METRICS {
+        let found = each.metrics.len().to_string();
+        let allowed = format!("at most {MOST_METRICS} metrics, with one of each load where none is named");
+        return Err(no_metric(&each, 0, ("load", &found), allowed));
+    }
+    Ok(each)
+}
+
+/// Why runs with this load have no such metric of it: the key at fault, its value and what is allowed.
+fn unmeasured(metric: &MetricPlan, load: &CheckedLoad) -> Option<(&'static str, String, String)> {
+    let (workload, plan) = (&load.workload, &load.checked.plan);
     let ops: Vec<&str> = workload.ops().iter().map(|op| op.name).collect();
+    if let Some(operation) = metric.operation.as_deref().filter(|op| !ops.contains(op)) {
+        return Some(("operation", operation.to_owned(), format!("one of {}", ops.join(", "))));
+    }
+    if let Metric::Measure(measure) = metric.metric
+        && !workload.measures().iter().any(|own| own.id == measure.id)
+    {
+        let allowed = format!("a metric that workload {} measures", workload.name());
+        return Some(("of", measure.id.to_owned(), allowed));
+    }
+    if metric.metric == Metric::UsersPerApplicationCore && plan.unit != LoadUnit::Users {
+        let allowed = "users per core with load.unit = \"users\" only".to_owned();
+        return Some(("of", metric.metric.name().to_owned(), allowed));
+    }
+    None
+}
+
+/// Refuses metrics that a run of this plan does not have.
+fn measurable(study: &Study, loads: &[CheckedLoad]) -> Result<(), Failed> {
+    let names: Vec<&str> = loads.iter().map(|load| load.checked.plan.load.as_str()).collect();
     for (at, metric) in study.metrics.iter().enumerate() {
-        if let Some(operation) = metric.operation.as_deref().filter(|op| !ops.contains(op)) {
-            return Err(refusal(at, "operation", operation, format!("one of {}", ops.join(", "))));
-        }
-        let searches = matches!(checked.plan.strategy, Strategy::Search(_));
+        let refuse =
+            |(key, value, allowed): (&str, String, String)| Err(no_metric(study, at, (key, &value), allowed));
+        let searches = matches!(loads[0].checked.plan.of_all(), Strategy::Search(_));
         if metric.metric == Metric::Capacity && !searches {
             let allowed = "capacity with load.strategy = \"search\" only".to_owned();
-            return Err(refusal(at, "of", "capacity", allowed));
+            return refuse(("of", "capacity".to_owned(), allowed));
         }
-        if let Metric::Measure(measure) = metric.metric
-            && !workload.measures().iter().any(|own| own.id == measure.id)
-        {
-            let allowed = format!("a metric that workload {} measures", workload.name());
-            return Err(refusal(at, "of", measure.id, allowed));
-        }
-        if metric.metric == Metric::UsersPerApplicationCore && checked.plan.unit != LoadUnit::Users {
-            let allowed = "users per core with load.unit = \"users\" only".to_owned();
-            return Err(refusal(at, "of", metric.metric.name(), allowed));
+        let load = match &metric.load {
+            Some(name) => {
+                let found = loads.iter().find(|load| loads.len() > 1 && load.checked.plan.load == *name);
+                let allowed = match loads {
+                    [_] => "left out for a plan of one load".to_owned(),
+                    _ if metric.metric.is_of_all_loads() => {
+                        "left out: all loads have one together".to_owned()
+                    }
+                    _ => format!("one of {}", names.join(", ")),
+                };
+                match found.filter(|_| !metric.metric.is_of_all_loads()) {
+                    Some(load) => load,
+                    None => return refuse(("load", name.clone(), allowed)),
+                }
+            }
+            None if loads.len() > 1 && !metric.metric.is_of_all_loads() => {
+                let each = loads.iter().filter_map(|load| {
+                    let (_, _, allowed) = unmeasured(metric, load)?;
+                    Some(format!("for load {}, {allowed}", load.checked.plan.load))
+                });
+                let (key, value) = match &metric.operation {
+                    Some(operation) => ("operation", operation.clone()),
+                    None => ("of", metric.metric.name().to_owned()),
+                };
+                return refuse((key, value, each.collect::<Vec<_>>().join("; ")));
+            }
+            None => &loads[0],
+        };
+        if let Some(wrong) = unmeasured(metric, load).filter(|_| !metric.metric.is_of_all_loads()) {
+            return refuse(wrong);
         }
     }
     Ok(())
@@ -184,7 +249,7 @@ fn measurable(study: &Study, checked: &Checked, workload: &dyn Workload) -> Resu
 fn divisible(prepared: &Prepared) -> Result<(), Failed> {
     for (at, metric) in prepared.study.metrics.iter().enumerate() {
         let Some(Divisor::Planned(key)) = &metric.per else { continue };
-        let numbers = prepared.numbers(key);
+        let numbers = prepared.numbers(metric.load.as_deref(), key);
         if numbers.iter().any(|(_, number)| number.is_some_and(|number| number > 0.0)) {
             continue;
         }
@@ -215,7 +280,11 @@ fn alike(prepared: &Prepared) -> Result<(), Failed> {
         study.configurations.iter().map(|configuration| configuration.name.as_str()).collect();
     let mut refusals = Vec::new();
     for (key, of) in decided {
-        let values: Vec<String> = prepared.checked.iter().map(|load| of(&load.checked.plan)).collect();
+        let of_all = |loads: &Vec<CheckedLoad>| {
+            let each: Vec<String> = loads.iter().map(|load| of(&load.checked.plan)).collect();
+            each.join(" and ")
+        };
+        let values: Vec<String> = prepared.checked.iter().map(of_all).collect();
         let Some(value) = unlike(&names, &values).filter(|_| varying(study, key).is_none()) else { continue };
         refusals.push(Refusal {
             place: study.name.clone(),
@@ -246,20 +315,29 @@ fn unlike(names: &[&str], values: &[String]) -> Option<String> {
 
 impl Prepared {
     /// What a key is in the plan of each configuration, by its name; nothing where it is no number there.
-    pub(super) fn numbers(&self, key: &str) -> Vec<(&str, Option<f64>)> {
+    pub(super) fn numbers(&self, load: Option<&str>, key: &str) -> Vec<(&str, Option<f64>)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.as_str());
-        names.zip(self.checked.iter().map(|load| load.checked.plan.number(key))).collect()
+        names.enumerate().map(|(at, name)| (name, self.number(at, load, key))).collect()
+    }
+
+    /// The number that a key is in the plan of a configuration, or of one of its loads.
+    pub(super) fn number(&self, at: usize, load: Option<&str>, key: &str) -> Option<f64> {
+        let loads = &self.checked[at];
+        match load {
+            Some(name) => loads.iter().find(|of| of.checked.plan.load == name)?.checked.plan.number(key),
+            None => loads[0].checked.plan.number_of_run(key),
+        }
     }
 
     /// The plan of a configuration, checked here and now, with further overrides.
-    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<CheckedLoad, Failed> {
+    pub(super) fn check(&self, at: usize, sets: &[String]) -> Result<Vec<CheckedLoad>, Failed> {
         let configuration = &self.study.configurations[at];
         let all: Vec<String> = self.sets.iter().chain(sets).cloned().collect();
         let plan = self
             .study
             .plan_of(WORKLOADS.catalogue(&WORKLOADS.readers()), configuration, &self.text, &all)
             .map_err(HarnessError::Refused);
-        let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan)).and_then(only);
+        let checked = plan.map_err(Failed::from).and_then(|plan| check::of_plan(&plan));
         checked.map_err(|failed| Failed {
             why: failed.why.context(format!("check configuration `{}` of the study", configuration.name)),
             ..failed
@@ -273,20 +351,24 @@ impl Prepared {
 
     /// What capacities count.
     pub(super) fn counted(&self) -> &'static str {
-        counted(self.checked.iter().map(|load| load.checked.plan.unit))
+        counted(self.checked.iter().map(|loads| loads[0].checked.plan.unit_of_all()))
     }
 
     /// The plans as resolved, by the configuration's name.
     pub(super) fn plans(&self) -> Vec<(String, String)> {
         let names = self.study.configurations.iter().map(|configuration| configuration.name.clone());
-        names.zip(self.checked.iter().map(|load| load.checked.text())).collect()
+        let text = |loads: &Vec<CheckedLoad>| match &loads[..] {
+            [only] => only.checked.text(),
+            _ => loads[0].checked.plan.of_run.clone(),
+        };
+        names.zip(self.checked.iter().map(text)).collect()
     }
 
     /// What this machine lacks, each with the configuration.
     pub(super) fn missing(&self) -> Result<Vec<(String, Missing)>, Failed> {
         let mut all: Vec<(String, Missing)> = Vec::new();
-        for (configuration, load) in self.study.configurations.iter().zip(&self.checked) {
-            for missing in check::missing(std::slice::from_ref(load))? {
+        for (configuration, loads) in self.study.configurations.iter().zip(&self.checked) {
+            for missing in check::missing(loads)? {
                 all.push((configuration.name.clone(), missing));
             }
         }
@@ -295,25 +377,10 @@ impl Prepared {
 
     /// Seconds of load of a run, by place; the control's last.
     pub(super) fn expected(&self) -> Vec<f64> {
-        let seconds = |at: usize| barograph_spec::estimate(&self.checked[at].checked.plan).as_secs_f64();
+        let seconds = |at: usize| barograph_spec::estimate(&self.checked[at][0].checked.plan).as_secs_f64();
         let all = (0..self.checked.len()).map(seconds);
         all.chain(self.study.control.then(|| seconds(self.study.controlled()))).collect()
     }
-}
-
-/// The load of a plan; studies compare runs of one.
-fn only(loads: Vec<CheckedLoad>) -> Result<CheckedLoad, Failed> {
-    let [only] = <[CheckedLoad; 1]>::try_from(loads).map_err(|loads| {
-        let plan = &loads[0].checked.plan;
-        HarnessError::Refused(Refused(vec![Refusal {
-            place: plan.name.clone(),
-            key: "loads".to_owned(),
-            value: format!("{} loads", loads.len()),
-            allowed: "a plan of one load in a study".to_owned(),
-            remedy: "name a plan without [[loads]], or run this one with `barograph run`".to_owned(),
-        }]))
-    })?;
-    Ok(only)
 }
 
 /// What capacities count: what the plans do, where all do the same.

@@ -8,8 +8,8 @@ use barograph_harness::{Finished, Stop, StopHandle};
 use barograph_live::{Page, Turn};
 use barograph_model::words::{in_one_line, span};
 use barograph_model::{Metric, Nanos};
-use barograph_record::{ExitCode, Figure, MissingFigure, RecordError, Run, RunEnded, RunStarted};
-use barograph_spec::study::Study;
+use barograph_record::{ExitCode, Figure, KeptTimes, MissingFigure, RecordError, Run, RunEnded, RunStarted};
+use barograph_spec::study::{Study, of_load};
 use barograph_study::{Made, Progress, Runner, Wanted};
 use tokio::runtime::Runtime;
 
@@ -158,11 +158,11 @@ impl Runner for Runs<'_> {
         let Some(start) = start.filter(|_| !self.is_stopped()) else { return Ok(Made::Stopped(None)) };
         let watch = self.watch(wanted, left)?;
         self.announce(wanted, left);
-        let load = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
+        let loads = self.prepared.check(wanted.configuration, &[into(&self.folder)])?;
         let mut screen = Terminal::new();
-        let world = start.watched_by(&watch).world(std::slice::from_ref(&load));
+        let world = start.watched_by(&watch).world(&loads);
         let mut beside = watch.beside(&mut screen);
-        let finished = self.runtime.block_on(barograph_harness::run(vec![load], &world, &mut beside));
+        let finished = self.runtime.block_on(barograph_harness::run(loads, &world, &mut beside));
         screen.finish();
         let finished = finished.map_err(Failed::from)?;
         let ended = Box::new(self.ended(&finished, wanted.configuration, started));
@@ -223,15 +223,20 @@ impl Runs<'_> {
                 }
             }
         }
-        let plan = &self.prepared.checked[configuration].checked.plan;
         for metric in &self.prepared.study.metrics {
-            let measured = |metric: Metric, operation: Option<&str>| run.metric(metric, operation);
-            match barograph_study::figure(metric, measured, |key| plan.number(key)) {
+            let of = run.of(metric.load.as_deref());
+            let measured = |metric: Metric, operation: Option<&str>| of?.metric(metric, operation);
+            let planned = |key: &str| self.prepared.number(configuration, metric.load.as_deref(), key);
+            match barograph_study::figure(metric, measured, planned) {
                 Ok(value) => ended.figures.push(Figure::new(&metric.label, value)),
                 Err(why) => ended.missing.push(MissingFigure { metric: metric.label.clone(), why }),
             }
         }
-        ended.times = run.response_times(&self.prepared.study.operations());
+        for (load, operation) in self.prepared.study.operations() {
+            let times = run.of(load).map_or_else(Vec::new, |of| of.response_times(&[operation]));
+            let named = |times: KeptTimes| KeptTimes { op: of_load(load, operation), ..times };
+            ended.times.extend(times.into_iter().map(named));
+        }
         ended.stolen = run.stolen();
         ended
     }
