@@ -40,7 +40,7 @@ pub(crate) async fn fill(run: &mut Run<'_>, at: usize) -> Result<(), HarnessErro
         fill_afresh(run, (at, sets), (data, &dir)).await?
     };
     run.say(&words(&filled, &dir));
-    run.record.of_load(at).append(&Entry::Fill(filled))?;
+    run.record_of_target(at).append(&Entry::Fill(filled))?;
     run.done()
 }
 

@@ -242,6 +242,13 @@ impl Run<'_> {
         application.data_sets().zip(checked.data.as_ref())
     }
 
+    /// The record for what concerns the target of a load: that of the run for an application that is the only one it deploys.
+    pub(crate) fn record_of_target(&mut self, at: usize) -> &mut RunWriter {
+        let Checked { plan, target, .. } = &self.loads[at].checked;
+        let is_only = *target == Target::Deployed && plan.letter.is_none();
+        if is_only { &mut self.record } else { self.record.of_load(at) }
+    }
+
     /// The name of a file of a load among those of the services.
     pub(crate) fn file_of(&self, at: usize, name: &str) -> PathBuf {
         let services = self.record.services_dir();
@@ -259,7 +266,7 @@ impl Run<'_> {
                 for tier in &tiers {
                     self.say(&format!("{}: {} ({})", tier.tier, tier.product, tier.durability));
                 }
-                Ok(self.record.of_load(at).append(&Entry::Tiers(Tiers { tiers }))?)
+                Ok(self.record_of_target(at).append(&Entry::Tiers(Tiers { tiers }))?)
             }
             Err(why) => self.note(format!("the application did not say what it stands on: {why}")),
         }
