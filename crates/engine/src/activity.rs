@@ -108,7 +108,7 @@ pub(crate) async fn run<W: UserFactory>(
     let behaviours = std::sync::Arc::clone(&worker.settings.behaviours);
     let behaviour = behaviours.get(begin.behaviour);
     let rng = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
-    let mut turn = Turn::new(seat.id, begin.argument, rng);
+    let mut turn = Turn::new(seat.id, begin.argument, rng, Some(Rc::clone(&worker.core)));
     let mut op = behaviour.first;
     let mut intended = begin.first_at;
     // In an open loop a user becomes active for an arrival, which is its first call.
@@ -160,16 +160,17 @@ pub(crate) async fn run<W: UserFactory>(
             break;
         }
         let then = follow(behaviour, op, &mut &seat.user, &mut turn);
-        op = then.op;
         called = gate.is_some_and(|g| g.start_of == StartOf::Session && !then.session_over && !reset);
         if gate.is_none() || called {
-            let pace = Pacing { pace: &behaviour.pace, after_failure: worker.settings.pause_after_failure };
+            let after_failure = worker.settings.pause_after_failure;
+            let pace = Pacing { pace: &behaviour.pace, after_failure, ended: op, next: then.op };
             let (next, skipped) = due(pace, (intended, ended), outcome, &mut turn);
             if skipped > 0 {
                 worker.recorder.borrow_mut().skipped(skipped);
             }
             intended = next;
         }
+        op = then.op;
         // Whoever never has to wait would keep everybody else, and the loop itself, from going on.
         in_a_row = if slot.waits() == waits_before { in_a_row + 1 } else { 0 };
         waits_before = slot.waits();
@@ -300,6 +301,10 @@ pub(crate) fn follow(behaviour: &Behaviour, op: OpId, memory: &mut impl Memory, 
 pub(crate) struct Pacing<'b> {
     pub(crate) pace: &'b Pace,
     pub(crate) after_failure: Nanos,
+    /// The operation that has ended.
+    pub(crate) ended: OpId,
+    /// The operation that follows.
+    pub(crate) next: OpId,
 }
 
 /// When the next operation is due, and how many beats were left out before it.
@@ -314,6 +319,10 @@ pub(crate) fn due(
         Pace::AtOnce => (ended, 0),
         Pace::Cycle(cycle) => ((intended + draw(cycle, &mut turn.rng)).max(ended), 0),
         Pace::Think(think) => (ended + draw(think, &mut turn.rng), 0),
+        Pace::ByOperation(waits) => {
+            let (after, before) = (&waits[pacing.ended.index()].after, waits[pacing.next.index()].before);
+            (ended + draw(after, &mut turn.rng) + before, 0)
+        }
         Pace::Beat { every, missed: Missed::CatchUp } => (intended + *every, 0),
         Pace::Beat { every, missed: Missed::Skip } => {
             let every = every.0.max(1);

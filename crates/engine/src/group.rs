@@ -161,7 +161,7 @@ impl<F: GroupFactory> Population for Groups<F> {
             Rc::clone(&seat),
             slot,
             place,
-            Turn::new(seat.id, 0, stream),
+            Turn::new(seat.id, 0, stream, Some(Rc::clone(&worker.core))),
             entering.at,
         ));
         door.inbox.wake();

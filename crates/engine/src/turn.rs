@@ -1,10 +1,13 @@
 //! What an operation is handed: random numbers, who it acts for, and a place to say what should happen beside it.
 
+use std::rc::Rc;
+
 use barograph_model::{BehaviourId, CounterId, Counters, UserId};
 
 use crate::Stream;
+use crate::core::Core;
 
-/// One activity's hand-out. It has no clock: time is the engine's.
+/// One activity's hand-out. It shows no clock: time is the engine's.
 pub struct Turn {
     /// The user this activity belongs to.
     pub user: UserId,
@@ -12,6 +15,8 @@ pub struct Turn {
     pub argument: u32,
     /// The activity's own random stream.
     pub rng: Stream,
+    /// The clock of the worker; `None` outside of a run.
+    core: Option<Rc<Core>>,
     pub(crate) requests: u32,
     pub(crate) counters: Counters,
     pub(crate) wishes: Wishes,
@@ -27,14 +32,15 @@ pub(crate) struct Wishes {
 }
 
 impl Turn {
-    pub(crate) fn new(user: UserId, argument: u32, rng: Stream) -> Self {
-        Turn { user, argument, rng, requests: 0, counters: Counters::default(), wishes: Wishes::default() }
+    pub(crate) fn new(user: UserId, argument: u32, rng: Stream, core: Option<Rc<Core>>) -> Self {
+        let (counters, wishes) = (Counters::default(), Wishes::default());
+        Turn { user, argument, rng, core, requests: 0, counters, wishes }
     }
 
     /// A hand-out of user 0 outside of a run, for tests of workloads.
     #[must_use]
     pub fn for_test() -> Self {
-        Turn::new(UserId(0), 0, crate::stream(0, 0, 0))
+        Turn::new(UserId(0), 0, crate::stream(0, 0, 0), None)
     }
 
     /// Counts one request sent to the target.
@@ -48,6 +54,26 @@ impl Turn {
     /// When no workload can have this counter.
     pub fn add(&mut self, counter: CounterId, count: u64) {
         self.counters.raise(counter, count);
+    }
+
+    /// What this operation has added to a counter so far.
+    #[must_use]
+    pub fn added(&self, counter: CounterId) -> u64 {
+        self.counters.get(counter)
+    }
+
+    /// Does a part of an operation and adds the time it took, in nanoseconds, to a counter of the workload. Outside of a run it
+    /// takes none.
+    ///
+    /// # Panics
+    /// When no workload can have this counter.
+    pub fn timed<T>(&mut self, counter: CounterId, part: impl FnOnce() -> T) -> T {
+        let Some(core) = &self.core else { return part() };
+        let begun = core.clock.now();
+        let done = part();
+        let took = core.clock.now() - begun;
+        self.counters.raise(counter, took.0);
+        done
     }
 
     /// After this operation, start an asynchronous activity of this user.

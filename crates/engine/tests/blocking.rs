@@ -6,9 +6,14 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 
 use barograph_engine::{BlockingFactory, BlockingUser, Settings, Turn, runnable_threads};
-use barograph_model::{Behaviour, Behaviours, Nanos, Next, OpId, Outcome, Pace, TimeLimits, UserId};
+use barograph_model::{
+    Behaviour, Behaviours, CounterId, Nanos, Next, OpId, Outcome, Pace, TimeLimits, UserId,
+};
 
 const USERS: usize = 3;
+
+/// Nanoseconds for which users waited for one another.
+const WAITED_NS: CounterId = CounterId(0);
 
 struct Meeting {
     all_there: Arc<Barrier>,
@@ -40,7 +45,7 @@ impl BlockingUser for Waiting {
     fn act(&mut self, _: OpId, turn: &mut Turn) -> Outcome {
         turn.sent();
         if self.met < 5 {
-            self.all_there.wait();
+            turn.timed(WAITED_NS, || self.all_there.wait());
             self.met += 1;
         }
         let thread: ThreadId = std::thread::current().id();
@@ -87,6 +92,9 @@ fn operations_of_users_block_side_by_side() {
         all
     });
     assert_eq!(ended.ops[0].failed(), 0);
+    // The part of the operations that is timed apart takes no longer than all of them.
+    let waited_s = ended.counters.get(WAITED_NS) as f64 / 1e9;
+    assert!(waited_s > 0.0 && waited_s <= ended.ops[0].service_sum_s, "{waited_s}");
     assert_eq!(ended.ops[0].requests, ended.ops[0].count());
     let threads = threads.lock().unwrap();
     let (users, names): (BTreeSet<_>, BTreeSet<_>) = threads.iter().cloned().unzip();

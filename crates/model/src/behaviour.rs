@@ -75,6 +75,8 @@ pub enum Pace {
     Cycle(Distribution),
     /// From the previous answer to the next start ("think time").
     Think(Distribution),
+    /// From the previous answer to the next start, by operation index: the wait after the one and the wait before the other.
+    ByOperation(Vec<Waits>),
     /// On a fixed beat ("pacing"): one start every so often, whatever answers take.
     Beat {
         /// From one beat to the next.
@@ -82,6 +84,15 @@ pub enum Pace {
         /// What becomes of beats that pass while an operation is still in progress.
         missed: Missed,
     },
+}
+
+/// The waits of a user around an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waits {
+    /// Before it starts ("keying time").
+    pub before: Nanos,
+    /// After its answer ("think time").
+    pub after: Distribution,
 }
 
 /// What becomes of beats that pass while an operation is still in progress.

@@ -22,7 +22,7 @@ mod verdict;
 pub mod words;
 
 pub use ability::{Ability, PlatformKind};
-pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector};
+pub use behaviour::{Behaviour, BehaviourId, Behaviours, ChooserId, Missed, Next, Pace, Vector, Waits};
 pub use check::{Check, CheckFacts, CheckId, Drifted, Excuse, Stretch};
 pub use distribution::Distribution;
 pub use level::Level;

@@ -133,6 +133,7 @@ fn pace(pace: &Pace) -> String {
     match pace {
         Pace::AtOnce => "goes on at once; after a failure it pauses (`driver.failure_pause_s`)".to_owned(),
         Pace::Think(time) => format!("thinks {}", distribution(time)),
+        Pace::ByOperation(_) => "waits before and after each operation".to_owned(),
         Pace::Cycle(time) => format!("starts every {}", distribution(time)),
         Pace::Beat { every, .. } => format!("starts on a beat of {}", span(*every)),
     }

@@ -253,7 +253,7 @@ impl<F: GroupFactory> Crew<F> {
             member.restarts = true;
         }
         let then = follow(behaviour, member.op, &mut memory, &mut member.turn);
-        member.op = then.op;
+        let before = std::mem::replace(&mut member.op, then.op);
         let gate = self.worker.gate.as_ref();
         let over = then.session_over || wishes.reset;
         let goes_on = gate.is_some_and(|gate| gate.start_of == StartOf::Session && !over);
@@ -261,7 +261,7 @@ impl<F: GroupFactory> Crew<F> {
             return self.call(place);
         }
         let after_failure = self.worker.settings.pause_after_failure;
-        let pacing = Pacing { pace: &behaviour.pace, after_failure };
+        let pacing = Pacing { pace: &behaviour.pace, after_failure, ended: before, next: then.op };
         let (next, skipped) = due(pacing, (member.intended, ended), outcome, &mut member.turn);
         member.intended = next;
         if skipped > 0 {

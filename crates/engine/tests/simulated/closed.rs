@@ -1,8 +1,12 @@
 //! Closed loops: users that wait for their answers.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use barograph_engine::Settings;
 use barograph_model::{
     Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, Outcome, Pace, Share, TimeLimits, Vector,
+    Waits,
 };
 use barograph_stats::Interval;
 
@@ -111,6 +115,24 @@ fn think_time_counts_from_the_answer() {
     let (mut sim, _) = simulate(&settings(plain(think), 1), |_, _| (ms(20), Outcome::Good));
     sim.ramp(1, Nanos::ZERO);
     assert_eq!(sim.run(ms(999)).ops[0].count(), 10);
+}
+
+#[test]
+fn waits_are_those_after_one_operation_and_before_the_next() {
+    let waits = |before, after| Waits { before: ms(before), after: Distribution::Constant(ms(after)) };
+    let pace = Pace::ByOperation(vec![waits(100, 20), waits(0, 0), waits(3, 50)]);
+    let next = vec![Some(Next::Op(WATCH)), None, Some(Next::Op(WORK))];
+    let main = Behaviour { name: "main", first: WORK, next, pace };
+    let starts = Rc::<RefCell<Vec<u64>>>::default();
+    let begun = Rc::clone(&starts);
+    let (mut sim, _) = simulate(&settings(vec![main], 1), move |now, _| {
+        begun.borrow_mut().push(now.0 / 1_000_000);
+        (ms(10), Outcome::Good)
+    });
+    sim.ramp(1, Nanos::ZERO);
+    sim.run(ms(400));
+    // Answers take 10 ms; 20 + 3 lie before the second operation, 50 + 100 before the first.
+    assert_eq!(*starts.borrow(), [0, 33, 193, 226, 386]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use barograph_engine::sim::Simulation;
 use barograph_engine::{Group, GroupFactory, Groups, Members, Settings, Timer, Turn};
 use barograph_model::{
     Arrivals, Behaviour, ChooserId, Distribution, Missed, Nanos, Next, OpId, OpenLoop, Outcome, Pace, Share,
-    StartOf, UserId, Vector,
+    StartOf, UserId, Vector, Waits,
 };
 use barograph_stats::Interval;
 
@@ -180,12 +180,13 @@ fn uneven(now: Nanos, _: OpId) -> (Nanos, Outcome) {
     (ms(delay), outcome)
 }
 
-fn every_pace() -> [Pace; 5] {
+fn every_pace() -> [Pace; 6] {
     let uniform = Distribution::Uniform { min: ms(5), max: ms(60) };
     let beat = |missed| Pace::Beat { every: ms(40), missed };
     [
         Pace::AtOnce,
         Pace::Think(uniform.clone()),
+        Pace::ByOperation(vec![Waits { before: ms(3), after: uniform.clone() }]),
         Pace::Cycle(uniform),
         beat(Missed::CatchUp),
         beat(Missed::Skip),

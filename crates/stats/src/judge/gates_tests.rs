@@ -3,7 +3,7 @@
 
 use barograph_model::{
     Arrivals, Behaviour, Behaviours, Distribution, LoadUnit, Nanos, Next, OpId, OpenLoop, Outcome, Pace,
-    Share, StartOf, TrialResult,
+    Share, StartOf, TrialResult, Waits,
 };
 
 use super::testing::{Window, add};
@@ -26,6 +26,14 @@ fn every(seconds: f64) -> Distribution {
     Distribution::Constant(Nanos::from_secs_f64(seconds))
 }
 
+/// A wait before and a longer one after the operation of the main activity.
+fn by_operation(seconds: f64) -> Pace {
+    Pace::ByOperation(vec![Waits {
+        before: Nanos::from_secs_f64(seconds / 4.0),
+        after: every(seconds * 0.75),
+    }])
+}
+
 #[test]
 fn a_pace_is_kept_from_start_to_start_and_from_answer_to_start() {
     let cycle = 1_000.0 / 60.0;
@@ -36,6 +44,8 @@ fn a_pace_is_kept_from_start_to_start_and_from_answer_to_start() {
         (Pace::Cycle(every(cycle * 1.1)), false),
         (Pace::Cycle(every(cycle * 0.9)), false),
         (Pace::Think(every(cycle * 0.9)), false),
+        (by_operation(cycle - 0.1), true),
+        (by_operation(cycle * 0.9), false),
         (Pace::AtOnce, true),
     ] {
         let mut window = Window::clean(30);

@@ -24,13 +24,22 @@ pub(super) fn all(input: &WindowInput<'_>) -> Option<Check> {
     }
 }
 
-/// How often a user should start, in starts per second: at the least and at the most.
-fn expected(pace: &Pace, response_s: f64) -> Option<(f64, f64)> {
+/// How often a user should start, in starts per second: at the least and at the most. `done` are the operations that ended.
+fn expected(pace: &Pace, response_s: f64, done: &[(OpId, u64)]) -> Option<(f64, f64)> {
     let (least, most) = match pace {
         // The next start is the answer: that is Little's law, which is looked at anyway.
         Pace::AtOnce => return None,
         Pace::Cycle(times) => (mean_s(times) + response_s, mean_s(times)),
         Pace::Beat { every, .. } => (every.as_secs_f64() + response_s, every.as_secs_f64()),
+        Pace::ByOperation(waits) => {
+            let all: u64 = done.iter().map(|(_, count)| count).sum();
+            let wait = |(op, count): &(OpId, u64)| {
+                let waits = &waits[op.index()];
+                (waits.before.as_secs_f64() + mean_s(&waits.after)) * *count as f64
+            };
+            let wait_s = done.iter().map(wait).sum::<f64>() / all.max(1) as f64;
+            (wait_s + response_s, wait_s + response_s)
+        }
         Pace::Think(times) => (mean_s(times) + response_s, mean_s(times) + response_s),
     };
     (most > 0.0).then(|| (1.0 / least, 1.0 / most))
@@ -44,9 +53,10 @@ fn closed(input: &WindowInput<'_>) -> Option<Check> {
     if behaviours.all()[1..].iter().any(|other| !operations(other).is_disjoint(&own)) {
         return None;
     }
-    let ended: u64 = own.iter().map(|op| input.joined.ops[op.index()].count()).sum();
+    let done: Vec<(OpId, u64)> = own.iter().map(|op| (*op, input.joined.ops[op.index()].count())).collect();
+    let ended: u64 = done.iter().map(|(_, count)| count).sum();
     let served: f64 = own.iter().map(|op| input.joined.ops[op.index()].service_sum_s).sum();
-    let (least, most) = expected(&main.pace, served / ended.max(1) as f64)?;
+    let (least, most) = expected(&main.pace, served / ended.max(1) as f64, &done)?;
     let rates: Vec<f64> = input
         .parts
         .iter()
