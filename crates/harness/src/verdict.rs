@@ -84,6 +84,10 @@ fn of_load(
         Some(answer) => of_search(&case, answer),
         None => of_windows(&case),
     };
+    if let Some(notice) = workload.notice() {
+        verdict.sentence.push(' ');
+        verdict.sentence.push_str(notice);
+    }
     verdict.resources = resources(&held.trials[at], verdict.trial);
     if let (Some(search), Strategy::Search(bounds)) = (&mut verdict.search, checked.plan.of_all()) {
         search.method = Some(bounds.method.name().to_owned());

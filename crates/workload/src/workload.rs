@@ -74,6 +74,11 @@ pub trait Workload: Send + Sync {
         false
     }
 
+    /// A sentence that every verdict on its loads ends with.
+    fn notice(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Its own limit on the time of an operation; the smaller of it and `driver.timeout_s` holds.
     fn timeout(&self) -> Option<Nanos> {
         None

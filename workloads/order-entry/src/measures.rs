@@ -1,0 +1,91 @@
+//! What the workload counts, and the figures made of it.
+
+use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, OpId};
+
+/// Orders that were placed and committed.
+pub(crate) const NEW_ORDERS: CounterId = CounterId(0);
+
+/// Orders that were rolled back as planned.
+pub(crate) const ROLLED_BACK: CounterId = CounterId(1);
+
+/// Transactions that were tried again since a lock was not free in time.
+pub(crate) const BUSY: CounterId = CounterId(2);
+
+/// Transactions that were tried again since another had changed what they had read.
+pub(crate) const SNAPSHOT: CounterId = CounterId(3);
+
+/// Nanoseconds for which transactions waited until they could write.
+pub(crate) const LOCK_WAIT: CounterId = CounterId(4);
+
+/// Transactions that write.
+pub(crate) const WRITES: CounterId = CounterId(5);
+
+/// Districts that had no order to deliver.
+pub(crate) const LEFT_OUT: CounterId = CounterId(6);
+
+/// Names of the counters.
+pub(crate) const COUNTERS: [&str; 7] = [
+    "new_orders",
+    "planned_rollbacks",
+    "busy_retries",
+    "snapshot_retries",
+    "lock_wait_ns",
+    "write_transactions",
+    "districts_left_out",
+];
+
+/// The figures.
+pub(crate) const MEASURES: [MeasureSpec; 7] = [
+    MeasureSpec {
+        id: "nopm",
+        title: "new orders",
+        unit: "per minute",
+        better: Better::Higher,
+        formula: Formula::per_minute(Amount::Counter(NEW_ORDERS)),
+    },
+    MeasureSpec {
+        id: "transactions_per_s",
+        title: "transactions",
+        unit: "per second",
+        better: Better::Higher,
+        formula: Formula::per_second(Amount::Good(None)),
+    },
+    MeasureSpec {
+        id: "planned_rollback_share",
+        title: "planned rollbacks",
+        unit: "% of new orders",
+        better: Better::Neither,
+        formula: Formula::percent(Amount::Counter(ROLLED_BACK), Amount::Ended(Some(OpId(0)))),
+    },
+    MeasureSpec {
+        id: "lock_wait_ms",
+        title: "mean wait for the write lock",
+        unit: "ms",
+        better: Better::Lower,
+        formula: Formula {
+            per: barograph_model::Per::Amount(Amount::Counter(WRITES)),
+            ..Formula::per_second(Amount::Counter(LOCK_WAIT)).times(1e-6)
+        },
+    },
+    MeasureSpec {
+        id: "busy_retries_per_s",
+        title: "retries for a lock",
+        unit: "per second",
+        better: Better::Lower,
+        formula: Formula::per_second(Amount::Counter(BUSY)),
+    },
+    MeasureSpec {
+        id: "snapshot_retries_per_s",
+        title: "retries for a snapshot",
+        unit: "per second",
+        better: Better::Lower,
+        formula: Formula::per_second(Amount::Counter(SNAPSHOT)),
+    },
+    MeasureSpec {
+        id: "districts_left_out_per_s",
+        title: "districts without an order to deliver",
+        unit: "per second",
+        better: Better::Neither,
+        formula: Formula::per_second(Amount::Counter(LEFT_OUT)),
+    },
+];

@@ -1,0 +1,243 @@
+//! The keys of the workload in plans: `[order_entry]`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use barograph_model::words::count;
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
+use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
+
+use crate::generate::Generator;
+use crate::measures::MEASURES;
+use crate::seam::{NAME, NOTICE, OrderEntry};
+use crate::tables::{Size, Table};
+
+/// Most warehouses: a terabyte.
+const MOST_WAREHOUSES: u64 = 10_000;
+
+/// What the address of a database of the embedded engine begins with.
+const SCHEME: &str = "sqlite://";
+
+/// Bytes of a warehouse of the published size in a SQLite file, and of all items.
+const BYTES: (f64, f64) = (80e6, 9e6);
+
+/// Seconds before and after each transaction, as published: keying, and the mean of thinking.
+const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
+
+/// No user thinks longer than this many times the mean.
+const LONGEST_THINK: f64 = 10.0;
+
+/// What a plan says of the workload.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OrderEntryPlan {
+    pub(crate) size: Size,
+    /// Part of the published keying and think times; 0 is without any.
+    pub(crate) waits: f64,
+    /// Each commit is on the disk before it is done.
+    pub(crate) is_durable: bool,
+    /// Writers wait for one another in order, and do not ask SQLite again and again.
+    pub(crate) is_queued: bool,
+    /// How long a transaction waits for a lock before it is tried again.
+    pub(crate) busy: Duration,
+}
+
+impl OrderEntryPlan {
+    /// The settings in a plan of this workload.
+    pub(crate) fn of(plan: &Plan) -> &Self {
+        plan.settings().expect("a plan of this workload is read with its keys")
+    }
+
+    /// When a user starts its next transaction.
+    pub(crate) fn pace(&self) -> Pace {
+        if self.waits == 0.0 {
+            return Pace::AtOnce;
+        }
+        let part = |seconds: f64| Nanos::from_secs_f64(seconds * self.waits);
+        let waits = WAITS.map(|(before, mean)| Waits {
+            before: part(before),
+            after: Distribution::Exponential { mean: part(mean), max: part(mean * LONGEST_THINK) },
+        });
+        Pace::ByOperation(waits.to_vec())
+    }
+
+    /// The words for what commits survive.
+    pub(crate) fn durability(&self) -> &'static str {
+        match self.is_durable {
+            true => "WAL, synchronous=FULL: a commit is on the disk before it is done",
+            false => {
+                "WAL, synchronous=OFF: commits survive the process, the last may be lost with the machine"
+            }
+        }
+    }
+}
+
+/// The file of a plan.
+pub(crate) fn file(plan: &Plan) -> PathBuf {
+    match plan.target.url.as_deref().and_then(file_of) {
+        Some(file) => file.to_owned(),
+        None => {
+            let Size { warehouses, scale, .. } = OrderEntryPlan::of(plan).size;
+            let part = if scale < 1.0 { format!("-x{scale}") } else { String::new() };
+            let load = if plan.load.is_empty() { String::new() } else { format!("-{}", plan.load) };
+            let name = format!("order-entry{load}-w{warehouses}{part}-s{}.db", plan.seed);
+            let path = plan.data.dir.join(name);
+            std::path::absolute(&path).unwrap_or(path)
+        }
+    }
+}
+
+/// The file of an address; `None` for one of another kind.
+fn file_of(url: &str) -> Option<&Path> {
+    url.strip_prefix(SCHEME).map(Path::new).filter(|path| path.is_absolute())
+}
+
+/// The address of a file.
+pub(crate) fn address(file: &Path) -> String {
+    format!("{SCHEME}{}", file.display())
+}
+
+/// What makes the rows of a plan.
+pub(crate) fn generator(plan: &Plan) -> Generator {
+    Generator::new(OrderEntryPlan::of(plan).size, plan.seed)
+}
+
+impl WorkloadKeys for OrderEntry {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn measures(&self) -> &'static [MeasureSpec] {
+        &MEASURES
+    }
+
+    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
+        let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
+        let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
+        let durability = g.choice("order_entry.durability", &["full", "off"], "full");
+        let write_lock = g.choice("order_entry.write_lock", &["queue", "busy"], "queue");
+        let busy_ms = g.number("order_entry.busy_ms", 1..=600_000, 5_000);
+        Some(Arc::new(OrderEntryPlan {
+            size: Size::new(warehouses? as u32, scale?),
+            waits: waits?,
+            is_durable: durability? == "full",
+            is_queued: write_lock? == "queue",
+            busy: Duration::from_millis(busy_ms?),
+        }))
+    }
+}
+
+impl WorkloadSettings for OrderEntryPlan {
+    fn check(&self, plan: &Plan, g: &mut Given) {
+        if let Some(url) = plan.target.url.as_deref().filter(|url| file_of(url).is_none()) {
+            let allowed = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db";
+            g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
+        }
+    }
+
+    fn explain(&self, plan: &Plan) -> Vec<String> {
+        let Size { warehouses, scale, .. } = self.size;
+        let rows: u64 = Table::ALL.into_iter().map(|table| self.size.rows(table)).sum();
+        let gigabytes = (warehouses as f64 * BYTES.0 + BYTES.1) * scale / 1e9;
+        let part = match scale {
+            1.0 => String::new(),
+            _ => format!(" with {} % of the published rows", (scale * 1e5).round() / 1e3),
+        };
+        let waits = match self.waits {
+            0.0 => "without keying and think times".to_owned(),
+            1.0 => "with the published keying and think times".to_owned(),
+            part => format!("with {part} of the published keying and think times"),
+        };
+        let lock = match self.is_queued {
+            true => "writers wait in a queue",
+            false => "writers ask for the lock again and again",
+        };
+        vec![
+            format!(
+                "data      {} warehouse{}{part}: {} rows, about {gigabytes:.2} GB",
+                count(warehouses.unsigned_abs()),
+                if warehouses == 1 { "" } else { "s" },
+                count(rows)
+            ),
+            format!("users     threads at their warehouses, each with decks of 23 cards, {waits}"),
+            format!("target    SQLite in this program ({}); {lock}", self.durability()),
+            format!("          {}: filled once, copied for the run, checked after it", file(plan).display()),
+            format!("notice    {NOTICE}"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_model::words::in_one_line;
+    use barograph_spec::{Catalogue, Refused};
+
+    use super::*;
+
+    fn plan(sets: &[&str]) -> Result<Plan, Refused> {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let text = "workload = \"order-entry\"\n";
+        barograph_spec::read(Catalogue::of(&[&OrderEntry]), "a plan", text, &sets)
+    }
+
+    #[test]
+    fn a_plan_says_what_will_happen() {
+        let usual = plan(&[]).unwrap();
+        let file = std::path::absolute("data/order-entry-w1-s1.db").unwrap();
+        let lines = OrderEntryPlan::of(&usual).explain(&usual);
+        assert_eq!(
+            lines,
+            [
+                "data      1 warehouse: 599,011 rows, about 0.09 GB".to_owned(),
+                "users     threads at their warehouses, each with decks of 23 cards, without keying and think times"
+                    .to_owned(),
+                "target    SQLite in this program (WAL, synchronous=FULL: a commit is on the disk before it is done); \
+                 writers wait in a queue"
+                    .to_owned(),
+                format!("          {}: filled once, copied for the run, checked after it", file.display()),
+                format!("notice    {NOTICE}"),
+            ]
+        );
+        let sets = [
+            "order_entry.warehouses=20",
+            "order_entry.scale=0.1",
+            "order_entry.waits=0.5",
+            "order_entry.durability=off",
+            "order_entry.write_lock=busy",
+            "target.url=sqlite:///var/tmp/orders.db",
+        ];
+        let other = plan(&sets).unwrap();
+        let lines = OrderEntryPlan::of(&other).explain(&other).join("\n");
+        for words in [
+            "20 warehouses with 10 % of the published rows",
+            "with 0.5 of the published keying and think times",
+            "synchronous=OFF",
+            "ask for the lock again and again",
+            " /var/tmp/orders.db: filled once",
+        ] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
+    }
+
+    #[test]
+    fn waits_are_those_of_each_transaction() {
+        assert_eq!(OrderEntryPlan::of(&plan(&[]).unwrap()).pace(), Pace::AtOnce);
+        let half = plan(&["order_entry.waits=0.5"]).unwrap();
+        let Pace::ByOperation(waits) = OrderEntryPlan::of(&half).pace() else { panic!("waits by operation") };
+        let delivery = Waits {
+            before: Nanos::from_secs(1),
+            after: Distribution::Exponential { mean: Nanos::from_millis(2_500), max: Nanos::from_secs(25) },
+        };
+        assert_eq!((waits.len(), &waits[3]), (5, &delivery));
+    }
+
+    #[test]
+    fn other_targets_are_refused() {
+        for url in ["postgres://db/orders", "sqlite:orders.db", "sqlite://orders.db", "load:shop"] {
+            let refused = plan(&[&format!("target.url={url}")]).unwrap_err();
+            let text = in_one_line(&refused);
+            assert!(text.contains("target.url") && text.contains("a file of SQLite"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The statements of the transactions on SQLite.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use barograph_engine::Turn;
+use barograph_model::Outcome;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ffi};
+
+use super::SqliteError;
+use crate::input::{District, Key};
+use crate::measures::LOCK_WAIT;
+use crate::session::{Access, Conflict, Done, Numbered, OrderHead, OrderLine, Session, Taken, Trouble};
+
+/// Statements that are kept prepared: more than there are.
+const STATEMENTS: usize = 64;
+
+/// Memory of each connection for pages, in KiB. What does not fit into it is most often in that of the system.
+pub(crate) const CACHE_KIB: u32 = 4_096;
+
+/// How connections are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Connecting {
+    pub(crate) path: PathBuf,
+    /// Each commit is on the disk before it is done.
+    pub(crate) is_durable: bool,
+    /// How long a transaction waits for the write lock before it is tried again.
+    pub(crate) busy: Duration,
+}
+
+/// The connection of a user.
+#[derive(Debug)]
+pub(crate) struct SqliteSession {
+    connection: Connection,
+}
+
+impl SqliteSession {
+    /// Opens a connection, for the thread that calls.
+    pub(crate) fn open(connecting: &Connecting) -> Result<Self, SqliteError> {
+        let open = || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(&connecting.path, flags)?;
+            connection.busy_timeout(connecting.busy)?;
+            let synchronous = if connecting.is_durable { "FULL" } else { "OFF" };
+            connection.execute_batch(&format!(
+                "PRAGMA synchronous={synchronous}; PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY;"
+            ))?;
+            connection.set_prepared_statement_cache_capacity(STATEMENTS);
+            Ok(connection)
+        };
+        let connection = open().map_err(SqliteError::sqlite("open", &connecting.path))?;
+        Ok(SqliteSession { connection })
+    }
+
+    /// Changes rows; how many.
+    fn change(&self, sql: &'static str, values: impl Params) -> Done<usize> {
+        self.connection.prepare_cached(sql).and_then(|mut s| s.execute(values)).map_err(|why| trouble(&why))
+    }
+
+    /// Changes the row that has to be there.
+    fn change_one(&self, sql: &'static str, values: impl Params, what: &str) -> Done<()> {
+        if self.change(sql, values)? == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
+    }
+
+    /// The first row, if there is one.
+    fn row<T>(
+        &self,
+        sql: &'static str,
+        values: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Done<Option<T>> {
+        let row = self.connection.prepare_cached(sql).and_then(|mut s| s.query_row(values, read).optional());
+        row.map_err(|why| trouble(&why))
+    }
+
+    /// The number in the first column of the row that has to be there.
+    fn number(&self, sql: &'static str, values: impl Params, what: &str) -> Done<i64> {
+        self.row(sql, values, |row| row.get(0))?.ok_or_else(|| Trouble::missing(what))
+    }
+
+    /// Goes through all rows.
+    fn each(
+        &self,
+        sql: &'static str,
+        values: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Done<()> {
+        let all = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let mut rows = statement.query(values)?;
+            while let Some(row) = rows.next()? {
+                read(row)?;
+            }
+            Ok(())
+        });
+        all.map_err(|why| trouble(&why))
+    }
+}
+
+#[cfg(test)]
+impl SqliteSession {
+    pub(super) fn execute_for_test(&mut self, sql: &str) {
+        self.connection.execute_batch(sql).unwrap();
+    }
+
+    pub(super) fn number_for_test(&mut self, sql: &str) -> i64 {
+        self.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+}
+
+/// What an error of SQLite is for a transaction.
+fn trouble(why: &rusqlite::Error) -> Trouble {
+    let code = why.sqlite_error().map(|error| (error.code, error.extended_code));
+    match code {
+        Some((_, ffi::SQLITE_BUSY_SNAPSHOT)) => Trouble::Conflict(Conflict::Snapshot),
+        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Trouble::Conflict(Conflict::Busy),
+        _ => Trouble::Failed { outcome: Outcome::Refused, why: why.to_string() },
+    }
+}
+
+impl Session for SqliteSession {
+    async fn begin(&mut self, access: Access, turn: &mut Turn) -> Done<()> {
+        match access {
+            Access::Read => self.change("BEGIN", []).map(drop),
+            Access::Write => turn.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
+        }
+    }
+
+    async fn commit(&mut self) -> Done<()> {
+        self.change("COMMIT", []).map(drop)
+    }
+
+    async fn roll_back(&mut self) -> Done<()> {
+        if self.connection.is_autocommit() { Ok(()) } else { self.change("ROLLBACK", []).map(drop) }
+    }
+
+    async fn warehouse_tax(&mut self, w: i64) -> Done<i64> {
+        self.number("SELECT w_tax FROM warehouse WHERE w_id = ?", [w], "warehouse")
+    }
+
+    async fn take_number(&mut self, of: District) -> Done<Numbered> {
+        let sql = "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ? \
+                   RETURNING d_next_o_id - 1, d_tax";
+        let numbered =
+            self.row(sql, [of.w, of.d], |row| Ok(Numbered { order: row.get(0)?, tax: row.get(1)? }))?;
+        numbered.ok_or_else(|| Trouble::missing("district"))
+    }
+
+    async fn discount(&mut self, customer: Key) -> Done<i64> {
+        let sql =
+            "SELECT c_discount, c_last, c_credit FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+        self.number(sql, values(customer), "customer")
+    }
+
+    async fn insert_order(&mut self, order: Key, head: OrderHead) -> Done<()> {
+        let sql = "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
+                   VALUES (?, ?, ?, ?, unixepoch(), ?, ?)";
+        let [w, d, o] = values(order);
+        self.change_one(sql, (w, d, o, head.customer, head.lines, head.all_local), "room for an order")
+    }
+
+    async fn insert_open(&mut self, order: Key) -> Done<()> {
+        let sql = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (?, ?, ?)";
+        self.change_one(sql, values(order), "room for an open order")
+    }
+
+    async fn price(&mut self, item: i64) -> Done<Option<i64>> {
+        self.row("SELECT i_price, i_name, i_data FROM item WHERE i_id = ?", [item], |row| row.get(0))
+    }
+
+    async fn take_stock(&mut self, taken: Taken, info: &mut String) -> Done<()> {
+        let sql = "UPDATE stock SET s_quantity = s_quantity - ?3 + CASE WHEN s_quantity - ?3 < 10 THEN 91 ELSE 0 END, \
+                   s_ytd = s_ytd + ?3, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + ?4 \
+                   WHERE s_w_id = ?1 AND s_i_id = ?2 \
+                   RETURNING CASE ?5 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 \
+                   WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 \
+                   WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 END, s_quantity, s_data";
+        let Taken { supply, item, quantity, is_remote, district } = taken;
+        info.clear();
+        let found = self.row(sql, (supply, item, quantity, is_remote, district), |row| append(row, info))?;
+        found.ok_or_else(|| Trouble::missing("stock"))
+    }
+
+    async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Done<()> {
+        let sql = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
+                   ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        let ([w, d, o], OrderLine { number, item, supply, quantity, cents, info }) = (values(order), line);
+        self.change_one(sql, (w, d, o, number, item, supply, quantity, cents, info), "room for an order line")
+    }
+
+    async fn pay_warehouse(&mut self, w: i64, cents: i64, names: &mut String) -> Done<()> {
+        let sql = "UPDATE warehouse SET w_ytd = w_ytd + ?2 WHERE w_id = ?1 \
+                   RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip";
+        let found = self.row(sql, (w, cents), |row| append(row, names))?;
+        found.ok_or_else(|| Trouble::missing("warehouse"))
+    }
+
+    async fn pay_district(&mut self, of: District, cents: i64, names: &mut String) -> Done<()> {
+        let sql = "UPDATE district SET d_ytd = d_ytd + ?3 WHERE d_w_id = ?1 AND d_id = ?2 \
+                   RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
+        let found = self.row(sql, (of.w, of.d, cents), |row| append(row, names))?;
+        found.ok_or_else(|| Trouble::missing("district"))
+    }
+
+    async fn named(&mut self, of: District, name: &str, found: &mut Vec<i64>) -> Done<()> {
+        let sql =
+            "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first, c_id";
+        self.each(sql, (of.w, of.d, name), |row| {
+            found.push(row.get(0)?);
+            Ok(())
+        })
+    }
+
+    async fn pay(&mut self, customer: Key, cents: i64, note: &str) -> Done<()> {
+        let sql = "UPDATE customer SET c_balance = c_balance - ?4, c_ytd_payment = c_ytd_payment + ?4, \
+                   c_payment_cnt = c_payment_cnt + 1, \
+                   c_data = CASE WHEN c_credit = 'BC' THEN substr(?5 || c_data, 1, 500) ELSE c_data END \
+                   WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3 \
+                   RETURNING c_balance, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, \
+                   c_phone, c_since, c_credit, c_credit_lim, c_discount";
+        let [w, d, c] = values(customer);
+        self.number(sql, (w, d, c, cents, note), "customer").map(drop)
+    }
+
+    async fn insert_history(&mut self, customer: Key, to: District, (cents, names): (i64, &str)) -> Done<()> {
+        let sql = "INSERT INTO history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, h_data) \
+                   VALUES (?, ?, ?, ?, ?, unixepoch(), ?, ?)";
+        let [w, d, c] = values(customer);
+        self.change_one(sql, (w, d, c, to.w, to.d, cents, names), "room for a payment")
+    }
+
+    async fn balance(&mut self, customer: Key) -> Done<i64> {
+        let sql = "SELECT c_balance, c_first, c_middle, c_last FROM customer \
+                   WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+        self.number(sql, values(customer), "customer")
+    }
+
+    async fn latest_order(&mut self, customer: Key) -> Done<Option<i64>> {
+        let sql = "SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? \
+                   ORDER BY o_id DESC LIMIT 1";
+        self.row(sql, values(customer), |row| row.get(0))
+    }
+
+    async fn read_lines(&mut self, order: Key) -> Done<i64> {
+        let sql = "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
+                   WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
+        let mut lines = 0;
+        self.each(sql, values(order), |_| {
+            lines += 1;
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
+    async fn take_oldest(&mut self, of: District) -> Done<Option<i64>> {
+        let sql = "DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = \
+                   (SELECT min(no_o_id) FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2) RETURNING no_o_id";
+        self.row(sql, [of.w, of.d], |row| row.get(0))
+    }
+
+    async fn carry(&mut self, order: Key, carrier: i64) -> Done<i64> {
+        let sql = "UPDATE orders SET o_carrier_id = ?4 WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_id = ?3 RETURNING o_c_id";
+        let [w, d, o] = values(order);
+        self.number(sql, (w, d, o, carrier), "order")
+    }
+
+    async fn deliver(&mut self, order: Key) -> Done<i64> {
+        let sql = "UPDATE order_line SET ol_delivery_d = unixepoch() \
+                   WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? RETURNING ol_amount";
+        let mut cents = 0;
+        self.each(sql, values(order), |row| {
+            cents += row.get::<_, i64>(0)?;
+            Ok(())
+        })?;
+        Ok(cents)
+    }
+
+    async fn charge(&mut self, customer: Key, cents: i64) -> Done<()> {
+        let sql = "UPDATE customer SET c_balance = c_balance + ?4, c_delivery_cnt = c_delivery_cnt + 1 \
+                   WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3";
+        let [w, d, c] = values(customer);
+        self.change_one(sql, (w, d, c, cents), "customer")
+    }
+
+    async fn next_number(&mut self, of: District) -> Done<i64> {
+        let sql = "SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?";
+        self.number(sql, [of.w, of.d], "district")
+    }
+
+    async fn low_stock(&mut self, of: District, (first, last): (i64, i64), threshold: i64) -> Done<i64> {
+        let sql = "SELECT count(DISTINCT ol_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
+                   WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id BETWEEN ? AND ? AND s_quantity < ?";
+        self.number(sql, (of.w, of.d, first, last, threshold), "count of stock")
+    }
+}
+
+/// The columns of a key.
+fn values(key: Key) -> [i64; 3] {
+    [key.of.w, key.of.d, key.id]
+}
+
+/// Appends the text in the first column.
+fn append(row: &Row<'_>, text: &mut String) -> rusqlite::Result<()> {
+    text.push_str(row.get_ref(0)?.as_str()?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_are_told_from_failures() {
+        let of = |code| trouble(&rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        assert_eq!(of(ffi::SQLITE_BUSY), Trouble::Conflict(Conflict::Busy));
+        assert_eq!(of(ffi::SQLITE_LOCKED), Trouble::Conflict(Conflict::Busy));
+        assert_eq!(of(ffi::SQLITE_BUSY_SNAPSHOT), Trouble::Conflict(Conflict::Snapshot));
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_CONSTRAINT_PRIMARYKEY, ffi::SQLITE_CORRUPT] {
+            assert!(matches!(of(code), Trouble::Failed { outcome: Outcome::Refused, .. }), "{code}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The embedded engine with real files: fill, transactions, conflicts, checks.
+
+mod corruption;
+mod filling;
+mod rig;
+mod transacting;

@@ -1,0 +1,190 @@
+//! The five transactions, each once for all engines.
+
+use std::fmt::Write as _;
+
+use barograph_engine::Turn;
+
+use crate::input::{District, Input, Key, NewOrder, Payment, Wanted, Who};
+use crate::session::{Access, Done, OrderHead, OrderLine, Session, Taken, Trouble};
+use crate::tables::DISTRICTS;
+
+/// Orders that Stock-Level looks at.
+const LATEST: i64 = 20;
+
+/// What a transaction came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// An order was placed; what it costs, in cents.
+    Ordered { total: i64 },
+    /// An order was rolled back as planned, since one of its items does not exist.
+    RolledBack,
+    /// A payment was made.
+    Paid { cents: i64 },
+    /// Nothing was changed.
+    Read,
+    /// Orders were delivered; districts without an open one were left out.
+    Delivered { orders: i64, left_out: i64 },
+}
+
+/// Room for what a transaction reads, used again by the next.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    text: String,
+    found: Vec<i64>,
+}
+
+/// Places an order.
+pub(crate) async fn new_order(
+    session: &mut impl Session,
+    (order, lines): (NewOrder, &[Wanted]),
+    room: &mut Room,
+    turn: &mut Turn,
+) -> Done<Ended> {
+    let NewOrder { customer, all_local } = order;
+    let District { w, d } = customer.of;
+    session.begin(Access::Write, turn).await?;
+    let warehouse_tax = session.warehouse_tax(w).await?;
+    let numbered = session.take_number(customer.of).await?;
+    let discount = session.discount(customer).await?;
+    let placed = Key { of: customer.of, id: numbered.order };
+    let head = OrderHead { customer: customer.id, lines: lines.len() as i64, all_local };
+    session.insert_order(placed, head).await?;
+    session.insert_open(placed).await?;
+    let mut sum = 0;
+    for (number, line) in (1..).zip(lines) {
+        let Wanted { supply, item, quantity } = *line;
+        let Some(price) = session.price(item).await? else {
+            session.roll_back().await?;
+            return Ok(Ended::RolledBack);
+        };
+        let taken = Taken { supply, item, quantity, is_remote: supply != w, district: d };
+        session.take_stock(taken, &mut room.text).await?;
+        let cents = price * quantity;
+        sum += cents;
+        let line = OrderLine { number, item, supply, quantity, cents, info: &room.text };
+        session.insert_line(placed, line).await?;
+    }
+    session.commit().await?;
+    Ok(Ended::Ordered { total: total(sum, discount, warehouse_tax + numbered.tax) })
+}
+
+/// The sum less the discount, plus taxes. Discount and taxes are ten-thousandths; half a cent is a cent.
+fn total(sum: i64, discount: i64, taxes: i64) -> i64 {
+    const ONE: i64 = 10_000;
+    (sum * (ONE - discount) * (ONE + taxes) + ONE * ONE / 2) / (ONE * ONE)
+}
+
+/// Takes a payment.
+pub(crate) async fn payment(
+    session: &mut impl Session,
+    (payment, input): (Payment, &Input),
+    room: &mut Room,
+    turn: &mut Turn,
+) -> Done<Ended> {
+    let Payment { district, customer_of, who, cents } = payment;
+    session.begin(Access::Write, turn).await?;
+    room.text.clear();
+    session.pay_warehouse(district.w, cents, &mut room.text).await?;
+    room.text.push_str("    ");
+    session.pay_district(district, cents, &mut room.text).await?;
+    let customer = customer(session, (customer_of, who), input, &mut room.found).await?;
+    let names = room.text.len();
+    let (of, District { w, d }) = (customer.of, district);
+    // Writing into a text cannot fail.
+    let _ = write!(room.text, "{} {} {} {d} {w} {cents} ", customer.id, of.d, of.w);
+    let (names, note) = room.text.split_at(names);
+    session.pay(customer, cents, note).await?;
+    session.insert_history(customer, district, (cents, names)).await?;
+    session.commit().await?;
+    Ok(Ended::Paid { cents })
+}
+
+/// The customer that is meant. Of several with one last name it is the one in the middle by first name.
+async fn customer(
+    session: &mut impl Session,
+    (of, who): (District, Who),
+    input: &Input,
+    found: &mut Vec<i64>,
+) -> Done<Key> {
+    if let Who::Id(id) = who {
+        return Ok(Key { of, id });
+    }
+    found.clear();
+    session.named(of, &input.name, found).await?;
+    match found.get(found.len().saturating_sub(1) / 2) {
+        Some(id) => Ok(Key { of, id: *id }),
+        None => Err(Trouble::missing("customer of a last name")),
+    }
+}
+
+/// Reads the latest order of a customer.
+pub(crate) async fn order_status(
+    session: &mut impl Session,
+    (of, who, input): (District, Who, &Input),
+    room: &mut Room,
+    turn: &mut Turn,
+) -> Done<Ended> {
+    session.begin(Access::Read, turn).await?;
+    let customer = customer(session, (of, who), input, &mut room.found).await?;
+    session.balance(customer).await?;
+    let latest = session.latest_order(customer).await?;
+    let order = Key { of, id: latest.ok_or_else(|| Trouble::missing("order of a customer"))? };
+    if session.read_lines(order).await? == 0 {
+        return Err(Trouble::missing("lines of an order"));
+    }
+    session.commit().await?;
+    Ok(Ended::Read)
+}
+
+/// Delivers the oldest open order of each district.
+pub(crate) async fn delivery(
+    session: &mut impl Session,
+    (w, carrier): (i64, i64),
+    turn: &mut Turn,
+) -> Done<Ended> {
+    session.begin(Access::Write, turn).await?;
+    let mut orders = 0;
+    for d in 1..=DISTRICTS {
+        let of = District { w, d };
+        let Some(oldest) = session.take_oldest(of).await? else { continue };
+        let order = Key { of, id: oldest };
+        let customer = session.carry(order, carrier).await?;
+        let cents = session.deliver(order).await?;
+        session.charge(Key { of, id: customer }, cents).await?;
+        orders += 1;
+    }
+    session.commit().await?;
+    Ok(Ended::Delivered { orders, left_out: DISTRICTS - orders })
+}
+
+/// Counts the items of a district's latest orders of which there are few.
+pub(crate) async fn stock_level(
+    session: &mut impl Session,
+    (of, threshold): (District, i64),
+    turn: &mut Turn,
+) -> Done<Ended> {
+    session.begin(Access::Read, turn).await?;
+    let next = session.next_number(of).await?;
+    session.low_stock(of, (next - LATEST, next - 1), threshold).await?;
+    session.commit().await?;
+    Ok(Ended::Read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::total;
+
+    #[test]
+    fn totals_are_exact_to_half_a_cent() {
+        for ((sum, discount, taxes), expected) in [
+            ((10_000, 0, 0), 10_000),
+            ((10_000, 5_000, 4_000), 7_000),
+            // 99 cents less 12.34 % plus 7.89 % are 93.630...
+            ((99, 1_234, 789), 94),
+            ((1, 5_000, 0), 1),
+            ((15 * 10 * 10_000, 0, 4_000), 2_100_000),
+        ] {
+            assert_eq!(total(sum, discount, taxes), expected, "{sum} {discount} {taxes}");
+        }
+    }
+}
