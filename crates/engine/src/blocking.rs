@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use barograph_model::{ChooserId, OpId, Outcome, UserId};
 
-use crate::handle::runnable;
+use crate::handle::runnable_sharing_files;
 use crate::{Runnable, Turn, User, UserFactory};
 
 /// Makes users whose operations block. One value per worker.
@@ -13,8 +13,7 @@ pub trait BlockingFactory: 'static {
     /// One user.
     type User: BlockingUser;
 
-    /// Makes the user with this order number, in the thread that is its own. Files that were opened in another thread
-    /// are not open here.
+    /// Makes the user with this order number, in the thread that is its own.
     fn user(&self, id: UserId) -> Self::User;
 }
 
@@ -35,13 +34,14 @@ pub trait BlockingUser: 'static {
 }
 
 /// Erases the type of a workload whose operations block: `make` is called once in each worker's thread. The settings must have
-/// as many workers as the load has users.
+/// as many workers as the load has users. The open files are those of the process, other than with users that do not block:
+/// libraries that block, as SQLite, have files that all threads use.
 pub fn runnable_threads<W, F>(make: F) -> Box<dyn Runnable>
 where
     W: BlockingFactory,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    runnable(move || Blocking(make()))
+    runnable_sharing_files(move || Blocking(make()))
 }
 
 struct Blocking<F>(F);

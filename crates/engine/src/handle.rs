@@ -52,7 +52,16 @@ where
     W: UserFactory,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    Box::new(Make { make: std::sync::Arc::new(make) })
+    Box::new(Make { make: std::sync::Arc::new(make), files: OpenFiles::OfWorker })
+}
+
+/// The same with the open files of the process in every worker.
+pub(crate) fn runnable_sharing_files<W, F>(make: F) -> Box<dyn Runnable>
+where
+    W: UserFactory,
+    F: Fn() -> W + Send + Sync + 'static,
+{
+    Box::new(Make { make: std::sync::Arc::new(make), files: OpenFiles::OfProcess })
 }
 
 /// Erases the type of a workload whose users come in groups: `make` is called once in each worker's thread.
@@ -61,11 +70,21 @@ where
     W: GroupFactory,
     F: Fn() -> W + Send + Sync + 'static,
 {
-    Box::new(Make { make: std::sync::Arc::new(move || Groups::new(make())) })
+    Box::new(Make { make: std::sync::Arc::new(move || Groups::new(make())), files: OpenFiles::OfWorker })
 }
 
 struct Make<F> {
     make: std::sync::Arc<F>,
+    files: OpenFiles,
+}
+
+/// The table of open files that a worker has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpenFiles {
+    /// One of its own, so that the system's limit holds for each worker.
+    OfWorker,
+    /// That of the process.
+    OfProcess,
 }
 
 enum Control {
@@ -133,6 +152,7 @@ where
                 index: worker,
                 number: Number::new(settings, beginning.place, worker),
                 origin,
+                files: self.files,
                 settings: settings.clone(),
                 control,
                 parts: send_parts.clone(),
@@ -357,6 +377,7 @@ struct Thread {
     index: usize,
     number: Number,
     origin: Instant,
+    files: OpenFiles,
     settings: Settings,
     control: Receiver<Control>,
     parts: Sender<Part>,
@@ -382,8 +403,10 @@ impl Thread {
     /// The worker thread. Whatever breaks in it, its farewell says so.
     fn run<W: Population>(self, make: &(impl Fn() -> W + ?Sized)) {
         let mut farewell = Farewell { worker: self.index, parts: self.parts.clone(), taken: false };
-        // On a kernel without the call all workers share one limit of open files, as the check of the plan assumes then.
-        let _ = barograph_reactor::own_open_files();
+        if self.files == OpenFiles::OfWorker {
+            // On a kernel without the call all workers share one limit of open files, as the check of the plan assumes then.
+            let _ = barograph_reactor::own_open_files();
+        }
         let reactor = Reactor::new().expect("an event loop needs one descriptor of an empty table");
         let core = Rc::new(Core::new(Clock::Real(self.origin), Pacer::default()));
         let (parts, pace) = (self.parts.clone(), Rc::clone(&core));

@@ -1,6 +1,8 @@
-//! Users that block: each has a thread, their operations overlap, and times are those of the thread.
+//! Users that block: each has a thread, their operations overlap, times are those of the thread, and files those of the process.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
@@ -15,12 +17,17 @@ const USERS: usize = 3;
 /// Nanoseconds for which users waited for one another.
 const WAITED_NS: CounterId = CounterId(0);
 
+/// A file that all threads use.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+
 struct Meeting {
+    file: Arc<File>,
     all_there: Arc<Barrier>,
     threads: Arc<Mutex<BTreeSet<(u32, String)>>>,
 }
 
 struct Waiting {
+    file: Arc<File>,
     user: u32,
     met: u32,
     all_there: Arc<Barrier>,
@@ -32,6 +39,7 @@ impl BlockingFactory for Meeting {
 
     fn user(&self, id: UserId) -> Waiting {
         Waiting {
+            file: Arc::clone(&self.file),
             user: id.0,
             met: 0,
             all_there: Arc::clone(&self.all_there),
@@ -48,6 +56,8 @@ impl BlockingUser for Waiting {
             turn.timed(WAITED_NS, || self.all_there.wait());
             self.met += 1;
         }
+        let (open, named) = (self.file.metadata().unwrap(), std::fs::metadata(FILE).unwrap());
+        assert_eq!((open.dev(), open.ino()), (named.dev(), named.ino()));
         let thread: ThreadId = std::thread::current().id();
         self.threads.lock().unwrap().insert((self.user, format!("{thread:?}")));
         Outcome::Good
@@ -75,8 +85,12 @@ fn operations_of_users_block_side_by_side() {
     let all_there = Arc::new(Barrier::new(USERS));
     let threads = Arc::<Mutex<BTreeSet<_>>>::default();
     let shared = Arc::clone(&threads);
-    let load =
-        runnable_threads(move || Meeting { all_there: Arc::clone(&all_there), threads: Arc::clone(&shared) });
+    let file = Arc::new(File::open(FILE).unwrap());
+    let load = runnable_threads(move || Meeting {
+        file: Arc::clone(&file),
+        all_there: Arc::clone(&all_there),
+        threads: Arc::clone(&shared),
+    });
     let mut load = load.start(&settings()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ended = runtime.block_on(async {

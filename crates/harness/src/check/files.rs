@@ -31,7 +31,9 @@ impl Checking<'_> {
 
     fn capacity_of(&self, workers: usize) -> u64 {
         let driver = self.table().saturating_mul(workers as u64);
-        if self.target == Target::Deployed { driver.min(self.table()) } else { driver }
+        // A process that is deployed has one table, and so has a driver whose users block.
+        let is_one = self.target == Target::Deployed || self.workload.operations_block();
+        if is_one { driver.min(self.table()) } else { driver }
     }
 
     /// The most users, up to `most`, whose connections fit.
