@@ -18,6 +18,9 @@ use crate::{Turn, User, UserFactory};
 /// Operations of one activity that may follow each other without a wait before everybody else comes first.
 const OPERATIONS_IN_A_ROW: u32 = 16;
 
+/// Time for which one activity may go on without a wait: operations that block take long and never wait.
+const A_WHILE: Nanos = Nanos::from_millis(10);
+
 /// More activities than any behaviour has a use for; a wish beyond it is a fault of the workload.
 const MAX_ACTIVITIES: usize = 16;
 
@@ -113,7 +116,7 @@ pub(crate) async fn run<W: UserFactory>(
     let mut intended = begin.first_at;
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
-    let (mut in_a_row, mut waits_before) = (0, 0);
+    let (mut in_a_row, mut waits_before, mut rested) = (0, 0, Nanos::ZERO);
     // The latest reading of the clock: what is due by then needs no other.
     let mut now = Nanos::ZERO;
     loop {
@@ -172,10 +175,15 @@ pub(crate) async fn run<W: UserFactory>(
         }
         op = then.op;
         // Whoever never has to wait would keep everybody else, and the loop itself, from going on.
-        in_a_row = if slot.waits() == waits_before { in_a_row + 1 } else { 0 };
+        if slot.waits() == waits_before {
+            in_a_row += 1;
+        } else {
+            (in_a_row, rested) = (0, now);
+        }
         waits_before = slot.waits();
-        if in_a_row >= OPERATIONS_IN_A_ROW {
+        if in_a_row >= OPERATIONS_IN_A_ROW || (in_a_row > 0 && now - rested >= A_WHILE) {
             breathe().await;
+            rested = now;
         }
     }
 }

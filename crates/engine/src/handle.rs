@@ -341,17 +341,36 @@ impl Threads {
         }
     }
 
-    /// Parts belong together by the interval of the grid in which their middle lies.
-    fn sort_in(&mut self, interval: Box<Interval>) {
-        let middle = interval.from.0 + (interval.to.0 - interval.from.0) / 2;
-        let place = middle / self.interval.0.max(1);
+    /// Parts belong together by the intervals of the grid whose middle lies within them. A worker that was blocked for longer
+    /// than one has its users in each, and what ended in the last. A part without such a middle, as the last one of a load, is
+    /// counted for no worker.
+    fn sort_in(&mut self, mut interval: Box<Interval>) {
+        let length = self.interval.0.max(1);
+        let half = length / 2;
+        let (from, to) = (interval.from.0, interval.to.0);
+        let places = from.saturating_sub(half).div_ceil(length)..to.saturating_sub(half).div_ceil(length);
+        let Some(last) = places.clone().last() else {
+            interval.users = 0;
+            return self.add((from + (to - from) / 2) / length, 0, interval);
+        };
+        for missed in places.start..last {
+            let mut empty = Interval::new(interval.ops.len());
+            (empty.from, empty.to) = (Nanos(missed * length), Nanos((missed + 1) * length));
+            empty.users = interval.users;
+            self.add(missed, 1, Box::new(empty));
+            interval.from = Nanos(last * length);
+        }
+        self.add(last, 1, interval);
+    }
+
+    fn add(&mut self, place: u64, workers: usize, interval: Box<Interval>) {
         match self.pending.get_mut(&place) {
             Some((count, sum)) => {
-                *count += 1;
+                *count += workers;
                 sum.add_worker(&interval);
             }
             None => {
-                self.pending.insert(place, (1, interval));
+                self.pending.insert(place, (workers, interval));
             }
         }
     }
@@ -485,4 +504,57 @@ fn hand_over(parts: Sender<Part>) -> impl FnMut(Box<Interval>) -> bool {
 fn thread_cpu() -> Nanos {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// What two workers have said, in seconds and users.
+    fn of_two(parts: &[(f64, f64, u32)]) -> Vec<(f64, f64, u32, u64)> {
+        let threads = (0..2).map(|_| std::thread::spawn(|| ())).collect();
+        let (_, said) = mpsc::channel(1);
+        let mut all = Threads {
+            origin: now(),
+            controls: Vec::new(),
+            parts: said,
+            threads,
+            pending: BTreeMap::new(),
+            interval: Nanos(SECOND),
+            ended: 0,
+        };
+        for (from, to, users) in parts {
+            let mut part = Interval::new(1);
+            (part.from, part.to) = (Nanos::from_secs_f64(*from), Nanos::from_secs_f64(*to));
+            (part.users, part.starts) = (*users, 1);
+            all.sort_in(Box::new(part));
+        }
+        let mut whole = Vec::new();
+        while let Some(next) = all.take_whole() {
+            whole.push((next.from.as_secs_f64(), next.to.as_secs_f64(), next.users, next.starts));
+        }
+        whole
+    }
+
+    #[test]
+    fn parts_of_all_workers_make_an_interval() {
+        let late = [(0.0, 1.0, 1), (0.0, 1.3, 1), (1.0, 2.0, 1), (1.3, 2.1, 1), (2.0, 3.0, 1)];
+        assert_eq!(of_two(&late), [(0.0, 1.3, 2, 2), (1.0, 2.1, 2, 2)]);
+    }
+
+    #[test]
+    fn a_worker_that_was_blocked_has_its_users_in_each_interval_that_it_missed() {
+        let blocked =
+            [(0.0, 1.0, 1), (1.0, 2.0, 1), (2.0, 3.0, 1), (3.0, 4.0, 1), (0.0, 2.75, 1), (2.75, 4.0, 1)];
+        let expected = [(0.0, 1.0, 2, 1), (1.0, 2.0, 2, 1), (2.0, 3.0, 2, 2), (2.75, 4.0, 2, 2)];
+        assert_eq!(of_two(&blocked), expected);
+    }
+
+    #[test]
+    fn a_short_part_is_counted_for_no_worker() {
+        let short = [(0.0, 1.0, 1), (0.0, 0.25, 1), (0.25, 1.0, 1)];
+        assert_eq!(of_two(&short), [(0.0, 1.0, 2, 3)]);
+    }
 }

@@ -1,58 +1,60 @@
-//! The data checks: the conditions, the rows that never change in number, and what the driver counted.
+//! The data checks: conditions, numbers of rows, loaded values, and the counts of the driver.
 
 use barograph_model::words::count;
 
 use crate::conditions::{self, Condition};
 use crate::generate::Generator;
-use crate::tables::{DISTRICTS, FIRST_PAYMENT, Size, Table, district_ytd};
-use crate::tally::Counted;
+use crate::tables::{DISTRICTS, Size, Table, district_ytd};
+use crate::tally::Totals;
 
-/// Fewest of an item that the rule of stock leaves, and most.
+/// Range of stock that the restock rule allows.
 const STOCK: std::ops::RangeInclusive<i64> = 10..=100;
 
-/// By how much stock is filled up.
+/// The quantity of a restock.
 const FILLED_UP: i64 = 91;
 
-/// Asks the database a query of whole numbers and hands out each row.
-pub(crate) trait Ask {
+/// A database that can be queried.
+pub(crate) trait Database {
     type Error;
 
-    fn ask(&mut self, sql: &str, row: &mut dyn FnMut(&[i64])) -> Result<(), Self::Error>;
+    fn rows(&mut self, sql: &str, row: &mut dyn FnMut(&[i64])) -> Result<(), Self::Error>;
 }
 
-/// What the checks found.
+/// The result of the checks.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Checked {
-    /// What is wrong, in sentences.
-    pub(crate) wrong: Vec<String>,
+pub(crate) struct Findings {
+    /// Violations, in sentences.
+    pub(crate) violations: Vec<String>,
 }
 
-/// Checks a database that was filled by `generator`. `counted` is what was committed since then, where it is known.
-pub(crate) fn check<A: Ask>(
-    database: &mut A,
+/// Checks a database that `generator` has filled. `counted` are the driver's counts.
+pub(crate) fn check<D: Database>(
+    database: &mut D,
     generator: &Generator,
-    counted: Option<Counted>,
-) -> Result<Checked, A::Error> {
-    let mut checked = Checked::default();
+    counted: Totals,
+) -> Result<Findings, D::Error> {
+    let mut findings = Findings::default();
     for condition in &conditions::ALL {
         let broken = broken(database, condition, &generator.size)?;
-        checked.wrong.extend(broken);
+        findings.violations.extend(broken);
     }
-    checked.constant_rows(database, &generator.size)?;
-    checked.stock(database, generator)?;
-    checked.prices(database, generator)?;
-    if let Some(counted) = counted {
-        checked.reconcile(database, &generator.size, counted)?;
-    }
-    Ok(checked)
+    findings.constant_rows(database, &generator.size)?;
+    findings.stock(database, generator)?;
+    findings.prices(database, generator)?;
+    findings.reconcile(database, &generator.size, counted)?;
+    Ok(findings)
 }
 
-/// How a condition is broken, if it is.
-fn broken<A: Ask>(database: &mut A, condition: &Condition, size: &Size) -> Result<Option<String>, A::Error> {
+/// The violation of a condition, if there is one.
+fn broken<D: Database>(
+    database: &mut D,
+    condition: &Condition,
+    size: &Size,
+) -> Result<Option<String>, D::Error> {
     let sql = condition.sql.replace("{customers}", &size.customers.to_string());
     let sql = sql.replace("{delivered}", &size.delivered().to_string());
     let mut places = Places::default();
-    database.ask(&sql, &mut |row| places.add(row))?;
+    database.rows(&sql, &mut |row| places.add(row))?;
     let name = match condition.number {
         Some(number) => format!("condition {number} ({})", condition.rule),
         None => format!("\"{}\"", condition.rule),
@@ -68,7 +70,7 @@ fn times(places: u64) -> String {
     if places == 1 { "1 place".to_owned() } else { format!("{} places", count(places)) }
 }
 
-/// Places where something is wrong.
+/// Places of a violation.
 #[derive(Default)]
 struct Places {
     count: u64,
@@ -82,22 +84,22 @@ impl Places {
     }
 }
 
-/// The number that a query gives; 0 where it gives none.
-fn number<A: Ask>(database: &mut A, sql: &str) -> Result<i64, A::Error> {
+/// The number that a query returns; 0 for no row.
+fn number<D: Database>(database: &mut D, sql: &str) -> Result<i64, D::Error> {
     let mut number = 0;
-    database.ask(sql, &mut |row| number = row.first().copied().unwrap_or(0))?;
+    database.rows(sql, &mut |row| number = row.first().copied().unwrap_or(0))?;
     Ok(number)
 }
 
-impl Checked {
+impl Findings {
     fn expect(&mut self, what: &str, found: i64, expected: i64) {
         if found != expected {
-            self.wrong.push(format!("{what}: {found}, where {expected} are right"));
+            self.violations.push(format!("{what}: {found}, where {expected} are right"));
         }
     }
 
-    /// Tables to which nothing is added and of which nothing is removed.
-    fn constant_rows<A: Ask>(&mut self, database: &mut A, size: &Size) -> Result<(), A::Error> {
+    /// Tables of constant length.
+    fn constant_rows<D: Database>(&mut self, database: &mut D, size: &Size) -> Result<(), D::Error> {
         for table in [Table::Item, Table::Warehouse, Table::Stock, Table::District, Table::Customer] {
             let found = number(database, &format!("SELECT count(*) FROM {}", table.name()))?;
             self.expect(&format!("rows of {}", table.name()), found, size.rows(table) as i64);
@@ -105,10 +107,10 @@ impl Checked {
         Ok(())
     }
 
-    /// The stock of an item follows from the loaded one and what was ordered, up to fillings of 91.
-    fn stock<A: Ask>(&mut self, database: &mut A, generator: &Generator) -> Result<(), A::Error> {
+    /// Stock is the loaded stock less the ordered quantity, plus any number of restocks.
+    fn stock<D: Database>(&mut self, database: &mut D, generator: &Generator) -> Result<(), D::Error> {
         let mut places = Places::default();
-        database.ask("SELECT s_w_id, s_i_id, s_quantity, s_ytd FROM stock", &mut |row| {
+        database.rows("SELECT s_w_id, s_i_id, s_quantity, s_ytd FROM stock", &mut |row| {
             let [w, i, quantity, ordered] = *row else { return };
             let filled_up = quantity + ordered - generator.stock(w, i);
             if !STOCK.contains(&quantity) || filled_up % FILLED_UP != 0 || filled_up < 0 {
@@ -116,7 +118,7 @@ impl Checked {
             }
         })?;
         if let Some([w, i, ..]) = places.first.as_deref() {
-            self.wrong.push(format!(
+            self.violations.push(format!(
                 "stock is not the loaded one less what was ordered in {}, the first is warehouse {w}, item {i}",
                 times(places.count)
             ));
@@ -124,9 +126,9 @@ impl Checked {
         Ok(())
     }
 
-    fn prices<A: Ask>(&mut self, database: &mut A, generator: &Generator) -> Result<(), A::Error> {
+    fn prices<D: Database>(&mut self, database: &mut D, generator: &Generator) -> Result<(), D::Error> {
         let mut places = Places::default();
-        database.ask("SELECT i_id, i_price FROM item", &mut |row| {
+        database.rows("SELECT i_id, i_price FROM item", &mut |row| {
             let [item, price] = *row else { return };
             if price != generator.price(item) {
                 places.add(&[item]);
@@ -134,17 +136,22 @@ impl Checked {
         })?;
         if let Some([item, ..]) = places.first.as_deref() {
             let count = times(places.count);
-            self.wrong.push(format!("prices are not the loaded ones in {count}, the first is item {item}"));
+            self.violations
+                .push(format!("prices are not the loaded ones in {count}, the first is item {item}"));
         }
         Ok(())
     }
 
-    /// The database has what the driver was told is committed, and no more.
-    fn reconcile<A: Ask>(&mut self, database: &mut A, size: &Size, counted: Counted) -> Result<(), A::Error> {
+    /// The database contains exactly the transactions that the driver saw committed.
+    fn reconcile<D: Database>(
+        &mut self,
+        database: &mut D,
+        size: &Size,
+        counted: Totals,
+    ) -> Result<(), D::Error> {
         let loaded = size.customers;
         let rows = size.rows(Table::History) as i64;
         let received = district_ytd(loaded) * DISTRICTS * size.warehouses;
-        debug_assert_eq!(received, rows * FIRST_PAYMENT);
         for (what, sql, expected) in [
             (
                 "numbers of orders that were given",

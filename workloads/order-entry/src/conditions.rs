@@ -1,16 +1,16 @@
-//! What must hold in the database, as queries over whole tables that every engine understands. Each gives the keys of the places
-//! where its condition does not hold.
+//! Conditions of a consistent database, as queries over whole tables in the SQL that all engines share. Each query returns the
+//! keys at which its condition is violated.
 
 /// A condition.
 pub(crate) struct Condition {
-    /// Its number among the twelve published ones; `None` for one beyond them.
+    /// Its number among the twelve published ones; `None` for a further condition.
     pub(crate) number: Option<u8>,
-    /// What must hold.
+    /// The condition in words.
     pub(crate) rule: &'static str,
-    /// What the columns of the query are.
+    /// Names of the columns of the query.
     pub(crate) keys: &'static [&'static str],
-    /// Gives the keys at which it does not hold. `{customers}` stands for the loaded orders of a district, `{delivered}` for
-    /// those of them that were delivered.
+    /// The query. `{customers}` stands for the number of loaded orders of a district, `{delivered}` for the number of delivered
+    /// ones among them.
     pub(crate) sql: &'static str,
 }
 
@@ -29,12 +29,12 @@ const fn published(
     Condition { number: Some(number), rule, keys, sql }
 }
 
-/// A condition beyond the twelve.
+/// A further condition.
 const fn further(keys: &'static [&'static str], (rule, sql): (&'static str, &'static str)) -> Condition {
     Condition { number: None, rule, keys, sql }
 }
 
-/// Number 11 as published holds straight after the load alone. Deliveries since then are counted in, so it always does.
+/// All conditions. Number 11 as published holds only straight after the load; here it includes later deliveries.
 pub(crate) const ALL: [Condition; 17] = [
     published(
         1,

@@ -1,14 +1,14 @@
-//! Random choices: skewed numbers, names and texts.
+//! Random numbers, names and texts.
 
 use std::ops::RangeInclusive;
 
 use barograph_data::{Stream, Streams};
 use rand::RngExt;
 
-/// Distances between the two constants of last names: those that were loaded and those that are asked for.
+/// Allowed distances between the constants of loaded and of requested last names.
 const DISTANCES: RangeInclusive<i64> = 65..=119;
 
-/// Distances of that range that are left out.
+/// Distances of that range that are not allowed.
 const NO_DISTANCES: [i64; 2] = [96, 112];
 
 /// Numbers of last names.
@@ -55,12 +55,12 @@ impl Constants {
         skewed((8_191, self.item), 1..=items, rng)
     }
 
-    /// The number of a last name that some customer has.
+    /// The number of a last name for an input: at least one customer of each district has it.
     pub(crate) fn asked_name(&self, customers: i64, rng: &mut Stream) -> i64 {
         skewed((255, self.asked_name), 0..=names(customers) - 1, rng)
     }
 
-    /// The number of the last name of a customer: the first of a district have each name once.
+    /// The number of the last name of a loaded customer. The first customers of a district have each name once.
     pub(crate) fn loaded_name(&self, (customer, customers): (i64, i64), rng: &mut Stream) -> i64 {
         match customer <= names(customers) {
             true => customer - 1,
@@ -69,12 +69,12 @@ impl Constants {
     }
 }
 
-/// Different last names in a district of so many customers.
+/// Different last names of a district with this number of customers.
 fn names(customers: i64) -> i64 {
     customers.min(LAST_NAMES)
 }
 
-/// A number of `range`, some far more often than others: `mask` says how much, `constant` which.
+/// A non-uniform number of `range` (NURand): `mask` sets the skew, `constant` moves it.
 fn skewed((mask, constant): (i64, i64), range: RangeInclusive<i64>, rng: &mut Stream) -> i64 {
     let (least, most) = (*range.start(), *range.end());
     let both = rng.random_range(0..=mask) | rng.random_range(range);
@@ -88,7 +88,7 @@ pub(crate) fn last_name(number: i64, name: &mut String) {
     }
 }
 
-/// Letters and digits.
+/// A random text of letters and digits.
 pub(crate) fn text(length: RangeInclusive<usize>, rng: &mut Stream) -> String {
     const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -";
     let length = rng.random_range(length);
@@ -104,12 +104,12 @@ pub(crate) fn text(length: RangeInclusive<usize>, rng: &mut Stream) -> String {
     text
 }
 
-/// So many digits.
+/// Random digits.
 pub(crate) fn digits(count: usize, rng: &mut Stream) -> String {
     (0..count).map(|_| char::from(b'0' + rng.random_range(0..10_u8))).collect()
 }
 
-/// The data of an item or of stock: one in ten holds the word by which New-Order knows an original.
+/// The data of an item or of stock. One in ten contains [`ORIGINAL`].
 pub(crate) fn data(rng: &mut Stream) -> String {
     let mut data = text(26..=50, rng);
     if rng.random_range(0..10) == 0 {
@@ -119,7 +119,7 @@ pub(crate) fn data(rng: &mut Stream) -> String {
     data
 }
 
-/// The word in the data of originals.
+/// Marks the data of original goods.
 const ORIGINAL: &str = "ORIGINAL";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The loaded rows of all tables as a function of size and seed: any part of them can be made apart from the others.
+//! The loaded rows of all tables, as a function of size and seed. Each piece of a table can be made on its own.
 
 use barograph_data::{Stream, Streams, mix};
 use rand::RngExt;
@@ -10,7 +10,7 @@ use crate::tables::{DISTRICTS, FIRST_PAYMENT, Size, Table, district_ytd};
 /// Rows of a batch: some hundred kilobytes.
 const BATCH: usize = 2_000;
 
-/// When all loaded rows were made: the first second of 2026, as seconds since 1970.
+/// The date of all loaded rows: the first second of 2026, in seconds since 1970.
 const LOADED_AT: i64 = 1_767_225_600;
 
 /// Credit limit of every customer, in cents.
@@ -70,7 +70,7 @@ pub(crate) struct Piece {
     district: i64,
 }
 
-/// Makes the rows of a database.
+/// Generates the rows of a database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Generator {
     pub(crate) size: Size,
@@ -98,7 +98,7 @@ impl Generator {
         Table::ALL.into_iter().flat_map(of)
     }
 
-    /// Makes the rows of a piece in batches. Ends early and gives false when `take` does.
+    /// Makes the rows of a piece in batches. Stops and returns false as soon as `take` returns false.
     pub(crate) fn batches(&self, piece: Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
         let place = (piece.warehouse * (DISTRICTS + 1) + piece.district).unsigned_abs();
         let mut rng = self.streams.stream(piece.table.name(), place);
@@ -118,7 +118,7 @@ impl Generator {
         true
     }
 
-    /// What the rows of a piece are numbered by: items, customers, orders.
+    /// The first and last number of a piece: items, customers or orders.
     fn numbers(&self, piece: Piece) -> (i64, i64) {
         match piece.table {
             Table::Item | Table::Stock => (1, self.size.items),
@@ -129,14 +129,14 @@ impl Generator {
         }
     }
 
-    /// The customers of a district in the order of their orders.
+    /// The customers of a district in the sequence of their orders.
     fn buyers(&self, rng: &mut Stream) -> Vec<i64> {
         let mut buyers: Vec<i64> = (1..=self.size.customers).collect();
         buyers.shuffle(rng);
         buyers
     }
 
-    /// Appends the rows of one number: several lines of an order, one row of anything else.
+    /// Appends the rows of a number: the lines of an order, or one row of any other table.
     fn rows(&self, at: Piece, (number, buyers): (i64, &[i64]), rng: &mut Stream, rows: &mut Vec<Value>) {
         let (w, d) = (at.warehouse, at.district);
         match at.table {
@@ -188,7 +188,7 @@ impl Generator {
         row!(rows, -FIRST_PAYMENT, FIRST_PAYMENT, 1, 0, text(300..=500, rng));
     }
 
-    /// Delivered lines cost nothing and have a date; the others have an amount and none.
+    /// Delivered lines have a date and amount 0; open lines have an amount and no date.
     fn order_lines(&self, (w, d, order): (i64, i64, i64), rng: &mut Stream, rows: &mut Vec<Value>) {
         let is_delivered = order <= self.size.delivered();
         for line in 1..=self.lines((w, d, order)) {
@@ -204,17 +204,17 @@ impl Generator {
         self.number("price", (0, 0, item), (100, 10_000))
     }
 
-    /// What a warehouse has of an item when it is loaded.
+    /// The loaded stock of an item.
     pub(crate) fn stock(&self, warehouse: i64, item: i64) -> i64 {
         self.number("stock", (warehouse, 0, item), (10, 100))
     }
 
-    /// How many lines a loaded order has.
+    /// The number of lines of a loaded order.
     fn lines(&self, (w, d, order): (i64, i64, i64)) -> i64 {
         self.number("lines", (w, d, order), (5, 15))
     }
 
-    /// A number of a range that follows from its place alone.
+    /// A number of a range as a function of its place: the checks compute it again without the other rows.
     fn number(&self, what: &str, (w, d, n): (i64, i64, i64), (least, most): (i64, i64)) -> i64 {
         let what = what.bytes().fold(0, |all, byte| mix(all ^ u64::from(byte)));
         let place =

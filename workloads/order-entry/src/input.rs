@@ -1,4 +1,4 @@
-//! What the five transactions are asked for: drawn from the user's own random stream before anything is sent.
+//! Inputs of the five transactions, drawn from the random stream of a user.
 
 use barograph_data::Stream;
 use rand::RngExt;
@@ -20,7 +20,7 @@ pub(crate) struct Key {
     pub(crate) id: i64,
 }
 
-/// How a customer is named.
+/// How an input names a customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     Id(i64),
@@ -28,25 +28,25 @@ pub(crate) enum Who {
     Name,
 }
 
-/// A line of an order that is asked for.
+/// A line of the input of New-Order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct LineInput {
     pub(crate) supply: i64,
     pub(crate) item: i64,
     pub(crate) quantity: i64,
 }
 
-/// The input of the latest transaction of a user. Its room is used again for each.
+/// Parts of an input that need memory, reused by each transaction of a user.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
-    /// The last name that is asked for.
+    /// The last name of the customer.
     pub(crate) name: String,
-    /// Lines of an order, by warehouse and item: all transactions change stock in this order, so none waits for another in
-    /// a circle.
-    pub(crate) lines: Vec<Wanted>,
+    /// Lines of an order, sorted by warehouse and item. All transactions change stock in this order, which rules out
+    /// deadlocks.
+    pub(crate) lines: Vec<LineInput>,
 }
 
-/// New-Order.
+/// The input of New-Order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewOrder {
     pub(crate) customer: Key,
@@ -54,18 +54,18 @@ pub(crate) struct NewOrder {
     pub(crate) all_local: bool,
 }
 
-/// Payment.
+/// The input of Payment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payment {
-    /// The district that is paid.
+    /// The district that receives the payment.
     pub(crate) district: District,
-    /// That of the customer.
+    /// The district of the customer.
     pub(crate) customer_of: District,
     pub(crate) who: Who,
     pub(crate) cents: i64,
 }
 
-/// Makes input for the users of a database.
+/// Draws inputs for a database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inputs {
     pub(crate) size: Size,
@@ -73,16 +73,16 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// One order in a hundred has an item that does not exist, and is rolled back.
+    /// Share of orders with an item that does not exist: planned rollbacks.
     const ROLLED_BACK: f64 = 0.01;
 
-    /// Lines of another warehouse.
+    /// Share of lines from another warehouse.
     const REMOTE_LINES: f64 = 0.01;
 
-    /// Payments of a customer of another warehouse.
+    /// Share of payments of a customer of another warehouse.
     const REMOTE_PAYMENTS: f64 = 0.15;
 
-    /// Customers that are asked for by their last name.
+    /// Share of customers that are named by their last name.
     const BY_NAME: f64 = 0.6;
 
     pub(crate) fn new_order(&self, w: i64, rng: &mut Stream, room: &mut Input) -> NewOrder {
@@ -92,7 +92,7 @@ impl Inputs {
         for _ in 0..rng.random_range(5..=15) {
             let item = self.constants.item(self.size.items, rng);
             let supply = if rng.random_bool(Self::REMOTE_LINES) { self.other(w, rng) } else { w };
-            room.lines.push(Wanted { supply, item, quantity: rng.random_range(1..=10) });
+            room.lines.push(LineInput { supply, item, quantity: rng.random_range(1..=10) });
         }
         room.lines.sort_unstable_by_key(|line| (line.supply, line.item));
         let all_local = room.lines.iter().all(|line| line.supply == w);
@@ -125,7 +125,7 @@ impl Inputs {
         rng.random_range(1..=10)
     }
 
-    /// The quantity below which stock is low for Stock-Level.
+    /// The threshold of Stock-Level.
     pub(crate) fn threshold(rng: &mut Stream) -> i64 {
         rng.random_range(10..=20)
     }

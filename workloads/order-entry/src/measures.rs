@@ -1,26 +1,26 @@
-//! What the workload counts, and the figures made of it.
+//! Counters and measures.
 
 use barograph_model::{Amount, Better, CounterId, Formula, MeasureSpec, OpId};
 
-/// Orders that were placed and committed.
+/// Committed new orders.
 pub(crate) const NEW_ORDERS: CounterId = CounterId(0);
 
-/// Orders that were rolled back as planned.
+/// Planned rollbacks.
 pub(crate) const ROLLED_BACK: CounterId = CounterId(1);
 
-/// Transactions that were tried again since a lock was not free in time.
+/// Retries after [`crate::session::Conflict::Busy`].
 pub(crate) const BUSY: CounterId = CounterId(2);
 
-/// Transactions that were tried again since another had changed what they had read.
+/// Retries after [`crate::session::Conflict::Snapshot`].
 pub(crate) const SNAPSHOT: CounterId = CounterId(3);
 
-/// Nanoseconds for which transactions waited until they could write.
+/// Waits for the write lock, in nanoseconds.
 pub(crate) const LOCK_WAIT: CounterId = CounterId(4);
 
 /// Transactions that write.
 pub(crate) const WRITES: CounterId = CounterId(5);
 
-/// Districts that had no order to deliver.
+/// Districts without an open order, in deliveries.
 pub(crate) const LEFT_OUT: CounterId = CounterId(6);
 
 /// Names of the counters.
@@ -34,7 +34,7 @@ pub(crate) const COUNTERS: [&str; 7] = [
     "districts_left_out",
 ];
 
-/// The figures.
+/// The measures.
 pub(crate) const MEASURES: [MeasureSpec; 7] = [
     MeasureSpec {
         id: "nopm",

@@ -16,29 +16,29 @@ use crate::tables::{Size, Table};
 /// Most warehouses: a terabyte.
 const MOST_WAREHOUSES: u64 = 10_000;
 
-/// What the address of a database of the embedded engine begins with.
+/// The scheme of addresses of the embedded engine.
 const SCHEME: &str = "sqlite://";
 
-/// Bytes of a warehouse of the published size in a SQLite file, and of all items.
+/// Bytes in a SQLite file of a warehouse of the published size, and of the items.
 const BYTES: (f64, f64) = (80e6, 9e6);
 
-/// Seconds before and after each transaction, as published: keying, and the mean of thinking.
+/// Published keying times and mean think times, in seconds.
 const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
 
-/// No user thinks longer than this many times the mean.
+/// Longest think time, in multiples of the mean.
 const LONGEST_THINK: f64 = 10.0;
 
-/// What a plan says of the workload.
+/// The settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderEntryPlan {
     pub(crate) size: Size,
-    /// Part of the published keying and think times; 0 is without any.
+    /// Factor on the published keying and think times.
     pub(crate) waits: f64,
-    /// Each commit is on the disk before it is done.
+    /// Commits wait for the disk.
     pub(crate) is_durable: bool,
-    /// Writers wait for one another in order, and do not ask SQLite again and again.
+    /// Writers wait in a fair queue.
     pub(crate) is_queued: bool,
-    /// How long a transaction waits for a lock before it is tried again.
+    /// Limit on the wait for a lock, after which the transaction is tried again.
     pub(crate) busy: Duration,
 }
 
@@ -48,7 +48,7 @@ impl OrderEntryPlan {
         plan.settings().expect("a plan of this workload is read with its keys")
     }
 
-    /// When a user starts its next transaction.
+    /// The waits between transactions.
     pub(crate) fn pace(&self) -> Pace {
         if self.waits == 0.0 {
             return Pace::AtOnce;
@@ -61,7 +61,7 @@ impl OrderEntryPlan {
         Pace::ByOperation(waits.to_vec())
     }
 
-    /// The words for what commits survive.
+    /// Durability in words.
     pub(crate) fn durability(&self) -> &'static str {
         match self.is_durable {
             true => "WAL, synchronous=FULL: a commit is on the disk before it is done",
@@ -72,7 +72,7 @@ impl OrderEntryPlan {
     }
 }
 
-/// The file of a plan.
+/// The database file of a plan.
 pub(crate) fn file(plan: &Plan) -> PathBuf {
     match plan.target.url.as_deref().and_then(file_of) {
         Some(file) => file.to_owned(),
@@ -87,7 +87,7 @@ pub(crate) fn file(plan: &Plan) -> PathBuf {
     }
 }
 
-/// The file of an address; `None` for one of another kind.
+/// The file of an address; `None` for an address of another kind.
 fn file_of(url: &str) -> Option<&Path> {
     url.strip_prefix(SCHEME).map(Path::new).filter(|path| path.is_absolute())
 }
@@ -97,7 +97,7 @@ pub(crate) fn address(file: &Path) -> String {
     format!("{SCHEME}{}", file.display())
 }
 
-/// What makes the rows of a plan.
+/// The generator of a plan's rows.
 pub(crate) fn generator(plan: &Plan) -> Generator {
     Generator::new(OrderEntryPlan::of(plan).size, plan.seed)
 }

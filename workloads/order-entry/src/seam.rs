@@ -25,7 +25,7 @@ use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::measures::{COUNTERS, MEASURES};
 use crate::plan::{OrderEntryPlan, address, file, generator};
-use crate::sqlite::{self, CACHE_KIB, Connecting, Files, SqliteError, SqliteUsers};
+use crate::sqlite::{self, CACHE_KIB, ConnectionOptions, Files, SqliteError, SqliteUsers};
 use crate::tables::{Size, Table};
 use crate::tally::Tally;
 use crate::user::{Shared, Transaction};
@@ -33,17 +33,17 @@ use crate::user::{Shared, Transaction};
 /// Its name in plans, and that of its only profile.
 pub(crate) const NAME: &str = "order-entry";
 
-/// What is said with every result.
+/// The sentence at the end of every verdict.
 pub(crate) const NOTICE: &str =
     "Order-Entry is derived from TPC-C: this is no TPC result and cannot be compared with one.";
 
-/// The limits on 90 % of the response times, by transaction.
+/// Limits on the 90th percentile of response times, by transaction.
 const LIMITS: [Nanos; 5] = {
     let five = Nanos::from_secs(5);
     [five, five, five, five, Nanos::from_secs(20)]
 };
 
-/// The least shares of transactions, but for New-Order, which is the rest.
+/// Least shares of transactions. New-Order is the rest.
 const SHARES: [(Transaction, f64); 4] = [
     (Transaction::Payment, 0.43),
     (Transaction::OrderStatus, 0.04),
@@ -51,7 +51,7 @@ const SHARES: [(Transaction, f64); 4] = [
     (Transaction::StockLevel, 0.04),
 ];
 
-/// Largest share of failed transactions. Planned rollbacks are none.
+/// Largest share of failed transactions. Planned rollbacks are no failures.
 const FAILURES: Share = Share::percent(0.1);
 
 /// Open files of a user: the database, its log and the index of the log.
@@ -78,7 +78,7 @@ struct OrderEntryWorkload {
     file: std::path::PathBuf,
     tally: Arc<Tally>,
     reasons: Arc<Mutex<Reasons>>,
-    /// The files, from the fill on.
+    /// The locked files, from the fill on.
     files: Arc<Mutex<Option<Files>>>,
 }
 
@@ -96,7 +96,7 @@ impl OrderEntryWorkload {
         }
     }
 
-    /// A refusal of the file.
+    /// The refusal of the file.
     fn refusal(&self, plan: &Plan, why: &SqliteError) -> Refusal {
         Refusal {
             place: plan.place("target.url").to_owned(),
@@ -108,7 +108,7 @@ impl OrderEntryWorkload {
     }
 }
 
-/// Ends a fill that is given up.
+/// Stops the fill when it is dropped.
 struct StopAtEnd(Arc<AtomicBool>);
 
 impl Drop for StopAtEnd {
@@ -266,7 +266,7 @@ impl Workload for OrderEntryWorkload {
         let OrderEntryPlan { is_durable, is_queued, busy, .. } = self.plan;
         let users = SqliteUsers {
             shared: Arc::new(shared),
-            connecting: Connecting { path: Files::copy(&self.file), is_durable, busy },
+            connecting: ConnectionOptions { path: Files::copy(&self.file), is_durable, busy },
             queue: is_queued.then(|| Arc::new(FairMutex::new(()))),
         };
         Ok(runnable_threads(move || users.clone()))
@@ -278,7 +278,7 @@ impl Workload for OrderEntryWorkload {
     }
 }
 
-/// Fills the database, or finds it filled, and copies it for the run.
+/// Fills the database, unless it is filled, and copies it for the run.
 fn fill(
     files: &Files,
     generator: &Generator,
@@ -331,19 +331,19 @@ impl Application for OrderEntryWorkload {
         Box::pin(async move { Ok(vec![tier]) })
     }
 
-    /// The copy of a run stays when something is wrong, to be looked at, until the next run.
+    /// The copy stays for inspection if a check fails.
     fn verify<'a>(&'a self, _: &'a str) -> Option<Later<'a, Result<Verified, String>>> {
         let (file, generator, tally) = (self.file.clone(), self.generator, Arc::clone(&self.tally));
         Some(Box::pin(async move {
             let checking = tokio::task::spawn_blocking(move || {
-                let checked = sqlite::check(&Files::copy(&file), &generator, Some(tally.counted()))?;
-                if checked.wrong.is_empty() {
+                let checked = sqlite::check(&Files::copy(&file), &generator, tally.counted())?;
+                if checked.violations.is_empty() {
                     Files::remove_copy(&file)?;
                 }
                 Ok::<_, SqliteError>(checked)
             });
             let checked = checking.await.map_err(|why| why.to_string())?;
-            let wrong = checked.map_err(|why| in_one_line(&why))?.wrong;
+            let wrong = checked.map_err(|why| in_one_line(&why))?.violations;
             Ok(Verified { ok: wrong.is_empty(), findings: wrong })
         }))
     }

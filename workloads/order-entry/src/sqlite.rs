@@ -1,6 +1,6 @@
 //! The embedded engine: a SQLite file in this process, with a connection for each user.
 
-mod asking;
+mod check;
 mod errors;
 mod files;
 mod fill;
@@ -10,8 +10,8 @@ mod session;
 mod tests;
 mod users;
 
-pub(crate) use asking::check;
+pub(crate) use check::check;
 pub(crate) use errors::SqliteError;
 pub(crate) use files::{Files, found};
-pub(crate) use session::{CACHE_KIB, Connecting};
+pub(crate) use session::{CACHE_KIB, ConnectionOptions};
 pub(crate) use users::SqliteUsers;

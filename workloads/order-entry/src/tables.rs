@@ -1,9 +1,9 @@
-//! The nine tables: their columns, and how many rows each has.
+//! The nine tables: columns, keys and numbers of rows.
 
 /// Districts of a warehouse.
 pub(crate) const DISTRICTS: i64 = 10;
 
-/// Stock of the published size, for each warehouse; and items, for all of them.
+/// Items of the database, and rows of stock of a warehouse, in the published size.
 const ITEMS: f64 = 100_000.0;
 
 /// Customers of a district in the published size. Each has one loaded order.
@@ -15,10 +15,10 @@ const FEWEST_CUSTOMERS: i64 = 30;
 /// Fewest items: an order has up to 15 lines.
 const FEWEST_ITEMS: i64 = 100;
 
-/// Balance, payments and history of a customer when it is loaded, in cents.
+/// The loaded payment of each customer, in cents.
 pub(crate) const FIRST_PAYMENT: i64 = 1_000;
 
-/// Payments that each district has received when it is loaded, in cents. A warehouse has the sum of its districts.
+/// Loaded payments of a district, in cents.
 pub(crate) const fn district_ytd(customers: i64) -> i64 {
     customers * FIRST_PAYMENT
 }
@@ -100,7 +100,7 @@ impl Table {
         }
     }
 
-    /// How many columns begin its rows and name them; 0 for history, which has no key.
+    /// The number of leading columns that are its key; 0 for history, which has none.
     pub(crate) const fn key(self) -> usize {
         match self {
             Table::History => 0,
@@ -117,7 +117,7 @@ impl Table {
     }
 }
 
-/// How large a database is.
+/// The size of a database.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Size {
     pub(crate) warehouses: i64,
@@ -130,7 +130,7 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// So many warehouses, each with a part of its published rows.
+    /// The size of a number of warehouses, each with a part of its published rows.
     pub(crate) fn new(warehouses: u32, scale: f64) -> Self {
         let part = |whole: f64| (whole * scale).round() as i64;
         Size {
@@ -141,7 +141,7 @@ impl Size {
         }
     }
 
-    /// The latest order of a district that was delivered when it was loaded: seven of ten are.
+    /// The latest delivered order of a loaded district. Seven of ten are delivered.
     pub(crate) fn delivered(&self) -> i64 {
         self.customers * 7 / 10
     }
@@ -151,7 +151,7 @@ impl Size {
         self.warehouses * DISTRICTS
     }
 
-    /// Rows of a table when it is loaded. Order lines are ten for each order in the mean.
+    /// Loaded rows of a table. Orders have ten lines on average.
     pub(crate) fn rows(&self, table: Table) -> u64 {
         let per_customer = self.districts() * self.customers;
         let rows = match table {

@@ -1,10 +1,10 @@
-//! What all users of a load have committed, to be held against the database after the run.
+//! Counts of what the users of a load have committed, to be compared with the database after the run.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::transactions::Ended;
+use crate::transactions::End;
 
-/// Counts of all users together. Users add to them once for each commit, beside work that takes far longer.
+/// Counts of all users. They are shared: a user adds once for each commit, which takes far longer.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     orders: AtomicI64,
@@ -13,37 +13,37 @@ pub(crate) struct Tally {
     delivered: AtomicI64,
 }
 
-/// The state of a tally.
+/// The values of a tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// Orders that were placed.
+pub(crate) struct Totals {
+    /// Placed orders.
     pub(crate) orders: i64,
-    /// Payments that were made.
+    /// Payments.
     pub(crate) payments: i64,
-    /// Their sum.
+    /// Sum of all payments, in cents.
     pub(crate) cents: i64,
-    /// Orders that were delivered.
+    /// Delivered orders.
     pub(crate) delivered: i64,
 }
 
 impl Tally {
-    /// Counts a transaction that has ended well.
-    pub(crate) fn add(&self, ended: Ended) {
+    /// Counts a successful transaction.
+    pub(crate) fn add(&self, ended: End) {
         match ended {
-            Ended::Ordered { .. } => raise(&self.orders, 1),
-            Ended::Paid { cents } => {
+            End::Ordered { .. } => raise(&self.orders, 1),
+            End::Paid { cents } => {
                 raise(&self.payments, 1);
                 raise(&self.cents, cents);
             }
-            Ended::Delivered { orders, .. } => raise(&self.delivered, orders),
-            Ended::RolledBack | Ended::Read => {}
+            End::Delivered { orders, .. } => raise(&self.delivered, orders),
+            End::RolledBack | End::Read => {}
         }
     }
 
-    /// Its state, when no user is active.
-    pub(crate) fn counted(&self) -> Counted {
+    /// Its values. Complete when no user is active.
+    pub(crate) fn counted(&self) -> Totals {
         let of = |count: &AtomicI64| count.load(Ordering::Relaxed);
-        Counted {
+        Totals {
             orders: of(&self.orders),
             payments: of(&self.payments),
             cents: of(&self.cents),

@@ -32,7 +32,7 @@ async fn fill(workload: &dyn Workload, plan: &Plan) -> Result<bool, LoadError> {
     filling.await.map(|filled| filled.reused)
 }
 
-/// Lets users do so many transactions at least.
+/// Lets users work until they have done `least` transactions.
 async fn load(workload: &dyn Workload, plan: &Plan, least: u64) -> Interval {
     let job = LoadJob { url: workload.target().unwrap(), plan, data: None };
     let profile = workload.profile(NAME).unwrap();

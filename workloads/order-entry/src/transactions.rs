@@ -4,42 +4,42 @@ use std::fmt::Write as _;
 
 use barograph_engine::Turn;
 
-use crate::input::{District, Input, Key, NewOrder, Payment, Wanted, Who};
-use crate::session::{Access, Done, OrderHead, OrderLine, Session, Taken, Trouble};
+use crate::input::{District, Input, Key, LineInput, NewOrder, Payment, Who};
+use crate::session::{Access, Demand, OrderHead, OrderLine, Reply, Session, Trouble};
 use crate::tables::DISTRICTS;
 
 /// Orders that Stock-Level looks at.
 const LATEST: i64 = 20;
 
-/// What a transaction came to.
+/// The end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// An order was placed; what it costs, in cents.
+pub(crate) enum End {
+    /// A placed order with its total, in cents.
     Ordered { total: i64 },
-    /// An order was rolled back as planned, since one of its items does not exist.
+    /// A planned rollback: an item of the order does not exist.
     RolledBack,
-    /// A payment was made.
+    /// A payment, in cents.
     Paid { cents: i64 },
-    /// Nothing was changed.
+    /// A read-only transaction.
     Read,
-    /// Orders were delivered; districts without an open one were left out.
+    /// Delivered orders, and the number of districts without an open one.
     Delivered { orders: i64, left_out: i64 },
 }
 
-/// Room for what a transaction reads, used again by the next.
+/// Buffers of a user, reused by each transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     text: String,
     found: Vec<i64>,
 }
 
-/// Places an order.
+/// New-Order: places an order.
 pub(crate) async fn new_order(
     session: &mut impl Session,
-    (order, lines): (NewOrder, &[Wanted]),
+    (order, lines): (NewOrder, &[LineInput]),
     room: &mut Room,
     turn: &mut Turn,
-) -> Done<Ended> {
+) -> Reply<End> {
     let NewOrder { customer, all_local } = order;
     let District { w, d } = customer.of;
     session.begin(Access::Write, turn).await?;
@@ -52,12 +52,12 @@ pub(crate) async fn new_order(
     session.insert_open(placed).await?;
     let mut sum = 0;
     for (number, line) in (1..).zip(lines) {
-        let Wanted { supply, item, quantity } = *line;
+        let LineInput { supply, item, quantity } = *line;
         let Some(price) = session.price(item).await? else {
             session.roll_back().await?;
-            return Ok(Ended::RolledBack);
+            return Ok(End::RolledBack);
         };
-        let taken = Taken { supply, item, quantity, is_remote: supply != w, district: d };
+        let taken = Demand { supply, item, quantity, is_remote: supply != w, district: d };
         session.take_stock(taken, &mut room.text).await?;
         let cents = price * quantity;
         sum += cents;
@@ -65,22 +65,22 @@ pub(crate) async fn new_order(
         session.insert_line(placed, line).await?;
     }
     session.commit().await?;
-    Ok(Ended::Ordered { total: total(sum, discount, warehouse_tax + numbered.tax) })
+    Ok(End::Ordered { total: total(sum, discount, warehouse_tax + numbered.tax) })
 }
 
-/// The sum less the discount, plus taxes. Discount and taxes are ten-thousandths; half a cent is a cent.
+/// The sum less the discount, plus taxes, rounded to cents. Discount and taxes are ten-thousandths.
 fn total(sum: i64, discount: i64, taxes: i64) -> i64 {
     const ONE: i64 = 10_000;
     (sum * (ONE - discount) * (ONE + taxes) + ONE * ONE / 2) / (ONE * ONE)
 }
 
-/// Takes a payment.
+/// Payment: takes a payment of a customer.
 pub(crate) async fn payment(
     session: &mut impl Session,
     (payment, input): (Payment, &Input),
     room: &mut Room,
     turn: &mut Turn,
-) -> Done<Ended> {
+) -> Reply<End> {
     let Payment { district, customer_of, who, cents } = payment;
     session.begin(Access::Write, turn).await?;
     room.text.clear();
@@ -96,16 +96,16 @@ pub(crate) async fn payment(
     session.pay(customer, cents, note).await?;
     session.insert_history(customer, district, (cents, names)).await?;
     session.commit().await?;
-    Ok(Ended::Paid { cents })
+    Ok(End::Paid { cents })
 }
 
-/// The customer that is meant. Of several with one last name it is the one in the middle by first name.
+/// The customer of an input. Of several with the same last name, the middle one by first name.
 async fn customer(
     session: &mut impl Session,
     (of, who): (District, Who),
     input: &Input,
     found: &mut Vec<i64>,
-) -> Done<Key> {
+) -> Reply<Key> {
     if let Who::Id(id) = who {
         return Ok(Key { of, id });
     }
@@ -117,13 +117,13 @@ async fn customer(
     }
 }
 
-/// Reads the latest order of a customer.
+/// Order-Status: reads the latest order of a customer.
 pub(crate) async fn order_status(
     session: &mut impl Session,
     (of, who, input): (District, Who, &Input),
     room: &mut Room,
     turn: &mut Turn,
-) -> Done<Ended> {
+) -> Reply<End> {
     session.begin(Access::Read, turn).await?;
     let customer = customer(session, (of, who), input, &mut room.found).await?;
     session.balance(customer).await?;
@@ -133,15 +133,15 @@ pub(crate) async fn order_status(
         return Err(Trouble::missing("lines of an order"));
     }
     session.commit().await?;
-    Ok(Ended::Read)
+    Ok(End::Read)
 }
 
-/// Delivers the oldest open order of each district.
+/// Delivery: delivers the oldest open order of each district.
 pub(crate) async fn delivery(
     session: &mut impl Session,
     (w, carrier): (i64, i64),
     turn: &mut Turn,
-) -> Done<Ended> {
+) -> Reply<End> {
     session.begin(Access::Write, turn).await?;
     let mut orders = 0;
     for d in 1..=DISTRICTS {
@@ -154,20 +154,20 @@ pub(crate) async fn delivery(
         orders += 1;
     }
     session.commit().await?;
-    Ok(Ended::Delivered { orders, left_out: DISTRICTS - orders })
+    Ok(End::Delivered { orders, left_out: DISTRICTS - orders })
 }
 
-/// Counts the items of a district's latest orders of which there are few.
+/// Stock-Level: counts the items of a district's latest orders with low stock.
 pub(crate) async fn stock_level(
     session: &mut impl Session,
     (of, threshold): (District, i64),
     turn: &mut Turn,
-) -> Done<Ended> {
+) -> Reply<End> {
     session.begin(Access::Read, turn).await?;
     let next = session.next_number(of).await?;
     session.low_stock(of, (next - LATEST, next - 1), threshold).await?;
     session.commit().await?;
-    Ok(Ended::Read)
+    Ok(End::Read)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A user at its warehouse: which transaction is next, what it asks for, and what becomes of it.
+//! A user at its warehouse: the choice of transactions, their inputs, retries and counts.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,12 +10,12 @@ use rand::seq::SliceRandom;
 
 use crate::input::{District, Input, Inputs};
 use crate::measures::{BUSY, LEFT_OUT, NEW_ORDERS, ROLLED_BACK, SNAPSHOT, WRITES};
-use crate::session::{Access, Conflict, Done, Session, Trouble};
+use crate::session::{Access, Conflict, Reply, Session, Trouble};
 use crate::tables::DISTRICTS;
 use crate::tally::Tally;
-use crate::transactions::{self, Ended, Room};
+use crate::transactions::{self, End, Room};
 
-/// A transaction is tried so often at the most.
+/// Tries of a transaction at the most.
 const MOST_TRIES: u32 = 10;
 
 /// A transaction.
@@ -49,7 +49,7 @@ impl Transaction {
         OpSpec { name: "StockLevel", about: "counts the items of the latest orders of which there are few" },
     ];
 
-    /// What it does to the data.
+    /// Whether it writes.
     pub(crate) const fn access(self) -> Access {
         match self {
             Transaction::NewOrder | Transaction::Payment | Transaction::Delivery => Access::Write,
@@ -62,12 +62,12 @@ impl Transaction {
     }
 }
 
-/// The shuffled cards of a user, each a transaction. A new deck is shuffled when the last card is drawn.
+/// A shuffled deck of cards, each a transaction. An empty deck is filled and shuffled again.
 #[derive(Debug)]
 struct Deck(Vec<Transaction>);
 
 impl Deck {
-    /// A deck of which the first transaction of a user is drawn: a New-Order.
+    /// The first deck of a user. Its first card, a New-Order, is drawn.
     fn opened(rng: &mut Stream) -> Self {
         let mut cards: Vec<Transaction> = Deck::cards().skip(1).collect();
         cards.shuffle(rng);
@@ -89,7 +89,7 @@ impl Deck {
     }
 }
 
-/// What all users of a load share.
+/// State that all users of a load share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) inputs: Inputs,
@@ -129,7 +129,7 @@ impl Terminal {
         deck.draw(&mut turn.rng) as usize
     }
 
-    /// Does a transaction. One that met another is tried again with the same input.
+    /// Does a transaction. After a conflict it is tried again with the same input.
     pub(crate) async fn transact(
         &mut self,
         session: &mut impl Session,
@@ -160,45 +160,45 @@ impl Terminal {
     }
 
     /// Draws the input of a transaction.
-    fn ask(&mut self, transaction: Transaction, turn: &mut Turn) -> Asked {
+    fn ask(&mut self, transaction: Transaction, turn: &mut Turn) -> Request {
         let (inputs, w, rng) = (self.shared.inputs, self.warehouse, &mut turn.rng);
         match transaction {
-            Transaction::NewOrder => Asked::NewOrder(inputs.new_order(w, rng, &mut self.input)),
-            Transaction::Payment => Asked::Payment(inputs.payment(w, rng, &mut self.input)),
+            Transaction::NewOrder => Request::NewOrder(inputs.new_order(w, rng, &mut self.input)),
+            Transaction::Payment => Request::Payment(inputs.payment(w, rng, &mut self.input)),
             Transaction::OrderStatus => {
                 let (of, who) = inputs.order_status(w, rng, &mut self.input);
-                Asked::OrderStatus(of, who)
+                Request::OrderStatus(of, who)
             }
-            Transaction::Delivery => Asked::Delivery(Inputs::carrier(rng)),
-            Transaction::StockLevel => Asked::StockLevel(Inputs::threshold(rng)),
+            Transaction::Delivery => Request::Delivery(Inputs::carrier(rng)),
+            Transaction::StockLevel => Request::StockLevel(Inputs::threshold(rng)),
         }
     }
 
-    async fn attempt(&mut self, session: &mut impl Session, asked: Asked, turn: &mut Turn) -> Done<Ended> {
+    async fn attempt(&mut self, session: &mut impl Session, asked: Request, turn: &mut Turn) -> Reply<End> {
         let (input, room, w) = (&self.input, &mut self.room, self.warehouse);
         match asked {
-            Asked::NewOrder(order) => {
+            Request::NewOrder(order) => {
                 transactions::new_order(session, (order, &input.lines), room, turn).await
             }
-            Asked::Payment(payment) => transactions::payment(session, (payment, input), room, turn).await,
-            Asked::OrderStatus(district, who) => {
+            Request::Payment(payment) => transactions::payment(session, (payment, input), room, turn).await,
+            Request::OrderStatus(district, who) => {
                 transactions::order_status(session, (district, who, input), room, turn).await
             }
-            Asked::Delivery(carrier) => transactions::delivery(session, (w, carrier), turn).await,
-            Asked::StockLevel(threshold) => {
+            Request::Delivery(carrier) => transactions::delivery(session, (w, carrier), turn).await,
+            Request::StockLevel(threshold) => {
                 transactions::stock_level(session, (District { w, d: self.district }, threshold), turn).await
             }
         }
     }
 
-    /// Counts a transaction that has ended well. A planned rollback has: it is counted apart, and is no new order.
-    fn count(&self, ended: Ended, turn: &mut Turn) -> Outcome {
+    /// Counts a successful transaction. A planned rollback is successful, has a counter of its own, and is no new order.
+    fn count(&self, ended: End, turn: &mut Turn) -> Outcome {
         self.shared.tally.add(ended);
         match ended {
-            Ended::Ordered { .. } => turn.add(NEW_ORDERS, 1),
-            Ended::RolledBack => turn.add(ROLLED_BACK, 1),
-            Ended::Delivered { left_out, .. } => turn.add(LEFT_OUT, left_out.unsigned_abs()),
-            Ended::Paid { .. } | Ended::Read => {}
+            End::Ordered { .. } => turn.add(NEW_ORDERS, 1),
+            End::RolledBack => turn.add(ROLLED_BACK, 1),
+            End::Delivered { left_out, .. } => turn.add(LEFT_OUT, left_out.unsigned_abs()),
+            End::Paid { .. } | End::Read => {}
         }
         Outcome::Good
     }
@@ -212,15 +212,15 @@ impl Terminal {
         outcome
     }
 
-    /// Notes that there is no connection.
+    /// Notes a failed connection.
     pub(crate) fn broken(&self, transaction: Transaction, why: String) -> Outcome {
         self.failed(transaction, Trouble::Failed { outcome: Outcome::Broken, why })
     }
 }
 
-/// The input of one transaction, beside what is in [`Input`].
+/// The input of a transaction; see also [`Input`].
 #[derive(Clone, Copy, Debug)]
-enum Asked {
+enum Request {
     NewOrder(crate::input::NewOrder),
     Payment(crate::input::Payment),
     OrderStatus(District, crate::input::Who),

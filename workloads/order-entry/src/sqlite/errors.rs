@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Work on a file of the embedded engine could not be done.
+/// An error of the embedded engine.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SqliteError {
     /// The file has other contents.
@@ -13,7 +13,7 @@ pub(crate) enum SqliteError {
         /// What it is.
         why: String,
     },
-    /// Another run has it.
+    /// The file is locked by another run.
     #[error("use `{}`, which another load or run uses now", path.display())]
     InUse {
         /// The file.

@@ -1,4 +1,4 @@
-//! The files of a database: the filled one, which stays as it is, and its copy, on which a run works.
+//! The files of a database: the filled file, which is never changed, and its copy for a run.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,31 +10,31 @@ use super::{SqliteError, fill, schema};
 use crate::generate::Generator;
 use crate::tables::{Size, Table};
 
-/// What a file of SQLite begins with.
+/// The first bytes of a SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Bytes of its header up to the end of the application's mark.
+/// Bytes of the header up to the end of the application id.
 const HEADER: usize = 72;
 
-/// The files of a database, and the lock of the run that has them.
+/// The files of a database, locked for one run.
 #[derive(Debug)]
 pub(crate) struct Files {
-    /// As it was filled.
+    /// The filled file.
     filled: PathBuf,
     _lock: File,
 }
 
-/// How a fill ended.
+/// The result of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Filled {
-    /// An earlier run did it.
+pub(crate) struct FillResult {
+    /// The file was filled before.
     pub(crate) reused: bool,
     /// Rows of order lines.
     pub(crate) lines: u64,
     pub(crate) bytes: u64,
 }
 
-/// What a marker says.
+/// The contents of a marker.
 #[derive(Debug, PartialEq)]
 struct Marker {
     version: u32,
@@ -44,10 +44,10 @@ struct Marker {
 }
 
 impl Files {
-    /// Takes the files of a database for this process; they are let go when this is dropped.
+    /// Locks the files of a database. Dropping it unlocks them.
     ///
     /// # Errors
-    /// Another run has them, or the folder cannot be made.
+    /// Another run uses them, or the folder cannot be made.
     pub(crate) fn take(filled: &Path) -> Result<Self, SqliteError> {
         if let Some(folder) = filled.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(SqliteError::file("make the folder", folder))?;
@@ -61,22 +61,23 @@ impl Files {
         }
     }
 
-    /// The file on which a run works.
+    /// The copy for a run.
     pub(crate) fn copy(filled: &Path) -> PathBuf {
         beside(filled, ".run")
     }
 
-    /// Fills the database, or finds it filled. `told` hears how many rows of a table were inserted, and ends the fill by false.
+    /// Fills the database, unless it is filled. `told` is called with a table and the number of rows inserted since the last
+    /// call; it stops the fill by returning false.
     ///
     /// # Errors
-    /// A file that holds anything else, and is left as it is; a disk that is full.
+    /// A file with other contents, which is not changed; a full disk.
     pub(crate) fn fill(
         &self,
         generator: &Generator,
         told: impl FnMut(Table, u64) -> bool,
-    ) -> Result<Filled, SqliteError> {
+    ) -> Result<FillResult, SqliteError> {
         if let Some(lines) = found(&self.filled, generator)? {
-            return Ok(Filled { reused: true, lines, bytes: length(&self.filled)? });
+            return Ok(FillResult { reused: true, lines, bytes: length(&self.filled)? });
         }
         let part = beside(&self.filled, ".part");
         remove(&part)?;
@@ -84,20 +85,20 @@ impl Files {
         std::fs::rename(&part, &self.filled).map_err(SqliteError::file("rename", &part))?;
         let lines = marker(&self.filled).map_err(SqliteError::sqlite("read", &self.filled))?;
         let lines = lines.map_or(0, |marker| marker.lines);
-        Ok(Filled { reused: false, lines, bytes: length(&self.filled)? })
+        Ok(FillResult { reused: false, lines, bytes: length(&self.filled)? })
     }
 
     /// Copies the filled file for a run.
     ///
     /// # Errors
-    /// Another file has the place of the copy, or the disk is full.
+    /// A file with other contents in place of the copy; a full disk.
     pub(crate) fn reset(&self) -> Result<PathBuf, SqliteError> {
         let copy = Files::copy(&self.filled);
         remove(&copy)?;
         std::fs::copy(&self.filled, &copy).map_err(SqliteError::file("make", &copy))?;
         let wal = || Connection::open(&copy)?.execute_batch("PRAGMA journal_mode=WAL");
         wal().map_err(SqliteError::sqlite("open", &copy))?;
-        // On the disk before the load: the system would write it while response times are taken.
+        // Otherwise the system would write it back during the load.
         let whole = File::open(&copy).and_then(|file| file.sync_all());
         whole.map_err(SqliteError::file("write all of", &copy))?;
         Ok(copy)
@@ -123,7 +124,7 @@ fn length(path: &Path) -> Result<u64, SqliteError> {
     std::fs::metadata(path).map(|meta| meta.len()).map_err(SqliteError::file("read", path))
 }
 
-/// Whether a file holds this database; how many order lines it has. `None` where there is no file.
+/// The number of loaded order lines in the file of this database; `None` without a file.
 ///
 /// # Errors
 /// Other contents.
@@ -148,15 +149,15 @@ pub(crate) fn found(path: &Path, generator: &Generator) -> Result<Option<u64>, S
     )))
 }
 
-/// Whether the header of a file has the mark of this workload. The header alone is read: the rest of a file whose fill broke
-/// off is none of SQLite's.
+/// Whether the header of a file has the mark of this workload. SQLite cannot open the file of an interrupted fill, so the header
+/// is read directly.
 fn is_ours(path: &Path) -> bool {
     let mut header = [0; HEADER];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && header.starts_with(MAGIC) && header[HEADER - 4..] == schema::APPLICATION_ID.to_be_bytes()
 }
 
-/// The marker of a file of ours; `None` where its fill did not come to its end.
+/// The marker of a file; `None` after an interrupted fill.
 fn marker(path: &Path) -> rusqlite::Result<Option<Marker>> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let is_there = "SELECT count(*) FROM sqlite_schema WHERE name = 'barograph_marker'";
@@ -172,7 +173,7 @@ fn marker(path: &Path) -> rusqlite::Result<Option<Marker>> {
     marker.optional()
 }
 
-/// Removes a file of this workload with what belongs to it.
+/// Removes a file of this workload with its log and index of the log.
 fn remove(path: &Path) -> Result<(), SqliteError> {
     if length(path).is_ok_and(|bytes| bytes > 0) && !is_ours(path) {
         let why = "holds something else than an Order-Entry database".to_owned();

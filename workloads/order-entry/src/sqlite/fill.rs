@@ -1,4 +1,4 @@
-//! Fills a SQLite file: rows are made on one thread and inserted on another.
+//! Fills a SQLite file: one thread generates rows, another inserts them.
 
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
@@ -10,10 +10,10 @@ use super::{SqliteError, schema};
 use crate::generate::{Generator, Value};
 use crate::tables::Table;
 
-/// Batches between the threads: enough that neither waits, a few megabytes.
+/// Batches between the threads: a few megabytes.
 const WAITING: usize = 4;
 
-/// While it is filled nothing protects the file: what is not whole is thrown away.
+/// Settings for the fill. An interrupted fill is discarded, so nothing protects the file.
 const WHILE_FILLING: &str = "
 PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536;
 BEGIN;
@@ -29,7 +29,7 @@ impl ToSql for Value {
     }
 }
 
-/// Makes a file with all rows. `told` hears how many rows of a table were inserted, and ends the fill by false.
+/// Makes a file with all rows. `told` is as for [`super::Files::fill`].
 pub(super) fn fill(
     path: &Path,
     generator: &Generator,
@@ -41,7 +41,7 @@ pub(super) fn fill(
     let (send, batches) = sync_channel(WAITING);
     let lines = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A receiver that is gone ends the fill.
+            // Without a receiver the fill was stopped.
             let mut take = |batch| send.send(batch).is_ok();
             generator.pieces().all(|piece| generator.batches(piece, &mut take))
         });
@@ -68,7 +68,7 @@ pub(super) fn fill(
 }
 
 fn begin(connection: &Connection) -> rusqlite::Result<()> {
-    // The mark comes first, so that a file that was never finished is known as ours.
+    // The mark comes first, so that the file of an interrupted fill is recognized.
     connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
     connection.execute_batch(WHILE_FILLING)?;
     Table::ALL.into_iter().try_for_each(|table| connection.execute_batch(&schema::create(table)))

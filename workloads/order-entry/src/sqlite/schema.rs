@@ -5,12 +5,12 @@ use crate::tables::Table;
 /// Marks the files of this workload in their header: "BOEn" in ASCII.
 pub(super) const APPLICATION_ID: i32 = 0x424f_456e;
 
-/// What a file holds. It is written last: a file without it is not whole.
+/// Version, size and seed of the rows. It is written last: a file without it is incomplete.
 pub(super) const MARKER: &str = "
 CREATE TABLE barograph_marker (version INTEGER, warehouses INTEGER, scale REAL, seed TEXT, lines INTEGER) STRICT;
 ";
 
-/// The indices beside the keys, made when all rows are there.
+/// Secondary indices, made after the rows.
 pub(super) const INDICES: &str = "
 CREATE INDEX customer_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id);
 CREATE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
@@ -27,7 +27,7 @@ pub(super) fn create(table: Table) -> String {
     }
 }
 
-/// A column with its type. Only what waits for delivery may be null.
+/// The definition of a column. Only columns that are set by a delivery may be null.
 fn column(column: &str) -> String {
     let (name, kind) = column.split_once(' ').unwrap_or((column, "t"));
     let kind = if kind == "i" { "INTEGER" } else { "TEXT" };

@@ -10,21 +10,21 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row,
 use super::SqliteError;
 use crate::input::{District, Key};
 use crate::measures::LOCK_WAIT;
-use crate::session::{Access, Conflict, Done, Numbered, OrderHead, OrderLine, Session, Taken, Trouble};
+use crate::session::{Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, Trouble};
 
-/// Statements that are kept prepared: more than there are.
+/// Capacity for prepared statements: more than there are.
 const STATEMENTS: usize = 64;
 
-/// Memory of each connection for pages, in KiB. What does not fit into it is most often in that of the system.
+/// Page cache of each connection, in KiB. The page cache of the system is behind it.
 pub(crate) const CACHE_KIB: u32 = 4_096;
 
-/// How connections are made.
+/// Settings of connections.
 #[derive(Clone, Debug)]
-pub(crate) struct Connecting {
+pub(crate) struct ConnectionOptions {
     pub(crate) path: PathBuf,
-    /// Each commit is on the disk before it is done.
+    /// Commits wait for the disk.
     pub(crate) is_durable: bool,
-    /// How long a transaction waits for the write lock before it is tried again.
+    /// Limit on the wait for a lock, after which the transaction is tried again.
     pub(crate) busy: Duration,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct SqliteSession {
 }
 
 impl SqliteSession {
-    /// Opens a connection, for the thread that calls.
-    pub(crate) fn open(connecting: &Connecting) -> Result<Self, SqliteError> {
+    /// Opens a connection.
+    pub(crate) fn open(connecting: &ConnectionOptions) -> Result<Self, SqliteError> {
         let open = || {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(&connecting.path, flags)?;
@@ -52,39 +52,39 @@ impl SqliteSession {
         Ok(SqliteSession { connection })
     }
 
-    /// Changes rows; how many.
-    fn change(&self, sql: &'static str, values: impl Params) -> Done<usize> {
+    /// Changes rows, and returns their number.
+    fn change(&self, sql: &'static str, values: impl Params) -> Reply<usize> {
         self.connection.prepare_cached(sql).and_then(|mut s| s.execute(values)).map_err(|why| trouble(&why))
     }
 
-    /// Changes the row that has to be there.
-    fn change_one(&self, sql: &'static str, values: impl Params, what: &str) -> Done<()> {
+    /// Changes exactly one row.
+    fn change_one(&self, sql: &'static str, values: impl Params, what: &str) -> Reply<()> {
         if self.change(sql, values)? == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
     }
 
-    /// The first row, if there is one.
+    /// The first row, if any.
     fn row<T>(
         &self,
         sql: &'static str,
         values: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Done<Option<T>> {
+    ) -> Reply<Option<T>> {
         let row = self.connection.prepare_cached(sql).and_then(|mut s| s.query_row(values, read).optional());
         row.map_err(|why| trouble(&why))
     }
 
-    /// The number in the first column of the row that has to be there.
-    fn number(&self, sql: &'static str, values: impl Params, what: &str) -> Done<i64> {
+    /// The number in the first column of the one row.
+    fn number(&self, sql: &'static str, values: impl Params, what: &str) -> Reply<i64> {
         self.row(sql, values, |row| row.get(0))?.ok_or_else(|| Trouble::missing(what))
     }
 
-    /// Goes through all rows.
+    /// Calls `read` for each row.
     fn each(
         &self,
         sql: &'static str,
         values: impl Params,
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> Done<()> {
+    ) -> Reply<()> {
         let all = self.connection.prepare_cached(sql).and_then(|mut statement| {
             let mut rows = statement.query(values)?;
             while let Some(row) = rows.next()? {
@@ -107,7 +107,7 @@ impl SqliteSession {
     }
 }
 
-/// What an error of SQLite is for a transaction.
+/// The error of a transaction for one of SQLite.
 fn trouble(why: &rusqlite::Error) -> Trouble {
     let code = why.sqlite_error().map(|error| (error.code, error.extended_code));
     match code {
@@ -118,90 +118,90 @@ fn trouble(why: &rusqlite::Error) -> Trouble {
 }
 
 impl Session for SqliteSession {
-    async fn begin(&mut self, access: Access, turn: &mut Turn) -> Done<()> {
+    async fn begin(&mut self, access: Access, turn: &mut Turn) -> Reply<()> {
         match access {
             Access::Read => self.change("BEGIN", []).map(drop),
             Access::Write => turn.timed(LOCK_WAIT, || self.change("BEGIN IMMEDIATE", [])).map(drop),
         }
     }
 
-    async fn commit(&mut self) -> Done<()> {
+    async fn commit(&mut self) -> Reply<()> {
         self.change("COMMIT", []).map(drop)
     }
 
-    async fn roll_back(&mut self) -> Done<()> {
+    async fn roll_back(&mut self) -> Reply<()> {
         if self.connection.is_autocommit() { Ok(()) } else { self.change("ROLLBACK", []).map(drop) }
     }
 
-    async fn warehouse_tax(&mut self, w: i64) -> Done<i64> {
+    async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
         self.number("SELECT w_tax FROM warehouse WHERE w_id = ?", [w], "warehouse")
     }
 
-    async fn take_number(&mut self, of: District) -> Done<Numbered> {
+    async fn take_number(&mut self, of: District) -> Reply<OrderNumber> {
         let sql = "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ? \
                    RETURNING d_next_o_id - 1, d_tax";
         let numbered =
-            self.row(sql, [of.w, of.d], |row| Ok(Numbered { order: row.get(0)?, tax: row.get(1)? }))?;
+            self.row(sql, [of.w, of.d], |row| Ok(OrderNumber { order: row.get(0)?, tax: row.get(1)? }))?;
         numbered.ok_or_else(|| Trouble::missing("district"))
     }
 
-    async fn discount(&mut self, customer: Key) -> Done<i64> {
+    async fn discount(&mut self, customer: Key) -> Reply<i64> {
         let sql =
             "SELECT c_discount, c_last, c_credit FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
         self.number(sql, values(customer), "customer")
     }
 
-    async fn insert_order(&mut self, order: Key, head: OrderHead) -> Done<()> {
+    async fn insert_order(&mut self, order: Key, head: OrderHead) -> Reply<()> {
         let sql = "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
                    VALUES (?, ?, ?, ?, unixepoch(), ?, ?)";
         let [w, d, o] = values(order);
         self.change_one(sql, (w, d, o, head.customer, head.lines, head.all_local), "room for an order")
     }
 
-    async fn insert_open(&mut self, order: Key) -> Done<()> {
+    async fn insert_open(&mut self, order: Key) -> Reply<()> {
         let sql = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (?, ?, ?)";
         self.change_one(sql, values(order), "room for an open order")
     }
 
-    async fn price(&mut self, item: i64) -> Done<Option<i64>> {
+    async fn price(&mut self, item: i64) -> Reply<Option<i64>> {
         self.row("SELECT i_price, i_name, i_data FROM item WHERE i_id = ?", [item], |row| row.get(0))
     }
 
-    async fn take_stock(&mut self, taken: Taken, info: &mut String) -> Done<()> {
+    async fn take_stock(&mut self, taken: Demand, info: &mut String) -> Reply<()> {
         let sql = "UPDATE stock SET s_quantity = s_quantity - ?3 + CASE WHEN s_quantity - ?3 < 10 THEN 91 ELSE 0 END, \
                    s_ytd = s_ytd + ?3, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + ?4 \
                    WHERE s_w_id = ?1 AND s_i_id = ?2 \
                    RETURNING CASE ?5 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 \
                    WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 \
                    WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 END, s_quantity, s_data";
-        let Taken { supply, item, quantity, is_remote, district } = taken;
+        let Demand { supply, item, quantity, is_remote, district } = taken;
         info.clear();
         let found = self.row(sql, (supply, item, quantity, is_remote, district), |row| append(row, info))?;
         found.ok_or_else(|| Trouble::missing("stock"))
     }
 
-    async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Done<()> {
+    async fn insert_line(&mut self, order: Key, line: OrderLine<'_>) -> Reply<()> {
         let sql = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
                    ol_amount, ol_dist_info) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
         let ([w, d, o], OrderLine { number, item, supply, quantity, cents, info }) = (values(order), line);
         self.change_one(sql, (w, d, o, number, item, supply, quantity, cents, info), "room for an order line")
     }
 
-    async fn pay_warehouse(&mut self, w: i64, cents: i64, names: &mut String) -> Done<()> {
+    async fn pay_warehouse(&mut self, w: i64, cents: i64, names: &mut String) -> Reply<()> {
         let sql = "UPDATE warehouse SET w_ytd = w_ytd + ?2 WHERE w_id = ?1 \
                    RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip";
         let found = self.row(sql, (w, cents), |row| append(row, names))?;
         found.ok_or_else(|| Trouble::missing("warehouse"))
     }
 
-    async fn pay_district(&mut self, of: District, cents: i64, names: &mut String) -> Done<()> {
+    async fn pay_district(&mut self, of: District, cents: i64, names: &mut String) -> Reply<()> {
         let sql = "UPDATE district SET d_ytd = d_ytd + ?3 WHERE d_w_id = ?1 AND d_id = ?2 \
                    RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
         let found = self.row(sql, (of.w, of.d, cents), |row| append(row, names))?;
         found.ok_or_else(|| Trouble::missing("district"))
     }
 
-    async fn named(&mut self, of: District, name: &str, found: &mut Vec<i64>) -> Done<()> {
+    async fn named(&mut self, of: District, name: &str, found: &mut Vec<i64>) -> Reply<()> {
         let sql =
             "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first, c_id";
         self.each(sql, (of.w, of.d, name), |row| {
@@ -210,7 +210,7 @@ impl Session for SqliteSession {
         })
     }
 
-    async fn pay(&mut self, customer: Key, cents: i64, note: &str) -> Done<()> {
+    async fn pay(&mut self, customer: Key, cents: i64, note: &str) -> Reply<()> {
         let sql = "UPDATE customer SET c_balance = c_balance - ?4, c_ytd_payment = c_ytd_payment + ?4, \
                    c_payment_cnt = c_payment_cnt + 1, \
                    c_data = CASE WHEN c_credit = 'BC' THEN substr(?5 || c_data, 1, 500) ELSE c_data END \
@@ -221,26 +221,31 @@ impl Session for SqliteSession {
         self.number(sql, (w, d, c, cents, note), "customer").map(drop)
     }
 
-    async fn insert_history(&mut self, customer: Key, to: District, (cents, names): (i64, &str)) -> Done<()> {
+    async fn insert_history(
+        &mut self,
+        customer: Key,
+        to: District,
+        (cents, names): (i64, &str),
+    ) -> Reply<()> {
         let sql = "INSERT INTO history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, h_data) \
                    VALUES (?, ?, ?, ?, ?, unixepoch(), ?, ?)";
         let [w, d, c] = values(customer);
         self.change_one(sql, (w, d, c, to.w, to.d, cents, names), "room for a payment")
     }
 
-    async fn balance(&mut self, customer: Key) -> Done<i64> {
+    async fn balance(&mut self, customer: Key) -> Reply<i64> {
         let sql = "SELECT c_balance, c_first, c_middle, c_last FROM customer \
                    WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
         self.number(sql, values(customer), "customer")
     }
 
-    async fn latest_order(&mut self, customer: Key) -> Done<Option<i64>> {
+    async fn latest_order(&mut self, customer: Key) -> Reply<Option<i64>> {
         let sql = "SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? \
                    ORDER BY o_id DESC LIMIT 1";
         self.row(sql, values(customer), |row| row.get(0))
     }
 
-    async fn read_lines(&mut self, order: Key) -> Done<i64> {
+    async fn read_lines(&mut self, order: Key) -> Reply<i64> {
         let sql = "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
                    WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
         let mut lines = 0;
@@ -251,19 +256,19 @@ impl Session for SqliteSession {
         Ok(lines)
     }
 
-    async fn take_oldest(&mut self, of: District) -> Done<Option<i64>> {
+    async fn take_oldest(&mut self, of: District) -> Reply<Option<i64>> {
         let sql = "DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = \
                    (SELECT min(no_o_id) FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2) RETURNING no_o_id";
         self.row(sql, [of.w, of.d], |row| row.get(0))
     }
 
-    async fn carry(&mut self, order: Key, carrier: i64) -> Done<i64> {
+    async fn carry(&mut self, order: Key, carrier: i64) -> Reply<i64> {
         let sql = "UPDATE orders SET o_carrier_id = ?4 WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_id = ?3 RETURNING o_c_id";
         let [w, d, o] = values(order);
         self.number(sql, (w, d, o, carrier), "order")
     }
 
-    async fn deliver(&mut self, order: Key) -> Done<i64> {
+    async fn deliver(&mut self, order: Key) -> Reply<i64> {
         let sql = "UPDATE order_line SET ol_delivery_d = unixepoch() \
                    WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ? RETURNING ol_amount";
         let mut cents = 0;
@@ -274,19 +279,19 @@ impl Session for SqliteSession {
         Ok(cents)
     }
 
-    async fn charge(&mut self, customer: Key, cents: i64) -> Done<()> {
+    async fn charge(&mut self, customer: Key, cents: i64) -> Reply<()> {
         let sql = "UPDATE customer SET c_balance = c_balance + ?4, c_delivery_cnt = c_delivery_cnt + 1 \
                    WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?3";
         let [w, d, c] = values(customer);
         self.change_one(sql, (w, d, c, cents), "customer")
     }
 
-    async fn next_number(&mut self, of: District) -> Done<i64> {
+    async fn next_number(&mut self, of: District) -> Reply<i64> {
         let sql = "SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?";
         self.number(sql, [of.w, of.d], "district")
     }
 
-    async fn low_stock(&mut self, of: District, (first, last): (i64, i64), threshold: i64) -> Done<i64> {
+    async fn low_stock(&mut self, of: District, (first, last): (i64, i64), threshold: i64) -> Reply<i64> {
         let sql = "SELECT count(DISTINCT ol_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
                    WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id BETWEEN ? AND ? AND s_quantity < ?";
         self.number(sql, (of.w, of.d, first, last, threshold), "count of stock")

@@ -8,7 +8,7 @@ use barograph_model::{ChooserId, OpId, Outcome, UserId};
 use futures::FutureExt as _;
 use parking_lot::FairMutex;
 
-use super::session::{Connecting, SqliteSession};
+use super::session::{ConnectionOptions, SqliteSession};
 use crate::measures::LOCK_WAIT;
 use crate::session::Access;
 use crate::user::{Shared, Terminal, Transaction};
@@ -17,8 +17,8 @@ use crate::user::{Shared, Terminal, Transaction};
 #[derive(Clone, Debug)]
 pub(crate) struct SqliteUsers {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) connecting: Connecting,
-    /// Where writers of this process wait for one another, in order; without it each asks SQLite again and again.
+    pub(crate) connecting: ConnectionOptions,
+    /// A fair lock in front of SQLite's own, which is polled and starves waiters.
     pub(crate) queue: Option<Arc<FairMutex<()>>>,
 }
 
@@ -30,7 +30,7 @@ impl BlockingFactory for SqliteUsers {
     }
 }
 
-/// A user with its connection, which it makes with its first operation.
+/// A user with its connection, opened by its first operation.
 #[derive(Debug)]
 pub(crate) struct SqliteUser {
     users: SqliteUsers,
@@ -49,7 +49,7 @@ impl BlockingUser for SqliteUser {
             },
         };
         let queue = self.users.queue.as_ref().filter(|_| transaction.access() == Access::Write);
-        let _first = queue.map(|queue| turn.timed(LOCK_WAIT, || queue.lock()));
+        let _lock = queue.map(|queue| turn.timed(LOCK_WAIT, || queue.lock()));
         let ended = self.terminal.transact(session, transaction, turn).now_or_never();
         ended.expect("calls of an engine that blocks are ready when they return")
     }

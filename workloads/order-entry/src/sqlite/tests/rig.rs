@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::draw::Constants;
 use crate::generate::Generator;
 use crate::input::Inputs;
-use crate::sqlite::{Connecting, Files, SqliteUsers, check};
+use crate::sqlite::{ConnectionOptions, Files, SqliteUsers, check};
 use crate::tables::{Size, Table};
 use crate::user::Shared;
 
@@ -53,7 +53,7 @@ impl Rig {
     pub(super) fn users(&self) -> SqliteUsers {
         SqliteUsers {
             shared: Arc::clone(&self.shared),
-            connecting: Connecting {
+            connecting: ConnectionOptions {
                 path: self.copy.clone(),
                 is_durable: false,
                 busy: Duration::from_millis(1),
@@ -88,7 +88,7 @@ impl Rig {
 
     /// What the checks find wrong, with what the users counted.
     pub(super) fn wrong(&self) -> Vec<String> {
-        check(&self.copy, &self.generator, Some(self.shared.tally.counted())).unwrap().wrong
+        check(&self.copy, &self.generator, self.shared.tally.counted()).unwrap().violations
     }
 }
 

@@ -7,9 +7,9 @@ use futures::FutureExt as _;
 use super::rig::Rig;
 use crate::input::{District, Key};
 use crate::measures::{BUSY, NEW_ORDERS, WRITES};
-use crate::session::{Access, Session as _, Taken, Trouble};
+use crate::session::{Access, Demand, Session as _, Trouble};
 use crate::sqlite::session::SqliteSession;
-use crate::tally::Counted;
+use crate::tally::Totals;
 use crate::user::Transaction;
 
 /// The result of a call, which never waits.
@@ -33,7 +33,7 @@ fn users_side_by_side_leave_a_consistent_database() {
     let rig = Rig::new();
     assert_eq!(rig.transact(4, 400), 0, "{:?}", rig.shared.reasons.lock().unwrap());
     assert_eq!(rig.wrong(), Vec::<String>::new());
-    let Counted { orders, payments, cents, delivered } = rig.shared.tally.counted();
+    let Totals { orders, payments, cents, delivered } = rig.shared.tally.counted();
     // 1,600 cards of 23.
     assert!((660..=696).contains(&orders) && (660..=696).contains(&payments), "{orders} {payments}");
     assert!(cents > payments * 100 && delivered > 600, "{cents} {delivered}");
@@ -62,12 +62,12 @@ fn stock_is_filled_up_before_fewer_than_ten_are_left() {
     let mut info = String::new();
     for (before, quantity, after) in [(30, 10, 20), (20, 10, 10), (19, 10, 100), (10, 1, 100), (100, 1, 99)] {
         rig.left(&mut session, before);
-        let taken = Taken { supply: 2, item: 5, quantity, is_remote: true, district: 10 };
+        let taken = Demand { supply: 2, item: 5, quantity, is_remote: true, district: 10 };
         ready(session.take_stock(taken, &mut info)).unwrap();
         assert_eq!(rig.stock(&mut session), after, "{before} less {quantity}");
     }
     assert_eq!(info.len(), 24);
-    let unknown = Taken { supply: 3, item: 5, quantity: 1, is_remote: true, district: 1 };
+    let unknown = Demand { supply: 3, item: 5, quantity: 1, is_remote: true, district: 1 };
     assert_eq!(ready(session.take_stock(unknown, &mut info)), Err(Trouble::missing("stock")));
 }
 
@@ -145,7 +145,7 @@ fn a_failure_in_the_middle_leaves_nothing_behind() {
         [rig.generator.size.customers],
         |row| row.get::<_, i64>(0),
     );
-    assert_eq!((rows, rig.shared.tally.counted()), (Ok(0), Counted::default()));
+    assert_eq!((rows, rig.shared.tally.counted()), (Ok(0), Totals::default()));
 }
 
 #[test]

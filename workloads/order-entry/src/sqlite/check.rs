@@ -5,34 +5,30 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use super::SqliteError;
-use crate::checks::{self, Ask, Checked};
+use crate::checks::{self, Database, Findings};
 use crate::generate::Generator;
-use crate::tally::Counted;
+use crate::tally::Totals;
 
-/// Memory for pages, in KiB: a check reads whole tables several times.
+/// Page cache, in KiB: a check reads whole tables several times.
 const CACHE_KIB: u32 = 65_536;
 
-/// Checks the copy of a run.
-pub(crate) fn check(
-    path: &Path,
-    generator: &Generator,
-    counted: Option<Counted>,
-) -> Result<Checked, SqliteError> {
+/// Checks the copy for a run.
+pub(crate) fn check(path: &Path, generator: &Generator, counted: Totals) -> Result<Findings, SqliteError> {
     let open = || {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.execute_batch(&format!("PRAGMA query_only=ON; PRAGMA cache_size=-{CACHE_KIB};"))?;
         Ok(connection)
     };
-    let checked = open().and_then(|connection| checks::check(&mut Asking(connection), generator, counted));
+    let checked = open().and_then(|connection| checks::check(&mut Queries(connection), generator, counted));
     checked.map_err(SqliteError::sqlite("check", path))
 }
 
-struct Asking(Connection);
+struct Queries(Connection);
 
-impl Ask for Asking {
+impl Database for Queries {
     type Error = rusqlite::Error;
 
-    fn ask(&mut self, sql: &str, take: &mut dyn FnMut(&[i64])) -> rusqlite::Result<()> {
+    fn rows(&mut self, sql: &str, take: &mut dyn FnMut(&[i64])) -> rusqlite::Result<()> {
         let mut statement = self.0.prepare(sql)?;
         let mut values = vec![0; statement.column_count()];
         let mut rows = statement.query([])?;
