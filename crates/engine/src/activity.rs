@@ -116,7 +116,7 @@ pub(crate) async fn run<W: UserFactory>(
     let mut intended = begin.first_at;
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
-    let (mut in_a_row, mut waits_before, mut rested) = (0, 0, Nanos::ZERO);
+    let mut rest = Rest::default();
     // The latest reading of the clock: what is due by then needs no other.
     let mut now = Nanos::ZERO;
     loop {
@@ -175,16 +175,36 @@ pub(crate) async fn run<W: UserFactory>(
         }
         op = then.op;
         // Whoever never has to wait would keep everybody else, and the loop itself, from going on.
-        if slot.waits() == waits_before {
-            in_a_row += 1;
-        } else {
-            (in_a_row, rested) = (0, now);
-        }
-        waits_before = slot.waits();
-        if in_a_row >= OPERATIONS_IN_A_ROW || (in_a_row > 0 && now - rested >= A_WHILE) {
+        if rest.is_due(&slot, now) {
+            // The loop looks at the time only once in many tasks.
+            worker.core.wake_due(now);
             breathe().await;
-            rested = now;
         }
+    }
+}
+
+/// How long an activity has gone on without a wait.
+#[derive(Default)]
+struct Rest {
+    in_a_row: u32,
+    waits: u32,
+    since: Nanos,
+}
+
+impl Rest {
+    /// Whether others should come first, after an operation that ended at `now`.
+    fn is_due(&mut self, slot: &Slot, now: Nanos) -> bool {
+        let waits = slot.waits();
+        if waits != self.waits {
+            *self = Rest { in_a_row: 0, waits, since: now };
+            return false;
+        }
+        self.in_a_row += 1;
+        let is_due = self.in_a_row >= OPERATIONS_IN_A_ROW || now - self.since >= A_WHILE;
+        if is_due {
+            self.since = now;
+        }
+        is_due
     }
 }
 

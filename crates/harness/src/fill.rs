@@ -179,17 +179,19 @@ fn words(fill: &Fill, dir: &Path) -> String {
     )
 }
 
-/// As in `filled: 1,000,000 rows, 0.12 GB in 3.2 s`.
+/// As in `filled: 1,000,000 rows, 0.12 GB in 3.2 s (312,500 rows/s)`.
 fn words_through(fill: &Fill) -> String {
     let sum = |of: &[Count]| of.iter().map(|c| c.count).sum::<u64>();
     let bytes = match sum(&fill.bytes) {
         0 => String::new(),
         bytes => format!(", {:.2} GB", bytes as f64 / 1e9),
     };
-    let rows = count(sum(&fill.rows));
+    let rows = sum(&fill.rows);
+    let rate = count((rows as f64 / fill.seconds.max(f64::MIN_POSITIVE)) as u64);
+    let rows = count(rows);
     match fill.reused {
         true => format!("filled already: {rows} rows{bytes}"),
-        false => format!("filled: {rows} rows{bytes} in {:.1} s", fill.seconds),
+        false => format!("filled: {rows} rows{bytes} in {:.1} s ({rate} rows/s)", fill.seconds),
     }
 }
 
