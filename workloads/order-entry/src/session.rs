@@ -1,7 +1,8 @@
 //! The seam to engines: one connection of one user, with a method for each statement that the transactions need.
 //!
-//! The transactions are written once over it. What differs between engines is the text of a statement, how its values are
-//! bound, and whether a call waits: calls of an engine that blocks are ready when they return.
+//! The transactions are written once over it, so they mean the same on every engine. Engines differ in the text of a statement,
+//! in how its values are bound and read, and in whether a call waits: calls of an engine that blocks are ready when they return.
+//! Statements as data would need values of any type, which cost memory for each call.
 
 use barograph_engine::Turn;
 use barograph_model::Outcome;

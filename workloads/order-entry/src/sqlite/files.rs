@@ -81,7 +81,11 @@ impl Files {
         }
         let part = beside(&self.filled, ".part");
         remove(&part)?;
-        fill::fill(&part, generator, told)?;
+        if let Err(why) = fill::fill(&part, generator, told) {
+            // What cannot be removed is replaced by the next fill.
+            let _ = remove(&part);
+            return Err(why);
+        }
         std::fs::rename(&part, &self.filled).map_err(SqliteError::file("rename", &part))?;
         let lines = marker(&self.filled).map_err(SqliteError::sqlite("read", &self.filled))?;
         let lines = lines.map_or(0, |marker| marker.lines);
