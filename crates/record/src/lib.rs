@@ -56,7 +56,7 @@ pub use metric::FiguresIn;
 pub use probe::{APPLICATION, ProbeRow, application_of};
 pub use reader::{PhaseSpan, Run, list};
 pub use reason::{KeptCause, KeptReason};
-pub use resources::Resources;
+pub use resources::{CPU_AT_LIMIT, Resources};
 pub use rule::{KeptBound, KeptRule, KeptSubject};
 pub use statistic::StatisticRow;
 pub use study::{

@@ -28,3 +28,16 @@ pub struct Resources {
     /// Connections of the driver to anywhere that were open at the end of the window.
     pub driver_connections: Option<u64>,
 }
+
+/// Share of the host's cores from which its CPU counts as at its limit. Queueing makes response times bend before the last
+/// core is full.
+pub const CPU_AT_LIMIT: f64 = 0.90;
+
+impl Resources {
+    /// Whether the CPU of the host was at its limit.
+    #[must_use]
+    pub fn cpu_at_limit(&self) -> bool {
+        let (busy, cores) = (self.host_busy_cores, self.host_cores);
+        busy.zip(cores).is_some_and(|(busy, cores)| busy >= cores * CPU_AT_LIMIT)
+    }
+}

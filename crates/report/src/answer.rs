@@ -2,15 +2,11 @@
 
 use std::borrow::Cow;
 
-use barograph_record::{KeptResult, KeptUnit, KeptWindow, ProbeRow, Run, Trial};
+use barograph_record::{CPU_AT_LIMIT, KeptResult, KeptUnit, KeptWindow, ProbeRow, Run, Trial};
 
 use crate::headroom::{Headroom, headroom};
 use crate::operations::{faults, further_faults, quantile_name};
 use crate::words;
-
-/// Share of the host's cores from which its CPU counts as at its limit. Queueing makes response times bend
-/// before the last core is full.
-const CPU_AT_LIMIT: f64 = 0.90;
 
 /// Share of CPU time taken by the hypervisor from which it is worth telling.
 const STEAL_WORTH_TELLING: f64 = 0.05;

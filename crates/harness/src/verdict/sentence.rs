@@ -172,8 +172,23 @@ fn gave_way(case: &Case<'_>, answer: &Answer) -> String {
         .copied()
         .collect();
     let first = lowest_failure(&above).or_else(|| lowest_failure(case.trials));
-    let first = first.and_then(|t| Some((t.level, reasons_of(t).into_iter().next()?)));
-    first.map_or_else(String::new, |(n, why)| format!("at {}, {why}", case.load(n)))
+    let first = first.and_then(|t| Some((t, reasons_of(t).into_iter().next()?)));
+    first.map_or_else(String::new, |(trial, why)| {
+        format!("at {}, {why}{}", case.load(trial.level), busy(trial))
+    })
+}
+
+/// That the CPU of the host was at its limit, as the end of a clause; empty where it was not.
+fn busy(trial: &Trial) -> String {
+    let used = &trial.resources;
+    let (true, Some(busy), Some(cores)) = (used.cpu_at_limit(), used.host_busy_cores, used.host_cores) else {
+        return String::new();
+    };
+    let parts = match (used.app_cores, used.driver_cores) {
+        (Some(app), Some(driver)) => format!(" (application {app:.2}, driver {driver:.2})"),
+        _ => String::new(),
+    };
+    format!(", with {busy:.2} of {cores:.0} cores busy{parts}")
 }
 
 /// The lowest level above `above` that could not be believed.

@@ -425,18 +425,25 @@ fn by_posterior(trials: &[Trial], bounded_by: BoundedBy, estimate: Estimate) -> 
 
 #[test]
 fn a_capacity_by_posterior_has_its_interval_and_its_guarantee() {
-    let trials = [
+    let mut trials = [
         trial(9_000, 2_100.0, &[]),
         trial(11_500, 900.0, &[]),
         trial(11_900, 1_900.0, &[]),
         trial(12_150, 2_345.0, &[]),
     ];
+    trials[3].resources = Resources {
+        host_cores: Some(2.0),
+        host_busy_cores: Some(1.85),
+        app_cores: Some(1.2),
+        driver_cores: Some(0.5),
+        ..Resources::default()
+    };
     let verdict = by_posterior(&trials, BoundedBy::Fail, estimate());
     assert_eq!(
         verdict.sentence,
         "The capacity of this machine is 11,818 users of the auction application (official2). The 95 % interval is 11,512 to \
          12,102 users, from 30 trials (1 not valid) in 4 min 20 s; at 12,150 users, Login took 2,345 ms at the judged \
-         quantile, allowed are 2,000 ms. At 11,500 users, 6 of 6 valid trials passed: the pass probability is at least 0.60 \
+         quantile, allowed are 2,000 ms, with 1.85 of 2 cores busy (application 1.20, driver 0.50). At 11,500 users, 6 of 6 valid trials passed: the pass probability is at least 0.60 \
          with 95 % confidence; at 12,150 users it is below 0.78."
     );
     assert_eq!(
