@@ -31,4 +31,4 @@ pub use barograph_auction_api::Role;
 pub use barograph_auction_store::StoreError;
 pub use barograph_store_images::{Limits, Place};
 pub use server::{ServeError, serve};
-pub use settings::{Peers, Secret, ServeConfig, Stores};
+pub use settings::{MOST_THREADS, Peers, Secret, ServeConfig, Stores};

@@ -52,6 +52,9 @@ pub struct Peers {
     pub namespace: String,
 }
 
+/// Threads of a node whose stores are files, where the number follows from connections: each is a table of open files.
+pub const MOST_THREADS: usize = 64;
+
 /// What the server is to use.
 #[derive(Debug)]
 pub struct ServeConfig {
@@ -71,8 +74,11 @@ pub struct ServeConfig {
     pub peers: Option<Peers>,
     /// Threads that serve requests, at least 1.
     pub threads: usize,
-    /// Connections open at once, if open files allow; more wait until one closes. Threads of a node that is alone have
-    /// equal shares.
+    /// Connections to have room for: a node whose stores are files has more threads where open files ask for it, up to
+    /// [`MOST_THREADS`].
+    pub room_for: usize,
+    /// Connections open at once, if open files allow; more wait until one closes. Threads with open files of their own
+    /// have equal shares.
     pub max_connections: usize,
 }
 
@@ -80,5 +86,10 @@ impl ServeConfig {
     /// Whether there is nobody else: the embedded stores belong to one process.
     pub(crate) fn is_alone(&self) -> bool {
         matches!(self.stores, Stores::Embedded { .. })
+    }
+
+    /// Whether all it opens beside connections are files: then its threads may have open files of their own.
+    pub(crate) fn is_of_files(&self) -> bool {
+        self.is_alone() && matches!(self.images, Place::Files { .. }) && self.peers.is_none()
     }
 }

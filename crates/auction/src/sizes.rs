@@ -30,16 +30,37 @@ pub struct Size {
     pub max_users: u32,
 }
 
-/// All sizes, smallest first. `nano` is for tests; `run30k` is what `barograph run` uses by default.
-pub const ALL: [Size; 7] = [
+/// All sizes, smallest first. `nano` is for tests; those called `run` are what `barograph run` uses by default, by machine.
+pub const ALL: [Size; 14] = [
     Size { name: "nano", max_users: 60 },
     Size { name: "micro", max_users: 3_000 },
+    Size { name: "run10k", max_users: 10_000 },
     Size { name: "xsmall", max_users: 12_000 },
     Size { name: "small2", max_users: 16_000 },
+    Size { name: "run20k", max_users: 20_000 },
     Size { name: "small3", max_users: 25_000 },
     Size { name: "run30k", max_users: 30_000 },
+    Size { name: "run40k", max_users: 40_000 },
     Size { name: "medium", max_users: 40_000 },
+    Size { name: "run80k", max_users: 80_000 },
+    Size { name: "run160k", max_users: 160_000 },
+    Size { name: "run320k", max_users: 320_000 },
+    Size { name: "run640k", max_users: 640_000 },
 ];
+
+impl Size {
+    /// Whether it is one for a run on a machine like this, and not a published one.
+    #[must_use]
+    pub fn is_of_runs(self) -> bool {
+        self.name.starts_with("run")
+    }
+
+    /// The factors where none are given.
+    #[must_use]
+    pub fn usual_factors(self) -> Factors {
+        if self.is_of_runs() { LIGHT_FACTORS } else { PUBLISHED_FACTORS }
+    }
+}
 
 /// The size of a name.
 #[must_use]
@@ -86,10 +107,10 @@ impl From<Factors> for RawFactors {
     }
 }
 
-/// The factors of the default run: light enough to fill `run30k` in well under a minute on two cores.
-pub const DEFAULT_FACTORS: Factors = Factors { history: 0.1, images: 0.02 };
+/// The factors of the default run: light enough to fill `run40k` in under a minute on two cores that do nothing else.
+const LIGHT_FACTORS: Factors = Factors { history: 0.1, images: 0.02 };
 /// The data as published.
-pub const PUBLISHED_FACTORS: Factors = Factors { history: 1.0, images: 1.0 };
+const PUBLISHED_FACTORS: Factors = Factors { history: 1.0, images: 1.0 };
 
 impl Factors {
     /// `history` scales the auctions of the past and of the future and the attendance rows of current auctions;

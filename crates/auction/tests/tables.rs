@@ -18,8 +18,8 @@ use tokio::sync::oneshot;
 
 /// Files that a table of this process may hold.
 const FILES: u64 = 400;
-/// Threads of the server, each with a table.
-const THREADS: usize = 8;
+/// Connections that the server is told of: more than enough, as they are dealt out by chance.
+const ROOM_FOR: usize = 900;
 /// Clients, each with a table too.
 const CLIENTS: usize = 6;
 /// Connections of a client.
@@ -113,7 +113,8 @@ fn start() -> Server {
         stores: Stores::Embedded { data_dir: data, state_dir: state },
         image_limits: Limits::default(),
         peers: None,
-        threads: THREADS,
+        threads: 1,
+        room_for: ROOM_FOR,
         max_connections: usize::MAX,
     };
     let (stop, stopped) = oneshot::channel::<()>();
@@ -180,6 +181,7 @@ fn more_connections_than_a_table_has_room_for_are_served() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), maximum }).unwrap();
     let server = start();
+    assert!(TcpListener::bind(server.address).is_err(), "another program could listen there too");
     let (tell, told) = mpsc::sync_channel(CLIENTS);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|number| {

@@ -24,7 +24,13 @@ pub(crate) fn raise_open_files() -> u64 {
 
 /// The machine as a check wants it. `data` need not exist.
 pub(crate) fn facts(data: &Path) -> Machine {
-    Machine { open_files: raise_open_files(), free_bytes: free_bytes(data), cores: cores() }
+    let system = rustix::system::sysinfo();
+    Machine {
+        open_files: raise_open_files(),
+        free_bytes: free_bytes(data),
+        memory_bytes: Some(system.totalram.saturating_mul(u64::from(system.mem_unit))),
+        cores: cores(),
+    }
 }
 
 /// Free bytes at the nearest folder that exists.

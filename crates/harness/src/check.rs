@@ -11,6 +11,7 @@ use std::net::TcpListener;
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
 use barograph_spec::{Ability, Act, ActionPlan, Plan, Refusal, Refused};
+pub use barograph_workload::Machine;
 use barograph_workload::topology::{Part, Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
@@ -87,17 +88,6 @@ impl Most {
     }
 }
 
-/// What a check must know of this machine.
-#[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    /// Files a process of ours may have open; a worker of the driver as many again, since it has a table of its own.
-    pub open_files: u64,
-    /// Bytes free where the data go; `None` when nobody can tell.
-    pub free_bytes: Option<u64>,
-    /// Cores this process may use.
-    pub cores: usize,
-}
-
 /// Checks a plan against the workload and this machine.
 pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<Checked, Refused> {
     let mut plan = plan.clone();
@@ -122,6 +112,16 @@ pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<C
         }
     };
     let sets = workload.application().and_then(Application::data_sets);
+    let mut notes = Vec::new();
+    // Loads of one application have one data set.
+    let of_run = !matches!(&target, Target::There { url } if !url.starts_with(OF_LOAD));
+    if plan.data.size.is_empty()
+        && of_run
+        && let Some(usual) = sets.and_then(|sets| sets.usual_size(&plan, &machine))
+    {
+        usual.name.clone_into(&mut plan.data.size);
+        notes.push(usual.why);
+    }
     let data = match sets.map(|sets| sets.data(&plan.data, plan.seed)).transpose() {
         Ok(data) => data,
         Err(mut wrong) => {
@@ -130,7 +130,7 @@ pub fn check(plan: &Plan, workload: &dyn Workload, machine: Machine) -> Result<C
             return Err(Refused(refusals));
         }
     };
-    let (notes, most, open) = (Vec::new(), Most::Plan, None);
+    let (most, open) = (Most::Plan, None);
     let checking = Checking { plan, workload, target, data, open, machine, refusals, notes, most };
     checking.all()
 }
@@ -384,8 +384,11 @@ impl<'a> Checking<'a> {
     /// What was left open in the plan and decided here.
     fn decisions(&self) -> Decisions {
         let bounds = search_of(&self.plan.strategy);
+        let size = &self.plan.data.size;
+        let size_is_open = !self.plan.places.contains_key("data.size");
         Decisions {
             profile: Some(self.plan.profile.clone()),
+            size: (size_is_open && !size.is_empty()).then(|| size.clone()),
             unit: self.plan.unit.into(),
             lowest: bounds.map(|bounds| bounds.min),
             highest: bounds.map(|bounds| bounds.max),

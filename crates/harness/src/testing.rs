@@ -21,8 +21,8 @@ use barograph_record::Fill;
 use barograph_spec::{Catalogue, Connections, DataPlan, Plan, Refusal, WorkloadKeys};
 use barograph_workload::topology::{Part, Topology, Value, Work};
 use barograph_workload::{
-    Application, DataSet, DataSets, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob,
-    OnProgress, SizeInfo, Verified, Workload,
+    Application, DataSet, DataSets, FailureReason, FillLine, FillProgress, Job, LoadError, LoadJob, Machine,
+    OnProgress, SizeInfo, UsualSize, Verified, Workload,
 };
 
 use crate::{Live, Progress, Screen};
@@ -105,6 +105,10 @@ pub(crate) struct TestWorkload {
     pub(crate) bare: bool,
     /// Its operations block.
     pub(crate) blocks: bool,
+    /// Tables of open files of its application, where it has several.
+    pub(crate) tables: Option<usize>,
+    /// The size that follows from the machine, if one does.
+    pub(crate) usual: Option<UsualSize>,
     /// How it fills its target through the address, if it does.
     pub(crate) filling: Option<Filling>,
     /// What its rule says of the mix.
@@ -306,6 +310,9 @@ impl DataSets for TestWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         vec![SizeInfo { name: "small", max_users: 60 }]
     }
+    fn usual_size(&self, _: &Plan, _: &Machine) -> Option<UsualSize> {
+        self.usual.clone()
+    }
     fn data(&self, _: &DataPlan, _: u64) -> Result<DataSet, Refusal> {
         let (size, stamp) = ("small".to_owned(), "0".to_owned());
         Ok(DataSet { size, max_users: 60, factors: vec![], stamp, bytes: 0 })
@@ -347,6 +354,9 @@ impl Application for TestWorkload {
         let names = if self.bare { &["application-1", "application-2"][..] } else { &["application-1"] };
         let fronts = names.iter().map(|name| (*name).to_owned()).collect();
         Topology { parts: names.iter().copied().map(part).collect(), fronts, ..Topology::empty() }
+    }
+    fn tables(&self, _: &Plan) -> usize {
+        self.tables.unwrap_or(1)
     }
     fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })

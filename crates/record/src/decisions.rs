@@ -11,6 +11,8 @@ use crate::KeptUnit;
 pub struct Decisions {
     /// Profile of the workload.
     pub profile: Option<String>,
+    /// Size of the data.
+    pub size: Option<String>,
     /// Unit of the levels.
     pub unit: KeptUnit,
     /// Lowest level of a search.
@@ -38,6 +40,7 @@ impl Decisions {
         let number = |number: Option<u32>| number.map(Value::from);
         let all = [
             ("profile", word(&self.profile)),
+            ("data.size", word(&self.size)),
             (lowest, number(self.lowest)),
             (highest, number(self.highest)),
             ("load.most_users", number(self.most_users)),

@@ -154,6 +154,15 @@ impl Plan {
         }
     }
 
+    /// The most users at once: the highest level, or the limit of an open loop. 0 where it is left open.
+    #[must_use]
+    pub fn most_users(&self) -> u32 {
+        match (&self.open, &self.strategy) {
+            (Some(open), _) => open.most_users,
+            (None, strategy) => strategy.most().whole(),
+        }
+    }
+
     /// So much load in the plan's unit.
     #[must_use]
     pub fn offered(&self, level: Level) -> Offered {

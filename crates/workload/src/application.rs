@@ -22,6 +22,11 @@ pub trait Application: Send + Sync {
     /// The parts the application is made of, as the plan wants it. `data` is there if it has data sets.
     fn topology(&self, plan: &Plan, data: Option<&DataSet>) -> Topology;
 
+    /// The most tables of open files that hold the application's connections. The limit of open files holds for each.
+    fn tables(&self, _plan: &Plan) -> usize {
+        1
+    }
+
     /// A job of the topology; `None` for a part that is not one of its jobs. `words` are the values of its part, with the
     /// addresses of other parts in them.
     fn job_unit(&self, part: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Option<Unit> {
@@ -57,6 +62,11 @@ pub trait DataSets: Send + Sync {
     /// The sizes they come in.
     fn sizes(&self) -> Vec<SizeInfo>;
 
+    /// The size for a plan that names none and deploys the application; `None` where it does not depend on the machine.
+    fn usual_size(&self, _plan: &Plan, _machine: &Machine) -> Option<UsualSize> {
+        None
+    }
+
     /// The data set a plan asks for; an error names the key, the value and what is allowed.
     fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal>;
 
@@ -71,6 +81,28 @@ pub trait DataSets: Send + Sync {
 
     /// The small files that say what a data set is; copied into the record.
     fn describing_files(&self, dir: &Path) -> Vec<PathBuf>;
+}
+
+/// What a check knows of this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Files a process of ours may have open; a thread with a table of its own as many again.
+    pub open_files: u64,
+    /// Bytes free where the data go; `None` where that is not known.
+    pub free_bytes: Option<u64>,
+    /// Bytes of memory; `None` where that is not known.
+    pub memory_bytes: Option<u64>,
+    /// Cores this process may use.
+    pub cores: usize,
+}
+
+/// A size that follows from the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsualSize {
+    /// Its name in plans.
+    pub name: &'static str,
+    /// The reason, in a sentence without its full stop.
+    pub why: String,
 }
 
 /// A size of data.

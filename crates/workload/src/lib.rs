@@ -15,7 +15,8 @@ mod workload;
 mod workloads;
 
 pub use application::{
-    Application, DataSet, DataSets, FillLine, FillProgress, Job, OnProgress, SizeInfo, Verified,
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, Machine, OnProgress, SizeInfo, UsualSize,
+    Verified,
 };
 pub use command::{LoadCommand, LoadOptions, Noun, TypedLoad, UsualUsers};
 pub use error::{Cause, CommandError};

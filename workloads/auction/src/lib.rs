@@ -20,6 +20,7 @@ mod seam;
 mod state;
 mod topology;
 mod transport;
+mod usual;
 mod view;
 
 use barograph_engine::UserFactory;

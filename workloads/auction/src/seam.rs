@@ -18,15 +18,15 @@ use barograph_record::{Count, Figure, Fill, Tier};
 use barograph_spec::{Connections, DataPlan, Plan, Refusal, Refused, TlsPlan};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, Program, SentFile,
-    SizeInfo, Verb, Verified, Workload, WorkloadFactory,
+    Application, DataSet, DataSets, FillLine, FillProgress, Job, LoadError, LoadJob, Machine, Program,
+    SentFile, SizeInfo, UsualSize, Verb, Verified, Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
 use crate::fill::Line;
 use crate::plan::AuctionPlan;
 use crate::topology::{self, Certificate};
-use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, programs, questions};
+use crate::{Auction, Http, Keeping, News, VERSION, ops, profile, programs, questions, usual};
 
 /// The auction.
 pub(crate) struct AuctionWorkload {
@@ -107,7 +107,7 @@ const LONGEST_POLL: Nanos = Nanos::from_secs(45);
 /// Its name in plans.
 pub(crate) const NAME: &str = "auction";
 
-/// The size of the main job.
+/// The size where neither the plan nor this machine says: of a target that is there already.
 const DEFAULT_SIZE: &str = "run30k";
 
 impl Workload for AuctionWorkload {
@@ -144,7 +144,7 @@ impl Workload for AuctionWorkload {
     }
 
     fn connections(&self, users: u32, kept: Connections) -> u64 {
-        (f64::from(users) * keeping(kept).connections_per_user(self.news)).ceil() as u64
+        connections(users, kept, self.news)
     }
 
     fn longest_wait(&self) -> Option<Nanos> {
@@ -179,6 +179,10 @@ impl Application for AuctionWorkload {
     fn topology(&self, plan: &Plan, data: Option<&DataSet>) -> Topology {
         let data = data.expect("the harness gives the data set of an application that has them");
         topology::topology(plan, &self.settings, data, self.certificate.as_ref())
+    }
+
+    fn tables(&self, plan: &Plan) -> usize {
+        topology::tables(plan, &self.settings)
     }
 
     fn job_unit(&self, _: &str, words: &BTreeMap<String, String>, job: &Job<'_>) -> Option<Unit> {
@@ -229,6 +233,10 @@ impl Application for AuctionWorkload {
 impl DataSets for AuctionWorkload {
     fn sizes(&self) -> Vec<SizeInfo> {
         sizes::ALL.iter().map(|s| SizeInfo { name: s.name, max_users: s.max_users }).collect()
+    }
+
+    fn usual_size(&self, plan: &Plan, machine: &Machine) -> Option<UsualSize> {
+        Some(usual::size(self, plan, machine))
     }
 
     fn data(&self, plan: &DataPlan, seed: u64) -> Result<DataSet, Refusal> {
@@ -366,6 +374,11 @@ fn trust(plan: &Plan) -> Result<Tls, Refused> {
     })
 }
 
+/// Connections of users who hear of bids in this way.
+pub(crate) fn connections(users: u32, kept: Connections, news: News) -> u64 {
+    (f64::from(users) * keeping(kept).connections_per_user(news)).ceil() as u64
+}
+
 fn keeping(connections: Connections) -> Keeping {
     match connections {
         Connections::Close => Keeping::WithinOperation,
@@ -387,7 +400,7 @@ fn fill_plan(plan: &DataPlan, own: &AuctionPlan, seed: u64) -> Result<FillPlan, 
         let names: Vec<&str> = sizes::ALL.iter().map(|s| s.name).collect();
         refusal("data.size", format!("{name:?}"), format!("one of {}", names.join(", ")))
     })?;
-    let default = if name == DEFAULT_SIZE { sizes::DEFAULT_FACTORS } else { sizes::PUBLISHED_FACTORS };
+    let default = size.usual_factors();
     let or = |given: f64, default: f64| if given == 0.0 { default } else { given };
     let factors = Factors::new(or(own.history, default.history()), or(own.images, default.images()))
         .map_err(|e| {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use barograph_auction::MOST_THREADS;
 use barograph_platform::{HERE, Limits};
 use barograph_services::{Flavour, Service};
 use barograph_spec::{Ability, Plan};
@@ -9,6 +10,8 @@ use barograph_workload::DataSet;
 use barograph_workload::topology::{Floating, Part, SiteFile, Stored, Topology, Value, Work, limits_of};
 
 use crate::plan::{AuctionPlan, Parts};
+use crate::seam::connections;
+use crate::{News, profile};
 
 /// Tiers of nodes.
 const NODES: [&str; 2] = ["application", "bids"];
@@ -49,6 +52,7 @@ pub(super) fn topology(
         plan,
         made_of: &own.deploy,
         threads: own.threads,
+        room_for: room_for(plan, own, data),
         data_dir: absolute(&data.dir_in(&plan.data.dir)),
         certificate,
         parts: Vec::new(),
@@ -72,6 +76,38 @@ pub(super) fn topology(
         flavour: if plan.deploy.flavour == "vanilla" { Flavour::Vanilla } else { Flavour::Tuned },
         stored: making.stored,
     }
+}
+
+/// Threads of a node: what the plan says, else as many as the node may use cores; 0 is all of the machine.
+fn threads(plan: &Plan, asked: usize, tier: &str) -> usize {
+    let cpus = plan.deploy.limits_of(tier).map_or(0.0, |limits| limits.cpus);
+    match asked {
+        0 => cpus.ceil() as usize,
+        threads => threads,
+    }
+}
+
+/// Tables of open files over which connections are dealt out: one for each thread of a node that is alone.
+pub(super) fn tables(plan: &Plan, own: &AuctionPlan) -> usize {
+    let parts = &own.deploy;
+    if !parts.is_embedded() || parts.web_nodes + parts.balancer_nodes > 0 {
+        return 1;
+    }
+    match threads(plan, own.threads, NODES[0]) {
+        0 => MOST_THREADS,
+        given => given,
+    }
+}
+
+/// Connections of all users, where the number of tables follows from them.
+fn room_for(plan: &Plan, own: &AuctionPlan, data: &DataSet) -> u64 {
+    if threads(plan, own.threads, NODES[0]) > 0 || tables(plan, own) == 1 {
+        return 0;
+    }
+    // Several loads may share the application.
+    let users = if plan.scale.is_some() { data.max_users } else { plan.most_users() };
+    let news = profile::news(&plan.profile).unwrap_or(News::Polled);
+    connections(users, plan.driver.connections, news)
 }
 
 /// From the users to the stores.
@@ -107,6 +143,8 @@ struct Making<'p> {
     plan: &'p Plan,
     made_of: &'p Parts,
     threads: usize,
+    /// Connections that a node is to have room for; 0 leaves its threads as they are.
+    room_for: u64,
     data_dir: PathBuf,
     certificate: Option<&'p Certificate>,
     parts: Vec<Part>,
@@ -150,9 +188,12 @@ impl Making<'_> {
             // It goes when this program does, also when nobody could tell it to.
             ("supervised", text("yes".to_owned())),
         ];
-        let threads = self.threads(tier);
+        let threads = threads(self.plan, self.threads, tier);
         if threads > 0 {
             values.push(("threads", text(threads.to_string())));
+        }
+        if self.room_for > 0 {
+            values.push(("room_for", text(self.room_for.to_string())));
         }
         if self.plan.deploy.limits_of(tier).is_none_or(|limits| limits.memory_mib == 0) {
             values.push(("cache_mib", text(CACHE_MIB.to_string())));
@@ -165,15 +206,6 @@ impl Making<'_> {
             values.push(("bus", Value::url_of(bus)));
         }
         values
-    }
-
-    /// Threads of a node: what the plan says, else as many as the node may use cores; 0 is all of the machine.
-    fn threads(&self, tier: &str) -> usize {
-        let cpus = self.plan.deploy.limits_of(tier).map_or(0.0, |limits| limits.cpus);
-        match self.threads {
-            0 => cpus.ceil() as usize,
-            threads => threads,
-        }
     }
 
     /// The servers that hold the data; none for the embedded form.

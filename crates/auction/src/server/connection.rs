@@ -34,7 +34,7 @@ pub(super) const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 /// Pause after the system refused a connection, so that a lack of files does not become a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// How far the server is on its way to its end.
+/// Phases of a server, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// New connections are accepted.
@@ -45,7 +45,7 @@ pub(super) enum Phase {
     Closing,
 }
 
-/// Waits until the server is so far, or is gone.
+/// Waits for a phase or a later one, or for the end of the server.
 async fn reached(mut phase: watch::Receiver<Phase>, wanted: Phase) {
     // The guard must not live on: it is not for two threads.
     let _ = phase.wait_for(|now| *now >= wanted).await.is_ok();

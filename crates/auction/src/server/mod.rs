@@ -72,9 +72,8 @@ pub fn serve(
     shutdown: impl Future<Output = ()>,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let threads = config.threads.clamp(1, config.max_connections.max(1));
-    let own = if config.is_alone() { threads::runtimes(threads)? } else { Vec::new() };
-    let workers = if own.is_empty() { threads } else { BACKGROUND_THREADS };
+    let own = if config.is_of_files() { threads::runtimes(threads::count(&config))? } else { Vec::new() };
+    let workers = if own.is_empty() { config.threads.max(1) } else { BACKGROUND_THREADS };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .thread_name("auction")

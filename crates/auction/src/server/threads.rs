@@ -1,4 +1,5 @@
-//! Threads that serve the connections of a node that is alone: each has a runtime, a listener and open files of its own.
+//! Threads that serve the connections of a node whose stores are files: each has a runtime, a listener and open files of
+//! its own.
 //!
 //! The system's limit of open files is one of a table of them, so n threads hold n times the connections. A table is a
 //! copy, made when all that threads share is open: the descriptors that wake their runtimes, and the files of the stores.
@@ -22,6 +23,7 @@ use tokio::sync::{mpsc, watch};
 use super::connection::{DRAIN_LIMIT, Gate, Phase};
 use super::traffic::Traffic;
 use super::{BACKLOG, ServeError, system};
+use crate::settings::{MOST_THREADS, ServeConfig};
 
 /// Files in a table beside connections and those that come with threads: of the stores, and pictures that are being read.
 const OTHER_FILES: u64 = 120;
@@ -48,11 +50,20 @@ impl Front {
     }
 }
 
-/// Connections that fit into one table of open files of a server with so many threads.
+/// Connections that fit into one table of open files, given the number of threads.
 pub(super) fn room_of_table(threads: usize) -> usize {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let others = OTHER_FILES + FILES_OF_A_THREAD * threads as u64;
     usize::try_from(files.saturating_sub(others)).unwrap_or(usize::MAX).max(1)
+}
+
+/// The number of threads: as many as asked for, and more where their open files hold fewer connections than there
+/// is to be room for. No more than connections, so that each has some.
+pub(super) fn count(config: &ServeConfig) -> usize {
+    let asked = config.threads.max(1);
+    let most = asked.max(MOST_THREADS);
+    let holds = |threads: &usize| room_of_table(*threads).saturating_mul(*threads) >= config.room_for;
+    (asked..=most).find(holds).unwrap_or(most).min(config.max_connections.max(1))
 }
 
 /// A runtime for each thread. Made before the stores are opened: see above.
@@ -105,13 +116,13 @@ fn beside(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Lets further listeners share the address of this one: the system deals connections out to all alike.
+/// Lets further listeners share the address of this one. The system deals connections out evenly.
 pub(super) fn share_address(listener: &std::net::TcpListener) -> Result<(), ServeError> {
     sockopt::set_socket_reuseport(listener, true).map_err(system("share the listener's address"))
 }
 
-/// Gives the calling thread a table of open files of its own, and the connections that fit into it. Where the system
-/// refuses, the threads share one.
+/// Gives the calling thread a table of open files of its own; returns the connections that it may have. Where the system
+/// refuses the table, the threads share one.
 fn room_of_thread(number: usize, threads: usize) -> usize {
     let room = room_of_table(threads);
     match barograph_reactor::copy_open_files() {

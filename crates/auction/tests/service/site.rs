@@ -65,6 +65,7 @@ impl Site {
             image_limits: Limits { cache_bytes: CACHE_BYTES, ..Limits::default() },
             peers: None,
             threads: 2,
+            room_for: 0,
             max_connections: 1000,
         };
         let (stop, stopped) = oneshot::channel();

@@ -69,7 +69,7 @@ fn names_that_nobody_knows_are_refused_with_the_known_ones() {
         to do:   name one of them\n";
     assert_eq!(refused("profile = \"calm\"\ndata.size = \"nano\"", &[]), expected);
     let expected = "barograph: the plan cannot be run\n--set: `data.size` = \"tiny\"\n  \
-        allowed: one of nano, micro, xsmall, small2, small3, run30k, medium\n  \
+        allowed: one of nano, micro, run10k, xsmall, small2, run20k, small3, run30k, run40k, medium, run80k, run160k, run320k, run640k\n  \
         to do:   `barograph list sizes` shows the sizes; a factor of 0 takes the size's default\n";
     assert_eq!(refused("", &["data.size=tiny"]), expected);
 }

@@ -243,7 +243,7 @@ pub(crate) fn run(root: &Path, sets: &[&str], script: impl FnOnce(Gone) -> Scrip
     sets.push(format!("runs={}", root.join("runs").display()));
     sets.push("load.strategy=fixed".to_owned());
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &sets).unwrap();
-    let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+    let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
     let loads = barograph_harness::check_all(&plan, vec![Arc::new(FakeWorkload)], machine).unwrap();
     // The other end is kept, so nobody ever wants it to stop.
     let (_keep, stop) = Stop::new();

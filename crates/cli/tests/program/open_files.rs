@@ -11,7 +11,7 @@ use crate::fake::FakeWorkload;
 fn checked(open_files: u64, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
-    check(&plan, &FakeWorkload, Machine { open_files, free_bytes: None, cores: 2 })
+    check(&plan, &FakeWorkload, Machine { open_files, free_bytes: None, memory_bytes: None, cores: 2 })
 }
 
 #[test]

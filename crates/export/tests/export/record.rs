@@ -330,6 +330,7 @@ fn world() -> [Entry; 7] {
         stamp: "abc".to_owned(),
     };
     let decisions = Decisions {
+        size: Some("run30k".into()),
         profile: Some("bidding".to_owned()),
         unit: KeptUnit::StartsPerSecond,
         lowest: Some(11),

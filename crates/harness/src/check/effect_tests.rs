@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use super::super::{Machine, check};
 use crate::testing::{CATALOGUE, TestWorkload};
 
-const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
 
 /// Notes, or the refusal.
 fn told(sets: &[&str]) -> Result<Vec<String>, String> {

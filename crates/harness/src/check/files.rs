@@ -1,7 +1,7 @@
 //! Open files: how many connections there can be, and how many workers it takes to hold them.
 //!
-//! A limit of open files counts per table of them. A process that is deployed has one table; each worker of the driver
-//! has one of its own, so the driver can hold more connections by having more workers.
+//! A limit of open files counts per table of them. Each worker of the driver has a table of its own, so the driver can hold
+//! more connections by having more workers. Of an application that is deployed its workload says how many it can have.
 
 use barograph_model::words::{count, users};
 use barograph_model::{LoadUnit, Strategy};
@@ -30,10 +30,16 @@ impl Checking<'_> {
     }
 
     fn capacity_of(&self, workers: usize) -> u64 {
-        let driver = self.table().saturating_mul(workers as u64);
-        // A process that is deployed has one table, and so has a driver whose users block.
-        let is_one = self.target == Target::Deployed || self.workload.operations_block();
-        if is_one { driver.min(self.table()) } else { driver }
+        // A driver whose users block has one table.
+        let workers = if self.workload.operations_block() { 1 } else { workers };
+        let tables = self.target_tables().map_or(workers, |target| target.min(workers));
+        self.table().saturating_mul(tables as u64)
+    }
+
+    /// Tables of open files that an application of the run can have.
+    fn target_tables(&self) -> Option<usize> {
+        let application = self.workload.application().filter(|_| self.target == Target::Deployed)?;
+        Some(application.tables(&self.plan))
     }
 
     /// The most users, up to `most`, whose connections fit.
@@ -75,6 +81,9 @@ impl Checking<'_> {
     fn holder(&self) -> String {
         match self.capacity() / self.table() {
             0 | 1 => "a process here".to_owned(),
+            n if self.target_tables() == Some(n as usize) => {
+                format!("each of {n} threads of the target here")
+            }
             n => format!("each of {n} workers here"),
         }
     }
@@ -148,10 +157,7 @@ impl Checking<'_> {
             self.refuse_idle_workers();
             return;
         }
-        let most = match (&self.open, &self.plan.strategy) {
-            (Some(open), _) => open.most_users,
-            (None, strategy) => strategy.most().whole(),
-        };
+        let most = self.plan.most_users();
         let connections = self.workload.connections(most, self.plan.driver.connections);
         let needed = usize::try_from(connections.div_ceil(self.table())).unwrap_or(MOST_WORKERS);
         let half = self.half_the_cores();

@@ -4,8 +4,9 @@ use barograph_model::Strategy;
 
 use super::*;
 use crate::testing::TestWorkload;
+use barograph_workload::UsualSize;
 
-const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
 
 fn checked(machine: Machine, sets: &[&str]) -> Result<Checked, Refused> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
@@ -71,7 +72,8 @@ fn driven(cores: usize, open_files: u64, sets: &[&str]) -> (usize, Vec<String>) 
     )
     .unwrap();
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
-    let checked = check(&plan, &workload, Machine { open_files, free_bytes: None, cores }).unwrap();
+    let checked =
+        check(&plan, &workload, Machine { open_files, free_bytes: None, memory_bytes: None, cores }).unwrap();
     (checked.plan.driver.workers, checked.notes)
 }
 
@@ -117,7 +119,7 @@ fn operations_that_block_have_a_worker_for_each_user() {
 #[test]
 fn too_few_workers_for_the_connections_are_refused() {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
-    let few = Machine { open_files: 700, free_bytes: None, cores: 2 };
+    let few = Machine { open_files: 700, free_bytes: None, memory_bytes: None, cores: 2 };
     let refused = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
         check(
@@ -152,6 +154,45 @@ fn an_application_of_ours_has_one_table_of_open_files() {
         panic!("the application cannot hold more, whatever the driver can")
     };
     assert!(refused.to_string().contains("at most 50: a process here may open 700 files"), "{refused}");
+}
+
+#[test]
+fn an_application_holds_a_table_of_connections_for_each_of_its_tables() {
+    let few = Machine { open_files: 520, ..ROOMY };
+    let most = |tables: usize, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
+        let workload = TestWorkload { tables: Some(tables), ..TestWorkload::default() };
+        check(&plan, &workload, few).map(|checked| (checked.most_users, checked.plan.driver.workers))
+    };
+    // 20 connections fit into a table, four of a user each.
+    assert_eq!(most(1, &[]).unwrap(), (5, 1));
+    assert_eq!(most(3, &[]).unwrap(), (15, 3));
+    assert_eq!(most(20, &[]).unwrap(), (60, 12));
+    let refused = most(3, &["load.strategy=fixed", "load.users=16"]).unwrap_err().to_string();
+    assert!(
+        refused.contains("at most 15: each of 3 threads of the target here may open 520 files"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_size_left_open_follows_from_the_machine_where_the_run_deploys() {
+    let of = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
+        let usual = Some(UsualSize { name: "small", why: "small, for 2 cores".to_owned() });
+        let workload = TestWorkload { usual, ..TestWorkload::default() };
+        let checked = check(&plan, &workload, ROOMY).unwrap();
+        (
+            checked.plan.data.size.clone(),
+            checked.plan.resolved.contains("# data.size = \"small\"\n"),
+            checked.notes,
+        )
+    };
+    assert_eq!(of(&[]), ("small".to_owned(), true, vec!["small, for 2 cores".to_owned()]));
+    assert_eq!(of(&["data.size=given"]), ("given".to_owned(), false, vec![]));
+    assert_eq!(of(&["target.url=http://127.0.0.1:9/"]).0, "");
 }
 
 #[test]

@@ -119,12 +119,14 @@ impl Orders {
 /// What a driver decides as the harness did.
 fn decided(plan: &Plan) -> Vec<(String, String)> {
     let driver = &plan.driver;
+    let size = &plan.data.size;
     let all = [
         ("profile", format!("{:?}", plan.profile)),
         ("driver.connections", format!("{:?}", driver.connections.name())),
         ("driver.workers", driver.workers.to_string()),
     ];
-    all.map(|(key, value)| (key.to_owned(), value)).into()
+    let size = (!size.is_empty()).then(|| ("data.size", format!("{size:?}")));
+    all.into_iter().chain(size).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 fn opened(open: &OpenLoop) -> Opened {

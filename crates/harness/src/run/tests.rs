@@ -67,7 +67,7 @@ fn run_until(
         sets.retain(|set| set != "load.users=1");
     }
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &sets).unwrap();
-    let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+    let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
     let clock = workload.ground.clone().map_or_else(RunClock::start, RunClock::of);
     let loads = check_all(&plan, vec![Arc::new(workload)], machine).unwrap();
     run_checked(clock, loads, (stop, platform), screen)

@@ -24,6 +24,9 @@ pub(super) struct ServeArgs {
     /// Threads that serve requests; 0 means one per core
     #[arg(long, default_value_t = 0)]
     pub(super) threads: usize,
+    /// Connections to have room for: with embedded stores more threads serve where the open files of these hold fewer
+    #[arg(long, default_value_t = 0)]
+    pub(super) room_for: usize,
     /// The node's name, unique among the nodes that share stores: 1 to 64 letters, digits, - and _
     #[arg(long, default_value = "one")]
     pub(super) node: String,

@@ -58,6 +58,7 @@ fn config(args: &ServeArgs, outside: &Outside) -> Result<ServeConfig, CommandErr
         },
         peers,
         threads,
+        room_for: args.room_for,
         max_connections: if args.max_connections == 0 { usize::MAX } else { args.max_connections as usize },
     })
 }

@@ -208,6 +208,7 @@ pub(super) fn config(dir: &Path, max_connections: usize) -> ServeConfig {
         image_limits: Limits { cache_bytes: 1 << 20, ..Limits::default() },
         peers: None,
         threads: 1,
+        room_for: 0,
         max_connections,
     }
 }

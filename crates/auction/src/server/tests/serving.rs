@@ -22,6 +22,10 @@ fn run(max_connections: usize) -> Running {
     let dir = tempfile::tempdir().unwrap();
     fill(&dir.path().join("data"));
     let config = config(dir.path(), max_connections);
+    run_with(config, dir)
+}
+
+fn run_with(config: ServeConfig, dir: TempDir) -> Running {
     let (stop, stopped) = oneshot::channel::<()>();
     let (ready, address) = mpsc::sync_channel(1);
     let thread = std::thread::spawn(move || {
@@ -110,6 +114,26 @@ fn connections_beyond_the_limit_wait_for_a_free_place() {
     assert!(receive(&mut second).starts_with("HTTP/1.1 200"));
     server.stop.send(()).unwrap();
     server.thread.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_node_with_another_store_of_pictures_serves_from_one_runtime() {
+    let dir = tempfile::tempdir().unwrap();
+    fill(&dir.path().join("data"));
+    let images = Place::Url(format!("file://{}", dir.path().join("data/images").display()));
+    let config = ServeConfig { images, threads: 2, ..config(dir.path(), 1) };
+    assert!(!config.is_of_files());
+    let server = run_with(config, dir);
+    let mut first = TcpStream::connect(server.address).unwrap();
+    send(&mut first, "GET /auction/image/11/full HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert!(receive(&mut first).ends_with("full 11"));
+    let mut second = TcpStream::connect(server.address).unwrap();
+    send(&mut second, HEALTH);
+    drop(first);
+    assert!(receive(&mut second).starts_with("HTTP/1.1 200"), "its place was free");
+    server.stop.send(()).unwrap();
+    server.thread.join().unwrap().unwrap();
+    assert!(TcpStream::connect(server.address).is_err(), "the address is still listened at");
 }
 
 #[test]

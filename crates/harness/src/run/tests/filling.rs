@@ -114,7 +114,7 @@ fn each_of_several_loads_fills_its_own_target() {
         let ground = Some(ground);
         Arc::new(TestWorkload { deploys_nothing: true, filling, ground, ..TestWorkload::default() })
     };
-    let machine = Machine { open_files: 20_000, free_bytes: None, cores: 2 };
+    let machine = Machine { open_files: 20_000, free_bytes: None, memory_bytes: None, cores: 2 };
     let loads = check_all(&plan, vec![fills(ground.clone()), fills(Simulated::default())], machine).unwrap();
     let (_keep, stop) = Stop::new();
     let finished = run_checked(RunClock::of(ground), loads, (stop, &here()), &mut Dark::default()).unwrap();

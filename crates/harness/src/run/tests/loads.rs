@@ -48,8 +48,12 @@ fn a_target_nobody_finds_is_the_target_s_fault() {
 fn without_a_deployment_a_plan_must_say_where_the_target_is() {
     let workload = TestWorkload { deploys_nothing: true, ..TestWorkload::default() };
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &[]).unwrap();
-    let refused =
-        check(&plan, &workload, Machine { open_files: 10_000, free_bytes: None, cores: 2 }).unwrap_err();
+    let refused = check(
+        &plan,
+        &workload,
+        Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 },
+    )
+    .unwrap_err();
     assert_eq!(
         refused.to_string(),
         "p.toml: `target.url` = nothing\n  allowed: a URL: workload asking makes no application of its own\n  to do:   say \
@@ -235,7 +239,7 @@ fn a_trace_that_cannot_be_is_refused_by_file_and_line() {
             &[&sets[..], &[trace]].concat(),
         )
         .unwrap();
-        let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+        let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
         check(&plan, &TestWorkload::default(), machine).unwrap_err().0.remove(0)
     };
     let absent = refused(None);

@@ -36,7 +36,7 @@ fn checked_all(
     sets.extend(more.iter().map(|set| (*set).to_owned()));
     sets.push(format!("runs={}", root.display()));
     let plan = barograph_spec::read(CATALOGUE, "p.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"));
-    let machine = Machine { open_files: 20_000, free_bytes: None, cores: 2 };
+    let machine = Machine { open_files: 20_000, free_bytes: None, memory_bytes: None, cores: 2 };
     check_all(&plan, workloads, machine)
 }
 

@@ -146,7 +146,7 @@ fn what_a_workload_cannot_be_judged_by_is_refused() {
     let workload = TestWorkload { deploys_nothing: true, rules: vec![rule], ..TestWorkload::default() };
     let plan =
         barograph_spec::read(barograph_spec::Catalogue::default(), "test", "", &[URL.to_owned()]).unwrap();
-    let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+    let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
     let refused = check_all(&plan, vec![Arc::new(workload)], machine).err().unwrap();
     assert!(
         refused.to_string().contains("a rule about the measure `misses`, which is not declared"),
