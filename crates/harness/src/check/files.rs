@@ -30,8 +30,6 @@ impl Checking<'_> {
     }
 
     fn capacity_of(&self, workers: usize) -> u64 {
-        // A driver whose users block has one table.
-        let workers = if self.workload.operations_block() { 1 } else { workers };
         let tables = self.target_tables().map_or(workers, |target| target.min(workers));
         self.table().saturating_mul(tables as u64)
     }
