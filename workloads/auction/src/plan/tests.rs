@@ -51,6 +51,19 @@ fn a_topology_with_an_embedded_store_has_nothing_around_it() {
 }
 
 #[test]
+fn open_files_hold_for_each_thread_of_a_node_that_users_reach_and_whose_stores_are_files() {
+    let tables = |sets: &[&str]| {
+        let plan = plan("", sets).unwrap();
+        crate::topology::tables(&plan, AuctionPlan::of(&plan))
+    };
+    assert_eq!(tables(&[]), barograph_auction::MOST_THREADS);
+    assert_eq!(tables(&["target.threads=3"]), 3);
+    assert_eq!(tables(&["deploy.application_cpus=1.5"]), 2);
+    assert_eq!(tables(&["deploy.web=nginx"]), 1);
+    assert_eq!(tables(&["deploy.like=minimal"]), 1);
+}
+
+#[test]
 fn a_plan_as_resolved_reads_back_to_itself() {
     let text = "platform = \"apart\"\ndeploy.like = \"full\"\ndeploy.tls = true\ndata.history = 0.5\n";
     let first = plan(text, &[]).unwrap();
