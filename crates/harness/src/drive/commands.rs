@@ -103,7 +103,10 @@ impl Drive<'_, '_> {
     /// Why a level is more than this run may have; `None` where it is not.
     fn too_much(&self, level: Level) -> Option<String> {
         if self.run.plan.scale.is_some() && level > MOST_SCALE as u32 {
-            return Some(format!("level = {level}; allowed: at most {MOST_SCALE}, as in a plan"));
+            return Some(format!(
+                "level = {}; allowed: at most {MOST_SCALE}, as in a plan",
+                f64::from(level)
+            ));
         }
         self.loads
             .iter()
@@ -123,6 +126,6 @@ fn too_much(checked: &Checked, level: Level) -> Option<String> {
     }
     Some(match room < most {
         true => format!("the data and the open files of this run admit {room} at the most"),
-        false => format!("level = {level}; allowed: at most {most}, as in a plan"),
+        false => format!("level = {}; allowed: at most {most}, as in a plan", f64::from(level)),
     })
 }
