@@ -112,8 +112,7 @@ pub(crate) async fn run<W: UserFactory>(
     let behaviour = behaviours.get(begin.behaviour);
     let rng = crate::draw::stream(worker.settings.seed, seat.id.0, seat.next_stream());
     let mut turn = Turn::new(seat.id, begin.argument, rng, Some(Rc::clone(&worker.core)));
-    let mut op = behaviour.first;
-    let mut intended = begin.first_at;
+    let (mut op, mut intended) = (behaviour.first, begin.first_at);
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
     let mut rest = Rest::default();

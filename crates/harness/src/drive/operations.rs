@@ -1,7 +1,7 @@
 //! Loads that are over after a number of operations.
 
 use barograph_model::words::count;
-use barograph_model::{Nanos, Phase};
+use barograph_model::{Level, Nanos, Phase};
 use barograph_stats::{Interval, OpStats, Part};
 
 use super::{Collected, Drive};
@@ -27,11 +27,6 @@ impl Drive<'_, '_> {
         self.run.plan.operations.is_none() || self.run.plan.durations.window > Nanos::ZERO
     }
 
-    /// Lets the load be over after a number of operations, beginning with the next change of its level.
-    pub(crate) fn limit(&mut self, operations: u64) -> Result<(), HarnessError> {
-        self.loads.iter_mut().try_for_each(|load| load.engine.limit(operations))
-    }
-
     /// Lets whole intervals pass until no operation is in flight.
     pub(crate) async fn idle(&mut self) -> Result<(), HarnessError> {
         let is_busy = |interval: &Interval| interval.starts > 0 || interval.in_flight_s > 0.0;
@@ -39,9 +34,15 @@ impl Drive<'_, '_> {
         Ok(())
     }
 
-    /// Collects what a limited load does until its operations have ended, `span` is over, unless it has no length, or the end is
-    /// asked for: from the first start to the last end.
-    pub(crate) async fn collect_to_the_end(&mut self, span: Nanos) -> Result<Vec<Collected>, HarnessError> {
+    /// Begins a number of operations at a level, and collects what they do until they have ended, `span` is over, unless it has no
+    /// length, or the end is asked for: from the first start to the last end.
+    pub(crate) async fn collect_to_the_end(
+        &mut self,
+        (level, operations): (Level, u64),
+        span: Nanos,
+    ) -> Result<Vec<Collected>, HarnessError> {
+        self.loads.iter_mut().try_for_each(|load| load.engine.limit(operations))?;
+        self.ramp(level, Nanos::ZERO).await?;
         let half = Nanos(self.run.plan.driver.interval.0 / 2);
         let mut all: Option<Collected> = None;
         while let Some(interval) = self.next().await?.pop() {

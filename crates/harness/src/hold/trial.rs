@@ -54,11 +54,7 @@ pub(super) async fn trial(
             && judge(drive, at, window).result() == TrialResult::Fail
     };
     let windows = match operations {
-        Some(operations) => {
-            drive.limit(operations)?;
-            drive.ramp(level, Nanos::ZERO).await?;
-            drive.collect_to_the_end(span).await?
-        }
+        Some(operations) => drive.collect_to_the_end((level, operations), span).await?,
         None => drive.collect(span, failed_for_certain).await?,
     };
     let verdicts: Vec<WindowVerdict> =
