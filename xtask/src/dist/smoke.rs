@@ -65,7 +65,7 @@ fn small(root: &Path) -> anyhow::Result<Vec<String>> {
 fn verdict(runs: &Path) -> anyhow::Result<String> {
     let run = fs::read_dir(runs).context("find the record")?.next().context("find the run")??;
     let text = fs::read_to_string(run.path().join("run.jsonl")).context("read the record")?;
-    let entries = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let verdict = entries.filter(|entry| entry["kind"] == "verdict").last().context("find the verdict")?;
+    let mut entries = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let verdict = entries.rfind(|entry| entry["kind"] == "verdict").context("find the verdict")?;
     Ok(verdict["sentence"].as_str().unwrap_or_default().to_owned())
 }

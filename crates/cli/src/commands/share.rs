@@ -53,7 +53,7 @@ fn refuse(inspection: &Inspection) -> anyhow::Result<()> {
     kinds.dedup();
     let (count, kinds) = (inspection.count, kinds.join(","));
     bail!(
-        "share the record: {count} lines name what should stay on this machine; `--allow {kinds}` shares them all the same"
+        "share the record: it holds what should stay on this machine (findings: {count}); `--allow {kinds}` shares it all the same"
     )
 }
 
