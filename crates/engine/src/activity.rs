@@ -115,9 +115,8 @@ pub(crate) async fn run<W: UserFactory>(
     let (mut op, mut intended) = (behaviour.first, begin.first_at);
     // In an open loop a user becomes active for an arrival, which is its first call.
     let (mut called, mut first) = (true, true);
-    let mut rest = Rest::default();
     // The latest reading of the clock: what is due by then needs no other.
-    let mut now = Nanos::ZERO;
+    let (mut rest, mut now) = (Rest::default(), Nanos::ZERO);
     loop {
         let waits = match gate.filter(|_| !called) {
             Some(gate) => match call(gate, seat, &slot).await {

@@ -273,6 +273,19 @@ pub(crate) fn verdict() -> Verdict {
     }
 }
 
+fn decisions() -> Decisions {
+    Decisions {
+        size: Some("run30k".into()),
+        profile: Some("bidding".to_owned()),
+        unit: KeptUnit::StartsPerSecond,
+        lowest: Some(11),
+        highest: Some(1_001),
+        most_users: Some(2_375),
+        connections: Some("keep".to_owned()),
+        workers: Some(5),
+    }
+}
+
 /// What was deployed, and what happened to it.
 fn world() -> [Entry; 7] {
     let part = KeptPart {
@@ -329,21 +342,11 @@ fn world() -> [Entry; 7] {
         reused: true,
         stamp: "abc".to_owned(),
     };
-    let decisions = Decisions {
-        size: Some("run30k".into()),
-        profile: Some("bidding".to_owned()),
-        unit: KeptUnit::StartsPerSecond,
-        lowest: Some(11),
-        highest: Some(1_001),
-        most_users: Some(2_375),
-        connections: Some("keep".to_owned()),
-        workers: Some(5),
-    };
     [
         Entry::Topology(Box::new(topology)),
         Entry::Action(action),
         Entry::Tiers(Tiers { tiers: vec![tier] }),
-        Entry::Decisions(decisions),
+        Entry::Decisions(decisions()),
         Entry::Fill(fill),
         Entry::Control(Control {
             at_s: 2.0,

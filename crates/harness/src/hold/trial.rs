@@ -88,13 +88,17 @@ pub(super) async fn trial(
         judged.push(verdict);
     }
     drive.run.done()?;
-    for (at, verdict) in judged.iter().enumerate() {
-        let load = &drive.loads[at];
+    show(drive, &judged);
+    Ok(judged)
+}
+
+/// Shows the last trial of each load.
+fn show(drive: &mut Drive<'_, '_>, verdicts: &[WindowVerdict]) {
+    for (load, verdict) in drive.loads.iter().zip(verdicts) {
         let name = if load.name.is_empty() { String::new() } else { format!("{}: ", load.name) };
         let line = load.trials.last().map(|kept| line(kept, verdict)).unwrap_or_default();
         drive.run.screen.say(&format!("{name}{line}"));
     }
-    Ok(judged)
 }
 
 /// The limits of a driver. What operations that block use of a core is their own.

@@ -112,6 +112,14 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+fn starts(rate: f64) -> String {
+    match rate {
+        _ if rate < 10.0 => figure(rate),
+        _ if rate < 1_000.0 => format!("{rate:.1}"),
+        _ => count(rate.round() as u64),
+    }
+}
+
 fn found(id: CheckId, facts: &CheckFacts) -> String {
     match facts {
         CheckFacts::StartLag { p99_ms, .. } => format!("p99 {}", millis(*p99_ms)),
@@ -119,11 +127,7 @@ fn found(id: CheckId, facts: &CheckFacts) -> String {
         CheckFacts::Users { least, most, .. } if least == most => least.to_string(),
         CheckFacts::Users { least, most, .. } => format!("{least} to {most}"),
         CheckFacts::Rate { rate, late, .. } => {
-            let rate = match *rate {
-                rate if rate < 10.0 => figure(rate),
-                rate if rate < 1_000.0 => format!("{rate:.1}"),
-                rate => count(rate.round() as u64),
-            };
+            let rate = starts(*rate);
             let late = if *late == 0 { String::new() } else { format!(", {} arrivals late", count(*late)) };
             format!("{rate} starts/s{late}")
         }

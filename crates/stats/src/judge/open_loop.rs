@@ -198,7 +198,7 @@ fn a_load_of_a_number_of_operations_has_no_steady_state_to_hold() {
     window.parts.iter_mut().for_each(|part| {
         part.in_flight_s = part.ops.iter().map(|op| op.service_sum_s).sum();
     });
-    let names: Vec<String> = window.judge().checks.into_iter().map(|check| check.name).collect();
+    let names: Vec<&str> = window.judge().checks.iter().map(|check| check.id.name()).collect();
     assert_eq!(window.faults(), Vec::<String>::new());
     let of_the_driver = ["driver start lag", "busiest driver worker", "driver bound"];
     assert_eq!(names[..3], of_the_driver);

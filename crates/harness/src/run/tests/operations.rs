@@ -111,7 +111,7 @@ fn a_stop_leaves_what_was_measured() {
 fn drivers_that_are_units_cannot_count_together() {
     let sets = ["load.strategy=fixed", "load.operations=5", "driver.count=2"].map(str::to_owned);
     let plan = barograph_spec::read(barograph_spec::Catalogue::default(), "p.toml", "", &sets).unwrap();
-    let machine = Machine { open_files: 10_000, free_bytes: None, cores: 2 };
+    let machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
     let refused = check(&plan, &TestWorkload::default(), machine).unwrap_err().to_string();
     assert!(refused.contains("`load.operations` = 5\n  allowed: 0 with drivers that are units"), "{refused}");
 }

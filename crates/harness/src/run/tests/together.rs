@@ -214,7 +214,7 @@ fn a_trace_beside_another_load_starts_what_it_says() {
         let workloads = vec![there(&ground, None), there(&Simulated::default(), None)];
         let (_, kept) = run_all(root.path(), (&text, &[scale]), ground, workloads);
         let trial = kept.loads[1].trials().next().unwrap();
-        let (starts, level) = ((trial.window.starts_s * trial.window.seconds()).round(), trial.level);
+        let (starts, level) = ((trial.window.starts_s * trial.window.seconds()).round(), trial.level.whole());
         assert_eq!((starts, level), (10.0, 11), "{scale}: {trial:?}");
         std::fs::remove_dir_all(&kept.dir).unwrap();
     }
