@@ -87,6 +87,10 @@ fn of_load(
     if let Some(notice) = workload.notice() {
         verdict.sentence.push(' ');
         verdict.sentence.push_str(notice);
+        if let Some(answer) = &mut verdict.answer {
+            let gap = if answer.details.is_empty() { "" } else { " " };
+            answer.details.push_str(&format!("{gap}{notice}"));
+        }
     }
     verdict.resources = resources(&held.trials[at], verdict.trial);
     if let (Some(search), Strategy::Search(bounds)) = (&mut verdict.search, checked.plan.of_all()) {

@@ -125,7 +125,8 @@ fn is_of_this_machine(path: &Path) -> bool {
     let mut parts = path.components();
     match (parts.next(), parts.next().and_then(|part| part.as_os_str().to_str())) {
         (Some(Component::RootDir), Some(first)) => {
-            let is_of_system = OF_SYSTEM.contains(&first) && !path.starts_with("/var/tmp");
+            let is_temporary = ["/var/tmp", "/dev/shm"].iter().any(|folder| path.starts_with(folder));
+            let is_of_system = OF_SYSTEM.contains(&first) && !is_temporary;
             !is_of_system && Path::new("/").join(first).is_dir()
         }
         _ => false,

@@ -128,7 +128,7 @@ fn the_lists_name_what_there_is() {
                 "load.strategy = \"search\"               # one of search, fixed, path\n",
                 "load.users = 1000                      # a whole number from 1 to 1000000\n",
                 // What an empty plan has no use for is there as a comment.
-                "# load.rate = 1000                     # a whole number from 1 to 10000000; fewer starts are",
+                "# load.rate = 1000                     # a number from 0.001 to 10000000 with three decimals at most\n",
                 "# target.url =                         # ",
             ],
         ),

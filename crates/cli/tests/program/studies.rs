@@ -353,7 +353,7 @@ fn a_driver_that_would_differ_by_itself_is_refused() {
         Going::start(command).end()
     };
     let ended = with_few_files(&[]);
-    let expected = "s.toml: `driver.connections` = \"keep\" for users 10; \"close\" for users 200\n  allowed: the same in all \
+    let expected = "s.toml: `driver.workers` = 1 for users 10; 2 for users 200\n  allowed: the same in all \
                     configurations, since no factor varies it\n  to do:   ";
     assert!(ended.code == Some(2) && ended.err.contains(expected), "{ended:?}");
     let ended = with_few_files(&["--set", "driver.connections=close"]);

@@ -184,14 +184,11 @@ fn a_size_left_open_follows_from_the_machine_where_the_run_deploys() {
         let usual = Some(UsualSize { name: "small", why: "small, for 2 cores".to_owned() });
         let workload = TestWorkload { usual, ..TestWorkload::default() };
         let checked = check(&plan, &workload, ROOMY).unwrap();
-        (
-            checked.plan.data.size.clone(),
-            checked.plan.resolved.contains("# data.size = \"small\"\n"),
-            checked.notes,
-        )
+        (checked.plan.data.size.clone(), checked.decisions.size, checked.notes)
     };
-    assert_eq!(of(&[]), ("small".to_owned(), true, vec!["small, for 2 cores".to_owned()]));
-    assert_eq!(of(&["data.size=given"]), ("given".to_owned(), false, vec![]));
+    let decided = (Some("small".to_owned()), vec!["small, for 2 cores".to_owned()]);
+    assert_eq!(of(&[]), ("small".to_owned(), decided.0, decided.1));
+    assert_eq!(of(&["data.size=given"]), ("given".to_owned(), None, vec![]));
     assert_eq!(of(&["target.url=http://127.0.0.1:9/"]).0, "");
 }
 

@@ -58,17 +58,18 @@ pub(super) fn of_windows(case: &Case<'_>, trial: &Trial) -> KeptAnswer {
             (KeptClaim::NotValid { level, hold, checks: names.len() as u32 }, listed(&names))
         }
     };
-    case.answer(claim, because, operations(trial))
+    let ends: Vec<String> = [because, operations(trial)].into_iter().filter(|end| !end.is_empty()).collect();
+    case.answer(claim, ends.join("; "), String::new())
 }
 
-/// How long the operations of a load took that is over with them.
+/// How long the operations of a load took that is over with them, as the end of the sentence.
 fn operations(trial: &Trial) -> String {
     let Some(asked) = trial.operations.map(count) else { return String::new() };
     match trial.elapsed_s() {
-        Some(elapsed) => format!("{asked} operations took {} s.", figure(elapsed)),
+        Some(elapsed) => format!("{asked} operations took {} s", figure(elapsed)),
         None => {
             let (ended, seconds) = (count(trial.window.ended()), figure(trial.window.seconds()));
-            format!("{ended} of {asked} operations ended in {seconds} s.")
+            format!("{ended} of {asked} operations ended in {seconds} s")
         }
     }
 }
