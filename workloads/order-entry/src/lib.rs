@@ -1,7 +1,7 @@
 //! The Order-Entry workload: five transactions on the database of a wholesale supplier, derived from TPC-C.
 //!
 //! A user has a home warehouse and draws its transactions from a deck of 23 cards. The transactions are written once over the
-//! statements of an engine ([`session`]). Loaded rows and inputs are functions of the seed. After a run, set queries and the
+//! statements of an engine (`session`). Loaded rows and inputs are functions of the seed. After a run, set queries and the
 //! counts of the driver check the data. Results are no TPC results and cannot be compared with them.
 
 mod checks;
