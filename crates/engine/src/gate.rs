@@ -83,7 +83,7 @@ impl<U> Gate<U> {
         self.free.borrow_mut().push(Free { seat: Rc::clone(seat), slot });
     }
 
-    /// Whether all of so many users are free, and no arrival waits for one.
+    /// Whether all `users` are free, and no arrival waits for one.
     pub(crate) fn is_idle(&self, users: u32) -> bool {
         self.waiting.borrow().is_empty() && self.free.borrow().len() == users as usize
     }

@@ -54,7 +54,7 @@ impl Quota {
     /// A worker has ended its operations, the last of them at `at`.
     pub(crate) fn worker_ended(&self, at: Nanos) {
         self.last_end.fetch_max(at.0, Ordering::Relaxed);
-        // What was told before is there for everybody who sees that no worker is busy.
+        // What was sent before is visible once no worker is busy.
         self.busy.fetch_sub(1, Ordering::AcqRel);
     }
 

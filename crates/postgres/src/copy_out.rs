@@ -19,7 +19,7 @@ enum Phase {
     Data,
     /// The data has ended.
     Tail,
-    /// The answer has ended, with so many rows.
+    /// The answer has ended, with its number of rows.
     Over(u64),
 }
 

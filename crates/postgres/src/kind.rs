@@ -83,7 +83,7 @@ const EPOCH_US: i64 = 946_684_800_000_000;
 pub struct Timestamp(pub(crate) i64);
 
 impl Timestamp {
-    /// The instant so many microseconds after the beginning of 1970 (UTC).
+    /// The instant in microseconds after the beginning of 1970 (UTC).
     #[must_use]
     pub fn from_unix_us(us: i64) -> Self {
         Timestamp(us.saturating_sub(EPOCH_US))

@@ -124,7 +124,7 @@ impl KeptReason {
         self.is_about_data() || matches!(self.cause, KeptCause::Check { .. })
     }
 
-    /// The same cause in another load: of checks of the machine, whatever their figures.
+    /// The same cause in another load: of checks of the machine, with any figures.
     #[must_use]
     pub fn is_as(&self, other: &KeptReason) -> bool {
         match (&self.cause, &other.cause) {

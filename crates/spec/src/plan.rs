@@ -139,7 +139,7 @@ impl Plan {
         Offered { unit: self.unit_of_all(), level: level.into() }
     }
 
-    /// Whether its operations start as a trace says, whatever the level.
+    /// Whether its operations start as a trace says, at any level.
     #[must_use]
     pub fn is_trace(&self) -> bool {
         self.open.as_ref().is_some_and(|open| matches!(open.arrivals, ArrivalsPlan::Trace(_)))

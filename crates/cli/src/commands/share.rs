@@ -29,7 +29,7 @@ pub(crate) fn share(args: &ShareArgs) -> Done {
     Ok(ExitCode::Fine)
 }
 
-/// The name of a record: that of its folder, whatever way leads there.
+/// The name of a record: that of its folder, by any path to it.
 fn name_of(folder: &Path) -> String {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     whole.file_name().map_or_else(|| "record".to_owned(), |name| name.to_string_lossy().into_owned())

@@ -109,7 +109,7 @@ async fn versions(deployed: &Deployed) -> BTreeMap<&'static str, String> {
 /// Configuration as it was given to the service.
 fn keep_files(run: &Run<'_>, started: &Started) -> Result<(), HarnessError> {
     for file in &started.unit.files {
-        // Keys are no configuration, and are nobody's business.
+        // Keys are no configuration, and are left out.
         if file.mode & 0o077 == 0 {
             continue;
         }

@@ -15,7 +15,7 @@ pub(super) const PROTOCOL: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(super) enum Command {
-    /// The first of all. There is a connection for each of so many loads.
+    /// The first message. There is a connection for each load.
     Hello { protocol: u32, tool: String, token: String, loads: usize },
     /// What does your clock show?
     Ping { n: u64 },

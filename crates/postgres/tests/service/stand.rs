@@ -53,7 +53,7 @@ pub(crate) fn on_worker<T>(work: impl Future<Output = T>) -> T {
     barograph_reactor::block_on(work).unwrap()
 }
 
-/// Writes a file of the server, which nobody else may read.
+/// Writes a file that only the server may read.
 pub(crate) fn give(server: &Service, name: &str, text: &str) {
     let file = data(server).join(name);
     let owner = fs::metadata(data(server)).unwrap();

@@ -32,7 +32,7 @@ fn header(name: &str, kind: EntryType, size: u64) -> Header {
     header
 }
 
-/// What comes of a file with these bytes; whatever it is, nothing is written beside the folder of the record.
+/// The result of a file with these bytes; nothing is written beside the folder of the record in any case.
 fn unpacked(bytes: &[u8], limits: &Limits) -> Result<TempDir, ShareError> {
     let place = tempfile::tempdir().unwrap();
     let (file, into) = (place.path().join("x.tar.zst"), place.path().join("into"));

@@ -7,7 +7,7 @@ use barograph_workload::CommandError;
 use super::arguments::UrlOrder;
 use crate::origins;
 
-/// URLs that have an operation each; more would be a table that nobody reads.
+/// URLs that have an operation each; more would make an unreadable table.
 const FEW: usize = 20;
 
 /// A scenario of all URLs.

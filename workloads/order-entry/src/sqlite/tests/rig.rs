@@ -92,7 +92,7 @@ impl Rig {
     }
 }
 
-/// A number for the rows of each table, whatever their order.
+/// A number for the rows of each table, in any order.
 pub(super) fn digests(path: &std::path::Path) -> Vec<(&'static str, u64)> {
     let connection = Connection::open(path).unwrap();
     Table::ALL.map(|table| (table.name(), digest(&connection, table))).to_vec()
