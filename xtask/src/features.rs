@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn lines_of_cargo_tree_are_read() {
         let built = read(
-            "barograph-model v0.1.0 (/w/crates/model)|\nsyn v2.0.1|default,full\nsyn v2.0.1|default (*)\n\
+            "barograph-model v0.1.0 (/w/lab/model)|\nsyn v2.0.1|default,full\nsyn v2.0.1|default (*)\n\
              thiserror-impl v2.0.2 (proc-macro)|\n\nbase v1.0.0+x|std\n",
         );
         let set = |features: &[&str]| features.iter().map(|&f| f.to_owned()).collect::<BTreeSet<_>>();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use barograph_auction_api::{AuctionId, BidState, ItemId, TOKEN_HEADER, UserId as Account};
-use barograph_auction_live::{Bidding, Event, EventKind, Listing, LiveAuction, Offer, Purses};
+use barograph_auction_rules::{Bidding, Event, EventKind, Listing, LiveAuction, Offer, Purses};
 use barograph_engine::{Stream, Timer, stream};
 use barograph_http::{Answer, Fault, Request};
 use barograph_model::{Nanos, UserId};

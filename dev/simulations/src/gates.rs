@@ -31,7 +31,7 @@ struct Size {
 const FULL: Size = Size { runs: 60, windows: 5, faults: 40 };
 
 /// Lengths of windows in seconds: those of a search by posterior with `quick`, `standard` and `full` durations
-/// (`crates/spec/src/durations.rs`).
+/// (`lab/spec/src/durations.rs`).
 const SPANS: [u32; 3] = [15, 60, 180];
 
 /// So large a share of the clean windows may be disbelieved: of each load as counted, of all of them with 95 % confidence.

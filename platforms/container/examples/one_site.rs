@@ -8,7 +8,7 @@ use barograph_platform::{
     HostSpec, Ledger, Platform, Readiness, Site, SiteSpec, Step, Unit, UnitFile, ignore_lines,
 };
 use barograph_platform_container::ContainerPlatform;
-use barograph_switch::RelayProgram;
+use barograph_virtual_network::RelayProgram;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use barograph_platform::{Fault, HERE, HostSpec, Ledger, Missing, SiteSpec};
 use barograph_platform_process::{HostOn, Local};
-use barograph_switch::RelayProgram;
+use barograph_virtual_network::RelayProgram;
 use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest, SystemInfo, SystemInfoCgroupDriverEnum};
 use futures::future::try_join_all;
 

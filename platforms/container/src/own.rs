@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use barograph_platform::{Entry, Fault, Ledger, LinkSpec, LogTail, Missing, Thing};
-use barograph_switch::{RelayProgram, Switch, enter, lacking};
+use barograph_virtual_network::{RelayProgram, Switch, enter, lacking};
 use rustix::process::geteuid;
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;

@@ -3,7 +3,7 @@
 use barograph_platform::{
     Ability, Facts, Fault, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site, SiteSpec, Swept,
 };
-use barograph_switch::RelayProgram;
+use barograph_virtual_network::RelayProgram;
 
 use crate::{open, preflight, sweep};
 

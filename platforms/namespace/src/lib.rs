@@ -1,6 +1,6 @@
 //! Hosts as network namespaces of this machine.
 //!
-//! Every host of a site is a namespace on a switch (`barograph-switch`) with an address and all ports of its own, and a
+//! Every host of a site is a namespace on a switch (`barograph-virtual-network`) with an address and all ports of its own, and a
 //! link that can be limited, delayed and cut while traffic flows. Processor, memory and files are the machine's: units
 //! are its processes, started inside the namespace by the process platform, which also holds them together and keeps
 //! hosts and units within their limits.
@@ -18,7 +18,7 @@ use barograph_platform::{
     Ability, Facts, Fault, HERE, HostSpec, Later, Ledger, LedgerError, Missing, Platform, PlatformKind, Site,
     SiteSpec, Swept,
 };
-pub use barograph_switch::{HOST_DEVICE, RelayProgram, relay_main, rootless};
+pub use barograph_virtual_network::{HOST_DEVICE, RelayProgram, relay_main, rootless};
 
 /// The option of a site that sets addresses aside: names with spaces between, for addresses that hosts hand to each
 /// other (keepalived). [`Site::address`] tells them; whoever holds one adds it to its device [`HOST_DEVICE`].
@@ -77,7 +77,7 @@ impl Platform for NamespacePlatform {
     }
 
     fn sweep<'a>(&'a self, ledger: &'a Ledger) -> Later<'a, Result<Swept, LedgerError>> {
-        Box::pin(barograph_switch::sweep(ledger))
+        Box::pin(barograph_virtual_network::sweep(ledger))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use barograph_platform::{Facts, HERE, Missing, SiteSpec};
 use barograph_platform_process::Local;
-use barograph_switch::{facts, lacking};
+use barograph_virtual_network::{facts, lacking};
 
 use crate::{hosts, is_delayed};
 

@@ -7,7 +7,7 @@ use barograph_platform::{
     Unit,
 };
 use barograph_platform_process::{HostOn, Local};
-use barograph_switch::{RelayProgram, Switch, enter, facts};
+use barograph_virtual_network::{RelayProgram, Switch, enter, facts};
 
 use crate::{VIRTUAL_ADDRESSES, hosts, is_delayed};
 

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.split_first() {
         Some((word, rest)) if word == "agent" => said(barograph_platform_vm::agent_main(rest)),
-        Some((word, rest)) if word == "relay" => said(barograph_switch::relay_main(rest.to_vec())),
+        Some((word, rest)) if word == "relay" => said(barograph_virtual_network::relay_main(rest.to_vec())),
         Some((word, rest)) if word == "echo" => said(echo(rest)),
         Some((word, rest)) if word == "open" => said(open(rest)),
         _ => said(Err(io::Error::other("wanted is agent, relay, echo or open"))),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use barograph_platform::{Fault, HERE, HostSpec, OnLine, Readiness, Running, Site, Unit, ignore_lines};
-use barograph_switch::{Tap, enter};
+use barograph_virtual_network::{Tap, enter};
 use serde_json::json;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use barograph_platform::{
     Accounts, Facts, Fault, HERE, HostSpec, Readiness, Running, Site, SiteSpec, Unit, ignore_lines,
 };
-use barograph_switch::{Switch, Tap};
+use barograph_virtual_network::{Switch, Tap};
 
 use crate::cache::Noted;
 use crate::clock::{now, now_nanos};

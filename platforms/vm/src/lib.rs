@@ -52,7 +52,7 @@ pub struct Program {
     pub path: PathBuf,
     /// The words that make it call [`agent_main`] with the words behind them.
     pub agent: Vec<String>,
-    /// The words that make it call `barograph_switch::relay_main` with the words behind them.
+    /// The words that make it call `barograph_virtual_network::relay_main` with the words behind them.
     pub relay: Vec<String>,
 }
 

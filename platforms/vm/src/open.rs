@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use barograph_platform::{Facts, Fault, HostSpec, Ledger, SiteSpec};
 use barograph_platform_process::Local;
-use barograph_switch::{RelayProgram, Switch};
+use barograph_virtual_network::{RelayProgram, Switch};
 use tokio::task::JoinSet;
 
 use crate::cache::{Cache, Noted};

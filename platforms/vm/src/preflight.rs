@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use barograph_platform::{Facts, HostSpec, Missing, SiteSpec};
 use barograph_platform_process::Local;
-use barograph_switch::lacking;
+use barograph_virtual_network::lacking;
 
 use crate::accel::{known, kvm_opens};
 use crate::emulator::QEMU;

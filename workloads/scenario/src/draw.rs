@@ -7,7 +7,7 @@ use barograph_model::UserId;
 use barograph_scenario::{
     Draw, DrawId, Drawn, Generator, Per, Pick, Place, Source, TimeFormat, Values, View,
 };
-use barograph_script::Made;
+use barograph_scenario_script::Made;
 use rand::{Rng, RngExt};
 use rand_distr::Distribution;
 

@@ -7,7 +7,7 @@ use barograph_model::Nanos;
 use barograph_scenario::{
     Action, Body, Draw, DrawId, Drawn, Exchange, Generator, Group, Operation, Request, Scenario, Source,
 };
-use barograph_script::ScriptError;
+use barograph_scenario_script::ScriptError;
 use rand_distr::Zipf;
 
 use crate::{draw, script};

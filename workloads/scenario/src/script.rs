@@ -1,7 +1,7 @@
 //! Scripts of a scenario: functions that see a user's values by name.
 
 use barograph_scenario::{Call, Chooser, Drawn, Generator, Scenario, Values as _, View};
-use barograph_script::{Bounds, Made, Scalar, ScriptError, Scripts, Values};
+use barograph_scenario_script::{Bounds, Made, Scalar, ScriptError, Scripts, Values};
 
 use crate::ScenarioError;
 use crate::memory::Sight;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use barograph_engine::UserFactory;
 use barograph_http::Client;
 use barograph_model::{OpId, UserId};
-use barograph_script::Scripts;
+use barograph_scenario_script::Scripts;
 use barograph_workload::{Failure, Reasons};
 
 use crate::judge::Bad;

@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn a_change_concerns_its_package_and_those_above() {
-        assert_eq!(of(&["crates/cli/src/main.rs"]), ["barograph"]);
-        let of_record = of(&["crates/record/src/lib.rs"]);
+        assert_eq!(of(&["lab/cli/src/main.rs"]), ["barograph"]);
+        let of_record = of(&["lab/record/src/lib.rs"]);
         assert!(
             ["barograph-record", "barograph-report", "barograph"]
                 .iter()

@@ -41,15 +41,15 @@ const QUEUE: &str = "every queue has a bound";
 
 /// Where the monotonic clock is read.
 const MONOTONIC_PLACES: &[(&str, &str)] = &[
-    ("crates/engine/src/handle.rs", "the start of the load, from which the engine's clock counts"),
-    ("crates/harness/src/clock.rs", "the run's clock: when phases start and end"),
-    ("crates/harness/src/fleet/clock.rs", "the clock of a driver, which its harness holds against its own"),
-    ("crates/auction/src/clock.rs", "the application's clock"),
-    ("crates/auction/src/fill/mod.rs", "states how long a fill took"),
-    ("crates/probe/src/flush.rs", "how long a flush of the disk takes"),
+    ("lab/engine/src/handle.rs", "the start of the load, from which the engine's clock counts"),
+    ("lab/harness/src/clock.rs", "the run's clock: when phases start and end"),
+    ("lab/harness/src/fleet/clock.rs", "the clock of a driver, which its harness holds against its own"),
+    ("applications/auction/app/src/clock.rs", "the application's clock"),
+    ("applications/auction/app/src/fill/mod.rs", "states how long a fill took"),
+    ("machines/probe/src/flush.rs", "how long a flush of the disk takes"),
     ("platforms/container/src/deadline.rs", "deadlines of what a container engine was asked to do"),
     ("platforms/process/src/sweep.rs", "the deadline of a process that was told to stop"),
-    ("crates/cli/src/terminal.rs", "remaining time and refresh of the screen"),
+    ("lab/cli/src/terminal.rs", "remaining time and refresh of the screen"),
     ("dev/bench/src/", "times what it measures"),
     ("xtask/src/steps.rs", "times the steps of a maintainer's command"),
     ("xtask/src/testing/process.rs", "times a test"),
@@ -58,7 +58,7 @@ const MONOTONIC_PLACES: &[(&str, &str)] = &[
 
 /// Where the time of day is read.
 const TIME_OF_DAY_PLACES: &[(&str, &str)] = &[
-    ("crates/harness/src/clock.rs", "the run's clock: the wall clock is held against the monotonic one"),
+    ("lab/harness/src/clock.rs", "the run's clock: the wall clock is held against the monotonic one"),
     ("platforms/vm/src/clock.rs", "the clocks of guests are set by it"),
 ];
 
@@ -66,7 +66,7 @@ const BANS: &[Ban] = &[
     clock(&["Instant", "now"], MONOTONIC_PLACES),
     clock(&["SystemTime", "now"], TIME_OF_DAY_PLACES),
     clock(&["Zoned", "now"], &[("dev/bench/src/idle/page.rs", "the date beside measured figures")]),
-    clock(&["Timestamp", "now"], &[("crates/cli/src/commands/run.rs", "the date in the name of a run")]),
+    clock(&["Timestamp", "now"], &[("lab/cli/src/commands/run.rs", "the date in the name of a run")]),
     Ban {
         path: &["process", "exit"],
         follows: Follows::Anything,
@@ -265,7 +265,7 @@ mod tests {
             ("todo!()", "todo"),
             ("unimplemented!(\"later\")", "unimplemented"),
         ] {
-            let found = places("crates/a/src/b.rs", &format!("fn f() {{ {code} }}"));
+            let found = places("lab/a/src/b.rs", &format!("fn f() {{ {code} }}"));
             assert!(found.iter().any(|says| says.starts_with(&format!("`{call}`"))), "{code}: {found:?}");
         }
     }
@@ -275,31 +275,31 @@ mod tests {
         let text = "/// Never `thread::sleep`.\nfn f() { let s = \"todo!() Instant::now()\"; mpsc::channel(8); \
                     oneshot::channel(); tokio::time::Instant::now(); \
                     /* unbounded */ }";
-        assert!(places("crates/a/src/b.rs", text).is_empty());
+        assert!(places("lab/a/src/b.rs", text).is_empty());
     }
 
     #[test]
     fn tests_may_read_the_clock_but_not_sleep() {
         let module = "#[cfg(test)]\nmod tests { fn f() { Instant::now(); } }\nfn g() {}";
-        assert!(places("crates/a/src/b.rs", module).is_empty());
+        assert!(places("lab/a/src/b.rs", module).is_empty());
         let after = "#[cfg(test)]\nmod tests;\nfn g() { Instant::now(); }";
-        assert_eq!(places("crates/a/src/b.rs", after).len(), 1);
-        assert!(places("crates/a/tests/b.rs", "fn f() { Instant::now(); }").is_empty());
-        assert_eq!(places("crates/a/tests/b.rs", "fn f() { thread::sleep(d); }").len(), 1);
+        assert_eq!(places("lab/a/src/b.rs", after).len(), 1);
+        assert!(places("lab/a/tests/b.rs", "fn f() { Instant::now(); }").is_empty());
+        assert_eq!(places("lab/a/tests/b.rs", "fn f() { thread::sleep(d); }").len(), 1);
     }
 
     #[test]
     fn an_exception_holds_where_it_is_listed_and_goes_stale() {
         const BAN: Ban =
-            clock(&["Instant", "now"], &[("crates/a/src/clock.rs", "the clock"), ("crates/b/src/", "b")]);
+            clock(&["Instant", "now"], &[("lab/a/src/clock.rs", "the clock"), ("lab/b/src/", "b")]);
         let source =
             |path: &str| Source { path: path.to_owned(), text: "fn f() { Instant::now(); }".to_owned() };
         let (clock, b, other) =
-            (source("crates/a/src/clock.rs"), source("crates/b/src/x/y.rs"), source("crates/a/src/other.rs"));
+            (source("lab/a/src/clock.rs"), source("lab/b/src/x/y.rs"), source("lab/a/src/other.rs"));
         assert!(check_against(&[clock.clone(), b], &[BAN]).is_empty());
         let found = check_against(&[clock, other], &[BAN]);
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!(found[0].place, "crates/a/src/other.rs:1");
-        assert!(found[1].says.contains("crates/b/src/: nothing uses it"));
+        assert_eq!(found[0].place, "lab/a/src/other.rs:1");
+        assert!(found[1].says.contains("lab/b/src/: nothing uses it"));
     }
 }

@@ -33,36 +33,36 @@ const CRATES: &[Crate] = &[
     Crate { name: "reactor", floor: 1, may_use: &[] },
     Crate { name: "resp", floor: 1, may_use: &[] },
     Crate { name: "scenario", floor: 1, may_use: &["model"] },
-    Crate { name: "script", floor: 1, may_use: &[] },
-    Crate { name: "service-statistics", floor: 1, may_use: &[] },
+    Crate { name: "scenario-script", floor: 1, may_use: &[] },
+    Crate { name: "service-metrics", floor: 1, may_use: &[] },
     Crate { name: "testkit", floor: 1, may_use: &["model"] },
     Crate { name: "engine", floor: 2, may_use: &["model", "stats", "reactor"] },
     Crate { name: "net", floor: 2, may_use: &["model", "reactor"] },
     Crate { name: "http", floor: 3, may_use: &["model", "net", "reactor"] },
     Crate { name: "postgres", floor: 3, may_use: &["model", "net"] },
-    Crate { name: "import", floor: 2, may_use: &["model", "scenario"] },
+    Crate { name: "scenario-import", floor: 2, may_use: &["model", "scenario"] },
     Crate { name: "record", floor: 2, may_use: &["model", "stats"] },
-    Crate { name: "auction-live", floor: 2, may_use: &["auction-api"] },
-    Crate { name: "auction-store", floor: 3, may_use: &["auction-api", "auction-live"] },
+    Crate { name: "auction-rules", floor: 2, may_use: &["auction-api"] },
+    Crate { name: "auction-store", floor: 3, may_use: &["auction-api", "auction-rules"] },
     Crate { name: "platform-process", floor: 2, may_use: &["model", "platform", "cgroup"] },
-    Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-statistics"] },
+    Crate { name: "services", floor: 3, may_use: &["model", "platform", "service-metrics"] },
     Crate { name: "test-browser", floor: 5, may_use: &["test-services"] },
     Crate { name: "test-services", floor: 4, may_use: &["platform", "services", "platform-process"] },
-    Crate { name: "switch", floor: 2, may_use: &["model", "platform"] },
+    Crate { name: "virtual-network", floor: 2, may_use: &["model", "platform"] },
     Crate {
         name: "platform-namespace",
         floor: 3,
-        may_use: &["model", "platform", "cgroup", "platform-process", "switch"],
+        may_use: &["model", "platform", "cgroup", "platform-process", "virtual-network"],
     },
     Crate {
         name: "platform-container",
         floor: 4,
-        may_use: &["model", "platform", "cgroup", "switch", "platform-process"],
+        may_use: &["model", "platform", "cgroup", "virtual-network", "platform-process"],
     },
     Crate {
         name: "platform-vm",
         floor: 4,
-        may_use: &["model", "platform", "cgroup", "probe", "platform-process", "switch"],
+        may_use: &["model", "platform", "cgroup", "probe", "platform-process", "virtual-network"],
     },
     Crate {
         name: "workload",
@@ -82,7 +82,7 @@ const CRATES: &[Crate] = &[
             "platform",
             "cgroup",
             "services",
-            "service-statistics",
+            "service-metrics",
             "probe",
         ],
     },
@@ -114,12 +114,12 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "workload-scenario",
         floor: 5,
-        may_use: &["model", "spec", "engine", "http", "scenario", "script", "workload"],
+        may_use: &["model", "spec", "engine", "http", "scenario", "scenario-script", "workload"],
     },
-    Crate { name: "store-sqlite", floor: 4, may_use: &["auction-api", "auction-live", "auction-store"] },
-    Crate { name: "store-sql", floor: 4, may_use: &["auction-api", "auction-live", "auction-store"] },
+    Crate { name: "store-sqlite", floor: 4, may_use: &["auction-api", "auction-rules", "auction-store"] },
+    Crate { name: "store-sql", floor: 4, may_use: &["auction-api", "auction-rules", "auction-store"] },
     Crate { name: "store-images", floor: 4, may_use: &["auction-api", "auction-store"] },
-    Crate { name: "store-documents", floor: 4, may_use: &["auction-api", "auction-live", "auction-store"] },
+    Crate { name: "store-documents", floor: 4, may_use: &["auction-api", "auction-rules", "auction-store"] },
     Crate {
         name: "auction",
         floor: 5,
@@ -128,7 +128,7 @@ const CRATES: &[Crate] = &[
             "reactor",
             "auction-api",
             "auction-bus",
-            "auction-live",
+            "auction-rules",
             "auction-store",
             "store-sqlite",
             "store-sql",
@@ -152,13 +152,13 @@ const CRATES: &[Crate] = &[
             "export",
             "share",
             "live",
-            "import",
+            "scenario-import",
             "workload",
             "workload-",
             "workload-auction",
             "workload-scenario",
             "services",
-            "switch",
+            "virtual-network",
             "platform-process",
             "platform-namespace",
             "platform-container",
@@ -174,7 +174,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "simulated-auction",
         floor: 7,
-        may_use: &["model", "engine", "http", "auction-api", "auction-live", "workload-auction"],
+        may_use: &["model", "engine", "http", "auction-api", "auction-rules", "workload-auction"],
     },
     Crate {
         name: "simulations",
@@ -201,7 +201,7 @@ const CRATES: &[Crate] = &[
             "services",
             "auction-api",
             "auction-bus",
-            "auction-live",
+            "auction-rules",
             "auction-store",
             "auction",
             "store-documents",
@@ -234,7 +234,7 @@ pub(super) struct Edge {
     only_tests: bool,
 }
 
-/// A package's name without the prefix; the program's package has the product's name and lives in `crates/cli`.
+/// A package's name without the prefix; the program's package has the product's name and lives in `lab/cli`.
 fn bare(name: &str) -> String {
     if name == "barograph" {
         "cli".to_owned()
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn lower_and_listed_is_allowed() {
         assert_eq!(says("engine", "stats", false), None);
-        assert_eq!(says("workload-auction", "auction-live", true), None);
+        assert_eq!(says("workload-auction", "auction-rules", true), None);
         assert_eq!(says("model", "testkit", true), None);
         assert_eq!(says("workload-auction", "simulated-auction", true), None);
         assert_eq!(says("auction-bus", "test-services", true), None);

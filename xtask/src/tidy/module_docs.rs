@@ -30,13 +30,13 @@ mod tests {
     fn a_module_without_a_sentence_is_found() {
         let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
         let found = check(&[
-            source("crates/a/src/good.rs", "//! Says what it is for.\nfn f() {}\n"),
-            source("crates/a/src/bare.rs", "use std::fmt;\n"),
-            source("crates/a/src/short.rs", "//! x\n"),
-            source("crates/a/src/placeholder.rs", "//! (being written)\n"),
-            source("crates/a/tests/elsewhere.rs", "fn f() {}\n"),
+            source("lab/a/src/good.rs", "//! Says what it is for.\nfn f() {}\n"),
+            source("lab/a/src/bare.rs", "use std::fmt;\n"),
+            source("lab/a/src/short.rs", "//! x\n"),
+            source("lab/a/src/placeholder.rs", "//! (being written)\n"),
+            source("lab/a/tests/elsewhere.rs", "fn f() {}\n"),
         ]);
         let places: Vec<&str> = found.iter().map(|f| f.place.as_str()).collect();
-        assert_eq!(places, ["crates/a/src/bare.rs", "crates/a/src/short.rs", "crates/a/src/placeholder.rs"]);
+        assert_eq!(places, ["lab/a/src/bare.rs", "lab/a/src/short.rs", "lab/a/src/placeholder.rs"]);
     }
 }

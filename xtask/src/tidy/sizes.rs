@@ -133,7 +133,7 @@ mod tests {
         while text.lines().count() < file_lines {
             text.push_str("// more\n");
         }
-        vec![Source { path: "crates/a/src/b.rs".to_owned(), text }]
+        vec![Source { path: "lab/a/src/b.rs".to_owned(), text }]
     }
 
     fn says(sources: &[Source], list: &str) -> Vec<String> {
@@ -146,25 +146,25 @@ mod tests {
         assert_eq!(
             says(&source(81, 601), ""),
             [
-                "file crates/a/src/b.rs: 601 lines, at most 600 are allowed",
-                "function crates/a/src/b.rs::long: 81 lines, at most 80 are allowed"
+                "file lab/a/src/b.rs: 601 lines, at most 600 are allowed",
+                "function lab/a/src/b.rs::long: 81 lines, at most 80 are allowed"
             ]
         );
     }
 
     #[test]
     fn an_exception_holds_exactly() {
-        let list = "# reasons\nfunction crates/a/src/b.rs::long 90\n";
+        let list = "# reasons\nfunction lab/a/src/b.rs::long 90\n";
         assert!(says(&source(90, 100), list).is_empty());
         assert_eq!(
             says(&source(91, 100), list),
-            ["function crates/a/src/b.rs::long: grew to 91 lines, its exception is 90"]
+            ["function lab/a/src/b.rs::long: grew to 91 lines, its exception is 90"]
         );
         assert_eq!(
             says(&source(85, 100), list),
-            ["xtask/ratchet.txt: lower `function crates/a/src/b.rs::long` to 85"]
+            ["xtask/ratchet.txt: lower `function lab/a/src/b.rs::long` to 85"]
         );
-        assert!(says(&source(80, 100), list)[0].contains("remove `function crates/a/src/b.rs::long`"));
+        assert!(says(&source(80, 100), list)[0].contains("remove `function lab/a/src/b.rs::long`"));
         assert!(says(&[], "nonsense")[0].contains("cannot read"));
     }
 }

@@ -19,7 +19,7 @@ impl Source {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         self.path.contains("/tests/")
             || self.path.contains("/examples/")
-            || self.path.starts_with("crates/testkit/")
+            || self.path.starts_with("dev/testkit/")
             || self.path.starts_with("dev/simulated-auction/")
             || self.path.starts_with("dev/test-browser/")
             || self.path.starts_with("dev/test-services/")
@@ -30,14 +30,16 @@ impl Source {
 /// Folders that are made, not written.
 const LEFT_OUT: &[&str] = &["target", "runs", "data", "node_modules"];
 /// Where a folder of a left-out name is written by hand all the same.
-const KEPT: &[&str] = &["crates/data"];
+const KEPT: &[&str] = &["lab/data"];
 /// A walk deeper than this has met a loop of links.
 const DEEPEST: usize = 16;
 
 /// All Rust files of our crates.
 pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     let mut found = Vec::new();
-    for top in ["crates", "workloads", "platforms", "stores", "dev", "xtask"] {
+    for top in
+        ["lab", "protocols", "language", "machines", "applications", "workloads", "platforms", "dev", "xtask"]
+    {
         walk(&Walk { root, extension: "rs" }, &root.join(top), &mut found)?;
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -55,7 +57,7 @@ pub(crate) fn markdown_files(root: &Path) -> anyhow::Result<Vec<Source>> {
 /// Texts that are published beside the code: documentation, what users begin with, and stored records.
 pub(crate) fn published_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     let mut found = Vec::new();
-    for top in ["docs", "plans", "studies", "scenarios", "crates/record/tests/corpus/first-version"] {
+    for top in ["docs", "plans", "studies", "scenarios", "lab/record/tests/corpus/first-version"] {
         for extension in ["csv", "html", "json", "jsonl", "md", "svg", "toml"] {
             walk(&Walk { root, extension }, &root.join(top), &mut found)?;
         }
@@ -109,15 +111,15 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let files = rust_files(root).unwrap();
         assert!(files.iter().any(|f| f.path == "xtask/src/tidy/tree.rs"));
-        assert!(files.iter().any(|f| f.path.starts_with("crates/data/")));
+        assert!(files.iter().any(|f| f.path.starts_with("lab/data/")));
         assert!(files.iter().all(|f| !f.path.starts_with("target/")));
     }
 
     #[test]
     fn test_code_is_known_by_its_place() {
         let source = |path: &str| Source { path: path.to_owned(), text: String::new() };
-        assert!(source("crates/a/tests/b.rs").is_test());
-        assert!(source("crates/a/src/b/tests.rs").is_test());
-        assert!(!source("crates/a/src/b.rs").is_test());
+        assert!(source("lab/a/tests/b.rs").is_test());
+        assert!(source("lab/a/src/b/tests.rs").is_test());
+        assert!(!source("lab/a/src/b.rs").is_test());
     }
 }

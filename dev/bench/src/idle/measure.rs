@@ -61,7 +61,7 @@ impl Measure {
         if let Some(missing) = service.missing() {
             return Ok(Err(missing.to_string()));
         }
-        let own = service.packages().is_empty() && service.install().contains("crates/cli");
+        let own = service.packages().is_empty() && service.install().contains("lab/cli");
         if own && self.barograph.is_none() {
             return Ok(Err("it is this program: give --barograph".to_owned()));
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
-use barograph_auction_live::{Bidding, Event, EventKind};
+use barograph_auction_rules::{Bidding, Event, EventKind};
 use barograph_auction_store::{
     AuctionFilter, AuctionRow, Beat, CLOCK_START_MS, Change, HighBidRow, ItemFilter, ItemRow, Registry,
     Relational, RelationalBatch, Span, Standing, StoreError, UserRow, Window, codes,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use barograph_auction_api::{AuctionId, BidState, ItemId, UserId};
-use barograph_auction_live::{Bidding, Event, EventKind};
+use barograph_auction_rules::{Bidding, Event, EventKind};
 use barograph_auction_store::{
     AuctionRow, BidRow, CLOCK_START_MS, Change, EventBatch, Events, HighBidRow, ImageRow, ItemFilter,
     ItemRow, Relational, RelationalBatch, Settled, Span, StoreError, UserRow, Window, codes,

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use barograph_platform::Ledger;
 use barograph_platform_container::{OwnEngine, OwnWishes};
-use barograph_switch::RelayProgram;
+use barograph_virtual_network::RelayProgram;
 
 /// Counts everything that needs a name of its own.
 static NUMBER: AtomicU32 = AtomicU32::new(0);

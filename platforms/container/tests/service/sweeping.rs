@@ -24,7 +24,7 @@ fn one_site() -> PathBuf {
 async fn sweep_all(ledger: &Ledger) -> Result<Swept, LedgerError> {
     let mut swept = platform().sweep(ledger).await?;
     swept.append(ProcessPlatform.sweep(ledger).await?);
-    swept.append(barograph_switch::sweep(ledger).await?);
+    swept.append(barograph_virtual_network::sweep(ledger).await?);
     Ok(swept)
 }
 

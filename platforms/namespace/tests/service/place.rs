@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use barograph_platform::{HostSpec, Ledger, Limits, LinkSpec, Platform, Site, SiteSpec};
 use barograph_platform_namespace::{NamespacePlatform, RelayProgram, rootless};
-use barograph_switch::inside;
+use barograph_virtual_network::inside;
 use tempfile::TempDir;
 
 /// Only what hangs takes so long, also where services start on a machine with much else to do.

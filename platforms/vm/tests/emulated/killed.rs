@@ -83,7 +83,7 @@ async fn kill_at(place: &Path, site: &SiteSpec, lines: usize) -> bool {
     let (found, begun) = (ledger.left(), Instant::now());
     for round in 0..2 {
         let mut swept = ProcessPlatform.sweep(&ledger).await.unwrap();
-        swept.append(barograph_switch::sweep(&ledger).await.unwrap());
+        swept.append(barograph_virtual_network::sweep(&ledger).await.unwrap());
         assert!(swept.failed.is_empty(), "killed {what}: {:?}", swept.failed);
         assert!(round == 0 || swept.is_empty(), "the second sweep finds nothing: {swept:?}");
     }

@@ -1,0 +1,94 @@
+//! What a node does with what it hears from others.
+
+use std::sync::Arc;
+
+use barograph_auction_api::AuctionId;
+use barograph_auction_bus::Heard;
+use barograph_auction_rules::Offer;
+use tokio::sync::mpsc;
+
+use crate::app::App;
+use crate::auctioneer::Command;
+use crate::channels::From;
+use crate::messages::{Bid, Message, bidding};
+
+/// Listens until the bus is closed.
+pub(crate) async fn run(app: Arc<App>, mut bus: mpsc::Receiver<Heard>) {
+    while let Some(heard) = bus.recv().await {
+        match heard {
+            Heard::Message(delivery) => match Message::read(&delivery.body) {
+                Some(message) => hear(&app, message),
+                None => {
+                    tracing::warn!(bytes = delivery.body.len(), "a message that this version does not know")
+                }
+            },
+            Heard::Connected => connected(&app),
+            Heard::Lost { why } => tracing::warn!(why, "the bus is lost"),
+        }
+    }
+}
+
+/// Whatever was said meanwhile may be missed: what could be stale is forgotten, states are asked for and announced.
+fn connected(app: &Arc<App>) {
+    tracing::info!("the bus is connected");
+    app.forget();
+    app.tell_all(&Message::Ask { node: app.node.to_string() });
+    app.announce();
+    app.wake_others();
+    app.look.notify_one();
+}
+
+fn hear(app: &Arc<App>, message: Message) {
+    match message {
+        Message::Bid(bid) => take_bid(app, bid),
+        Message::Wake { auction } => {
+            // Kept, in case the auction is only about to become this node's.
+            if let Some(channel) = app.channels.channel(auction) {
+                channel.mark_watched();
+            }
+            app.command_later(Command::Wake(auction));
+        }
+        Message::State { round, bidding: update } => {
+            app.tell_followers_here(update.auction_id, (round, bidding(&update)), From::Hearsay);
+        }
+        Message::Owned { node, auctions } => {
+            for (auction, fence) in auctions {
+                app.owned_by(auction, &node, fence);
+            }
+        }
+        Message::Ask { node } if *node != *app.node => {
+            // Whoever was cut off may have changed something without a word.
+            app.forget();
+            app.announce();
+            app.wake_others();
+        }
+        Message::Ask { .. } => {}
+        Message::Forget => app.forget(),
+        Message::Look => app.look.notify_one(),
+        Message::SessionEnded { token } => app.forget_session(&token),
+        Message::ItemChanged { item, auction } => app.forget_item(item, auction),
+    }
+}
+
+/// A bid for an auction of this node; one for an auction that has moved on is sent after it, once.
+///
+/// It never waits for the auctioneer: behind it are the states of everybody else's auctions.
+fn take_bid(app: &App, bid: Bid) {
+    if app.owns(bid.auction) {
+        let offer = Offer { item: bid.item, bidder: bid.bidder, amount: bid.amount };
+        if app.try_command(Command::Bid { auction: bid.auction, offer, credit: bid.credit }).is_err() {
+            app.metrics.refused();
+        }
+        return;
+    }
+    app.metrics.misrouted();
+    let owner = owner_elsewhere(app, bid.auction);
+    if let (Some(owner), false) = (owner, bid.sent_on) {
+        app.tell_node(&owner, &Message::Bid(Bid { sent_on: true, ..bid }));
+    }
+}
+
+fn owner_elsewhere(app: &App, auction: AuctionId) -> Option<Arc<str>> {
+    let owner = app.channels.channel(auction)?.owner()?;
+    (*owner.node != *app.node).then_some(owner.node)
+}

@@ -1,0 +1,224 @@
+//! What the services of a deployment say of themselves, asked at the end of every interval.
+//!
+//! Each part is asked by a task of its own, over a connection of its own, and what it answered is fetched an interval later:
+//! a service that stands still keeps nobody waiting, and has no values for that time.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use barograph_model::Nanos;
+use barograph_record::StatisticRow;
+use barograph_service_metrics::{AskError, Asker, Series, Statistic};
+use barograph_workload::topology::Work;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::task::JoinHandle;
+
+use crate::clock::RunClock;
+use crate::deploy::Deployed;
+
+/// An answer, and when it was given: between the question and its coming.
+type Reply = (Nanos, Result<Vec<Option<f64>>, AskError>);
+
+/// Answers that may wait to be fetched; there is never more than one question at a time.
+const WAITING: usize = 2;
+
+/// All parts that tell something.
+pub(crate) struct Statistics {
+    parts: Vec<Watched>,
+}
+
+/// One part.
+struct Watched {
+    name: String,
+    list: Arc<[Statistic]>,
+    series: Series,
+    questions: Sender<()>,
+    replies: Receiver<Reply>,
+    asking: JoinHandle<()>,
+    /// That it does not answer was told; it is not told again.
+    told: bool,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.asking.abort();
+    }
+}
+
+impl Statistics {
+    /// Nobody is asked.
+    pub(crate) fn none() -> Self {
+        Statistics { parts: Vec::new() }
+    }
+
+    /// Begins to ask every service of a deployment that tells something.
+    pub(crate) fn of(app: &Deployed, clock: &RunClock) -> Self {
+        let parts = app.services().filter_map(|part| {
+            let Work::Service(service) = part.work else { return None };
+            let asked = service.statistics()?;
+            let port = part.endpoint.ports.get(asked.port.as_deref()?)?;
+            let at = SocketAddr::new(part.endpoint.address, *port);
+            Some(Watched::begin(
+                &part.name,
+                Asker::new(asked, at),
+                Arc::from(&asked.values[..]),
+                clock.clone(),
+            ))
+        });
+        Statistics { parts: parts.collect() }
+    }
+
+    /// Asks everybody who is not being asked already, and gives what has been answered since, with a sentence for each part
+    /// that has not answered for the first time.
+    pub(crate) fn next(&mut self) -> (Vec<StatisticRow>, Vec<String>) {
+        let (mut rows, mut notes) = (Vec::new(), Vec::new());
+        for part in &mut self.parts {
+            while let Ok((at, reply)) = part.replies.try_recv() {
+                match reply {
+                    Ok(values) => rows.extend(part.rows(at, &values)),
+                    Err(why) => notes.extend(part.silent(&why)),
+                }
+            }
+            // One that still thinks about the last question is not given another.
+            let _ = part.questions.try_send(());
+        }
+        (rows, notes)
+    }
+}
+
+impl Watched {
+    fn begin(name: &str, mut asker: Asker, list: Arc<[Statistic]>, clock: RunClock) -> Self {
+        let (questions, mut asked) = mpsc::channel(1);
+        // Counters have a rate from the second answer on, so the first question comes before the first interval.
+        let _ = questions.try_send(());
+        let (answered, replies) = mpsc::channel(WAITING);
+        let asking = tokio::spawn(async move {
+            while asked.recv().await.is_some() {
+                let begun = clock.now();
+                let reply = asker.ask().await;
+                let at = Nanos(begun.0.midpoint(clock.now().0));
+                if answered.send((at, reply)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let series = Series::new(Arc::clone(&list));
+        Watched { name: name.to_owned(), list, series, questions, replies, asking, told: false }
+    }
+
+    fn rows(&mut self, at: Nanos, values: &[Option<f64>]) -> Vec<StatisticRow> {
+        let at_s = at.as_secs_f64();
+        let kept = self.series.take(at_s, values);
+        let row = |(statistic, value): (&Statistic, Option<f64>)| {
+            Some(StatisticRow {
+                at_s,
+                part: self.name.clone(),
+                statistic: statistic.name.clone(),
+                kind: statistic.kind.kept_as().to_owned(),
+                unit: statistic.unit.clone(),
+                value: value?,
+            })
+        };
+        self.list.iter().zip(kept).filter_map(row).collect()
+    }
+
+    fn silent(&mut self, why: &AskError) -> Option<String> {
+        self.series.forget();
+        if std::mem::replace(&mut self.told, true) {
+            return None;
+        }
+        let cause = std::error::Error::source(why).map_or_else(String::new, |cause| format!(": {cause}"));
+        Some(format!("{} has no statistics as long as this lasts: {why}{cause}", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_service_metrics::{Kind, Question, Statistics as Asked};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    fn asked() -> Asked {
+        let value = Statistic {
+            name: "gets".to_owned(),
+            of: "cmd_get".to_owned().try_into().unwrap(),
+            kind: Kind::Counter,
+            unit: "keys".to_owned(),
+            what: String::new(),
+        };
+        Asked { ask: Question::Memcached, port: None, values: vec![value] }
+    }
+
+    fn watched(name: &str, at: SocketAddr) -> Watched {
+        let asked = asked();
+        Watched::begin(name, Asker::new(&asked, at), Arc::from(&asked.values[..]), RunClock::start())
+    }
+
+    /// Until something was answered or told.
+    async fn some(all: &mut Statistics) -> (Vec<StatisticRow>, Vec<String>) {
+        loop {
+            let (rows, notes) = all.next();
+            if !rows.is_empty() || !notes.is_empty() {
+                return (rows, notes);
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Answers whoever asks, each time with ten more. When the machine stands still, an answer may come too late, and the
+    /// next question over another connection.
+    async fn answer(good: TcpListener) {
+        let mut gets = 0;
+        loop {
+            let (mut stream, _) = good.accept().await.unwrap();
+            let mut question = [0; 7];
+            while stream.read_exact(&mut question).await.is_ok() {
+                gets += 10;
+                let said = format!("STAT pid 1\r\nSTAT cmd_get {gets}\r\nEND\r\n");
+                // Whoever asked may have given up.
+                let _ = stream.write_all(said.as_bytes()).await;
+            }
+        }
+    }
+
+    /// What is told of the part that stands still. Of the other nothing is, but that the machine stood still.
+    fn of_the_dead(notes: Vec<String>) -> Vec<String> {
+        let (dead, good): (Vec<String>, Vec<String>) =
+            notes.into_iter().partition(|note| note.starts_with("dead-1"));
+        assert!(good.iter().all(|note| note.contains("within 1 s")), "{good:?}");
+        dead
+    }
+
+    #[tokio::test]
+    async fn a_part_that_stands_still_is_told_once_and_keeps_nobody_waiting() {
+        let (dead, good) = (
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            TcpListener::bind("127.0.0.1:0").await.unwrap(),
+        );
+        let at = good.local_addr().unwrap();
+        tokio::spawn(answer(good));
+        // One that takes connections and says nothing at all.
+        let parts = vec![watched("dead-1", dead.local_addr().unwrap()), watched("good-1", at)];
+        let mut all = Statistics { parts };
+        let mut seen = (0, Vec::new());
+        while seen.0 < 3 || seen.1.is_empty() {
+            let (rows, notes) = some(&mut all).await;
+            assert!(rows.iter().all(|row| row.part == "good-1" && row.kind == "rate" && row.value > 0.0));
+            seen.0 += rows.len();
+            seen.1.extend(of_the_dead(notes));
+        }
+        let told = &seen.1[0];
+        assert!(told.starts_with("dead-1 has no statistics") && told.contains("within 1 s"), "{told}");
+        assert_eq!(seen.1.len(), 1);
+        drop(dead);
+        // Refused now, and not told again: what comes is of the other.
+        assert_eq!(of_the_dead(some(&mut all).await.1), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn nobody_is_asked_where_nothing_was_deployed() {
+        assert_eq!(Statistics::none().next(), (Vec::new(), Vec::new()));
+    }
+}

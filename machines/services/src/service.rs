@@ -1,0 +1,379 @@
+//! One service, and the units that are made of it.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use barograph_platform::{Ask, Limits, Missing, Readiness, Step, StopSignal, Unit, UnitFile, User};
+
+use barograph_service_metrics::Statistics;
+
+use crate::size::Size;
+use crate::template::{Condition, Scope, Template};
+use crate::{Flavour, Measured, Place, ServiceError, Word, paths, version, word};
+
+/// A kind of thing that can be deployed.
+#[derive(Clone, Debug)]
+pub struct Service {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) purpose: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) packages: Vec<String>,
+    pub(crate) install: String,
+    pub(crate) image: Option<String>,
+    pub(crate) user: User,
+    pub(crate) own_host: bool,
+    pub(crate) keep: Option<String>,
+    pub(crate) url: Template,
+    pub(crate) versions_tried: Vec<String>,
+    pub(crate) version: Option<(String, Vec<String>)>,
+    pub(crate) ports: Vec<(String, u16)>,
+    pub(crate) paths: BTreeMap<String, Vec<String>>,
+    pub(crate) words: Vec<Word>,
+    pub(crate) files: Vec<File>,
+    pub(crate) prepare: Vec<Prepare>,
+    pub(crate) program: Option<String>,
+    pub(crate) args: Vec<Args>,
+    pub(crate) env: Vec<Variable>,
+    pub(crate) ready: Vec<Ready>,
+    /// With its port.
+    pub(crate) statistics: Option<Statistics>,
+    pub(crate) stop: StopSignal,
+    pub(crate) grace: Duration,
+    pub(crate) measured: Option<Measured>,
+}
+
+/// When something is kept: all of these hold.
+pub(crate) type Conditions = Vec<Condition>;
+
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) text: Template,
+    pub(crate) mode: u32,
+    pub(crate) conditions: Conditions,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Prepare {
+    pub(crate) program: String,
+    pub(crate) args: Vec<Template>,
+    pub(crate) conditions: Conditions,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Args {
+    pub(crate) args: Vec<Template>,
+    pub(crate) conditions: Conditions,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) value: Template,
+    pub(crate) conditions: Conditions,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub(crate) way: Way,
+    pub(crate) conditions: Conditions,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    Answer { ask: Ask, port: String, timeout: Duration },
+    Line { timeout: Duration },
+    Run,
+}
+
+impl Service {
+    /// Its name in plans: that of its folder.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn purpose(&self) -> &str {
+        &self.purpose
+    }
+
+    /// What a reader of its figures should know, one sentence each.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The packages of Debian and Ubuntu that have its programs; none for what is no package.
+    #[must_use]
+    pub fn packages(&self) -> &[String] {
+        &self.packages
+    }
+
+    /// The command that installs it.
+    #[must_use]
+    pub fn install(&self) -> &str {
+        &self.install
+    }
+
+    /// Its name among container images, where it has one.
+    #[must_use]
+    pub fn image(&self) -> Option<&str> {
+        self.image.as_deref()
+    }
+
+    /// The versions it was tried with.
+    #[must_use]
+    pub fn versions_tried(&self) -> &[String] {
+        &self.versions_tried
+    }
+
+    /// Its ports with the numbers they usually have. The first is the one for clients.
+    #[must_use]
+    pub fn ports(&self) -> &[(String, u16)] {
+        &self.ports
+    }
+
+    /// The words of a topology that it knows.
+    #[must_use]
+    pub fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    /// Whether it changes the network of its host, so that it must not share one with the machine.
+    #[must_use]
+    pub fn needs_own_host(&self) -> bool {
+        self.own_host
+    }
+
+    /// The folder below that of an instance with everything it stores, what its steps make included; `None` for what
+    /// stores nothing worth keeping. Put in place before the start, it stands for those steps.
+    #[must_use]
+    pub fn keeps(&self) -> Option<&str> {
+        self.keep.as_deref()
+    }
+
+    /// How long a stop may take before it is killed.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        self.grace
+    }
+
+    /// What it is asked about itself while it serves; its port is one of [`Service::ports`] and given. `None` for one that
+    /// tells nothing.
+    #[must_use]
+    pub fn statistics(&self) -> Option<&Statistics> {
+        self.statistics.as_ref()
+    }
+
+    /// What it costs when idle, where that was measured.
+    #[must_use]
+    pub fn measured(&self) -> Option<&Measured> {
+        self.measured.as_ref()
+    }
+
+    /// The first of its programs that is not on this machine, with the command that installs it.
+    #[must_use]
+    pub fn missing(&self) -> Option<Missing> {
+        self.found().err()
+    }
+
+    /// Its programs that are in no folder of the system, so that hosts with a root of their own must be shown them.
+    #[must_use]
+    pub fn own_programs(&self) -> Vec<PathBuf> {
+        const SYSTEM: [&str; 4] = ["/usr", "/bin", "/sbin", "/lib"];
+        let found = self.found().unwrap_or_default();
+        found.into_values().filter(|path| !SYSTEM.iter().any(|system| path.starts_with(system))).collect()
+    }
+
+    /// The version that is on this machine. Runs the program.
+    ///
+    /// # Errors
+    /// When it is not there or says nothing of use.
+    pub fn version(&self) -> Result<String, ServiceError> {
+        match &self.version {
+            // It is this program, and all of its crates have one version.
+            None => Ok(env!("CARGO_PKG_VERSION").to_owned()),
+            Some((program, args)) => {
+                let path = self.find(program).map_err(|source| self.not_here(source))?;
+                version::ask(&path, args)
+            }
+        }
+    }
+
+    /// What clients of an instance at this address and with these ports are told.
+    #[must_use]
+    pub fn url(&self, address: IpAddr, ports: &BTreeMap<String, u16>) -> String {
+        let (empty, limits) = (BTreeMap::new(), Limits::default());
+        let nowhere = Path::new("/");
+        let place = Place {
+            name: &self.name,
+            host: "",
+            address,
+            ports,
+            folder: nowhere,
+            log: nowhere,
+            flavour: Flavour::Vanilla,
+            limits: &limits,
+            machine: (1, 0),
+            values: &empty,
+            own_program: nowhere,
+        };
+        // A port that the caller left out is shown as what it usually is.
+        self.url.render(&self.scope(&place, BTreeMap::new(), BTreeMap::new())).unwrap_or_else(|_| {
+            let usual = self.ports.iter().cloned().collect();
+            let place = Place { ports: &usual, ..place };
+            self.url.render(&self.scope(&place, BTreeMap::new(), BTreeMap::new())).unwrap_or_default()
+        })
+    }
+
+    /// The unit of an instance at this place.
+    ///
+    /// # Errors
+    /// When a program is missing, when the topology says too little, too much or nonsense, or when the folder's name
+    /// cannot stand in configuration files.
+    pub fn unit(&self, place: &Place<'_>) -> Result<Unit, ServiceError> {
+        let found = self.found().map_err(|source| self.not_here(source))?;
+        self.unit_with(place, found)
+    }
+
+    fn found(&self) -> Result<BTreeMap<&str, PathBuf>, Missing> {
+        self.paths.keys().map(|name| Ok((name.as_str(), self.find(name)?))).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<PathBuf, Missing> {
+        let places = self.paths.get(name).map(Vec::as_slice).unwrap_or_default();
+        paths::find(places).ok_or_else(|| Missing {
+            what: format!("{} is not on this machine: no {}", self.title, places.join(" or ")),
+            hint: self.install.clone(),
+        })
+    }
+
+    fn not_here(&self, source: Missing) -> ServiceError {
+        ServiceError::Missing { service: self.name.clone(), source }
+    }
+
+    fn scope<'a>(
+        &'a self,
+        place: &'a Place<'a>,
+        paths: BTreeMap<&'a str, PathBuf>,
+        values: BTreeMap<String, String>,
+    ) -> Scope<'a> {
+        Scope { service: &self.name, place, size: Size::of(place), words: &self.words, values, paths }
+    }
+
+    /// The unit with programs at these paths.
+    pub(crate) fn unit_with(
+        &self,
+        place: &Place<'_>,
+        paths: BTreeMap<&str, PathBuf>,
+    ) -> Result<Unit, ServiceError> {
+        if !self.files.is_empty() {
+            self.check_folder(place.folder)?;
+        }
+        let values = word::values(&self.name, &self.words, place)?;
+        let scope = self.scope(place, paths, values);
+        let program = match &self.program {
+            None => place.own_program.to_owned(),
+            Some(name) => scope.path(name)?.clone(),
+        };
+        let mut args = Vec::new();
+        for group in self.args.iter().filter(|group| met(&group.conditions, &scope)) {
+            args.extend(rendered(&group.args, &scope)?);
+        }
+        let variables = self.env.iter().filter(|variable| met(&variable.conditions, &scope));
+        Ok(Unit {
+            name: place.name.to_owned(),
+            host: place.host.to_owned(),
+            program,
+            args,
+            env: variables
+                .map(|variable| Ok((variable.name.clone(), variable.value.render(&scope)?)))
+                .collect::<Result<_, ServiceError>>()?,
+            files: self.rendered_files(&scope)?,
+            prepare: self.rendered_steps(&scope)?,
+            workdir: place.folder.to_owned(),
+            log: place.log.to_owned(),
+            user: self.user,
+            stop: self.stop,
+            limits: place.limits.clone(),
+            ready: self.readiness(&scope)?,
+        })
+    }
+
+    /// In configuration files the folder stands between quotes, which not every product can do without.
+    fn check_folder(&self, folder: &Path) -> Result<(), ServiceError> {
+        let wrong = |why| {
+            let (service, folder) = (self.name.clone(), folder.display().to_string());
+            Err(ServiceError::BadFolder { service, folder, why })
+        };
+        match folder.to_str() {
+            None => wrong("its name is not text"),
+            Some(_) if !folder.is_absolute() => wrong("it is not absolute"),
+            Some(text) if text.chars().any(|c| c.is_control() || "\"'`\\$;{}#%".contains(c)) => {
+                wrong("quotes, backslashes, braces and $ ; # % cannot stand in configuration files")
+            }
+            Some(text) if text.contains(char::is_whitespace) => {
+                wrong("some services cannot live in a folder with blanks in its name")
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn rendered_files(&self, scope: &Scope<'_>) -> Result<Vec<UnitFile>, ServiceError> {
+        let mut files = vec![UnitFile {
+            // A unit with a file has its folder made, and whoever finds the folder knows what lives there.
+            path: PathBuf::from("about.txt"),
+            bytes: format!("{}: {}, {}\n", scope.place.name, self.title, scope.place.flavour.name())
+                .into_bytes(),
+            mode: 0o644,
+        }];
+        for file in self.files.iter().filter(|file| met(&file.conditions, scope)) {
+            let bytes = file.text.render(scope)?.into_bytes();
+            files.push(UnitFile { path: PathBuf::from(&file.path), bytes, mode: file.mode });
+        }
+        Ok(files)
+    }
+
+    fn rendered_steps(&self, scope: &Scope<'_>) -> Result<Vec<Step>, ServiceError> {
+        let steps = self.prepare.iter().filter(|step| met(&step.conditions, scope));
+        steps
+            .map(|step| {
+                let program = scope.path(&step.program)?.clone();
+                Ok(Step { program, args: rendered(&step.args, scope)? })
+            })
+            .collect()
+    }
+
+    fn readiness(&self, scope: &Scope<'_>) -> Result<Readiness, ServiceError> {
+        let way = self.ready.iter().find(|ready| met(&ready.conditions, scope)).map(|ready| &ready.way);
+        Ok(match way {
+            Some(Way::Answer { ask, port, timeout }) => Readiness::Answers {
+                ask: ask.clone(),
+                address: SocketAddr::new(scope.place.address, scope.port(port)?),
+                timeout: *timeout,
+            },
+            Some(Way::Line { timeout }) => Readiness::StdoutLine { timeout: *timeout },
+            // A check refuses a service whose last way has a condition.
+            Some(Way::Run) | None => Readiness::Runs,
+        })
+    }
+}
+
+fn met(conditions: &Conditions, scope: &Scope<'_>) -> bool {
+    conditions.iter().all(|condition| condition.met(scope))
+}
+
+fn rendered(templates: &[Template], scope: &Scope<'_>) -> Result<Vec<String>, ServiceError> {
+    templates.iter().map(|template| template.render(scope)).collect()
+}

@@ -1,0 +1,357 @@
+//! What running services say of themselves is what was done to them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use barograph_auction_bus::{BusUrl, Heard, Place, Settings, To};
+use barograph_service_metrics::{AskError, Asker, Statistic};
+use barograph_services::Flavour;
+use barograph_testkit::Closed;
+
+use crate::backend::Backend;
+use crate::databases::psql;
+use crate::said::{ask, connect, http, program};
+use crate::stand::{Stand, Up, Wanted, or_skip};
+
+/// Longer than anything here takes on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// A service that is asked, over one connection.
+struct Talk {
+    asker: Asker,
+    values: Vec<Statistic>,
+}
+
+type Told = BTreeMap<String, f64>;
+
+impl Talk {
+    fn with(up: &Up) -> Self {
+        let asked = up.service.statistics().unwrap();
+        let at = up.at(asked.port.as_deref().unwrap());
+        Talk { asker: Asker::new(asked, at), values: asked.values.clone() }
+    }
+
+    /// The next answer, however many questions a busy machine leaves without one.
+    async fn told(&mut self) -> Told {
+        let answered = async {
+            loop {
+                match self.asker.ask().await {
+                    Ok(values) => return values,
+                    Err(AskError::Late { .. } | AskError::Connection { .. }) => {}
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        };
+        let values = tokio::time::timeout(DEADLINE, answered).await.unwrap();
+        let named = self.values.iter().zip(values);
+        named.filter_map(|(statistic, value)| Some((statistic.name.clone(), value?))).collect()
+    }
+
+    /// All that it should tell, unless some may be absent.
+    async fn all(&mut self, absent: &[&str]) -> Told {
+        let told = self.told().await;
+        let missing =
+            self.values.iter().map(|value| value.name.as_str()).filter(|name| !told.contains_key(*name));
+        assert_eq!(missing.collect::<Vec<_>>(), absent);
+        told
+    }
+
+    /// Asks until all that it tells is right.
+    async fn told_when(&mut self, right: impl Fn(&Told) -> bool) -> Told {
+        let mut last = Told::new();
+        let wait = async {
+            loop {
+                last = self.told().await;
+                if right(&last) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let waited = tokio::time::timeout(DEADLINE, wait).await;
+        assert!(waited.is_ok(), "at last {last:?}");
+        last
+    }
+
+    /// The answer to one question; none when a busy machine leaves it without.
+    async fn told_at_once(&mut self) -> Option<Told> {
+        let values = self.asker.ask().await.ok()?;
+        let named = self.values.iter().zip(values);
+        Some(named.filter_map(|(statistic, value)| Some((statistic.name.clone(), value?))).collect())
+    }
+
+    /// What it tells before and after `act`, with no question in between. One that is left without an answer may count as
+    /// well as any other, and so does its connection until the service knows of its end: then all is done again.
+    async fn around<T>(&mut self, act: impl Fn() -> T) -> (Told, Told, Vec<T>) {
+        let mut done = Vec::new();
+        let both = async {
+            loop {
+                self.told().await;
+                let Some(before) = self.told_at_once().await else { continue };
+                done.push(act());
+                if let Some(after) = self.told_at_once().await {
+                    return (before, after);
+                }
+            }
+        };
+        let (before, after) = tokio::time::timeout(DEADLINE, both).await.unwrap();
+        (before, after, done)
+    }
+
+    /// Asks until what was told since `before` is right: some bring their figures up to date now and then.
+    async fn until(&mut self, before: &Told, right: impl Fn(&dyn Fn(&str) -> f64) -> bool) {
+        let mut last = Told::new();
+        let wait = async {
+            loop {
+                last = self.told().await;
+                if right(&|name| last[name] - before[name]) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        if tokio::time::timeout(DEADLINE, wait).await.is_err() {
+            panic!("before {before:?}\nat last {last:?}");
+        }
+    }
+}
+
+async fn one(name: &str, values: &[(&str, String)]) -> Option<(Stand, Up)> {
+    let [service] = or_skip([name])?;
+    let stand = Stand::new().await;
+    let up = stand.start(service, Wanted { name, flavour: Flavour::Tuned, values }).await;
+    Some((stand, up))
+}
+
+async fn end((stand, up): (Stand, Up)) {
+    up.assert_listens_at_home();
+    up.stop().await;
+    stand.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_tells_of_commits_rows_and_its_log() {
+    let Some((stand, up)) = one("postgres", &[]).await else { return };
+    psql(&up.url, "CREATE TABLE kept (x int)");
+    let mut talk = Talk::with(&up);
+    talk.all(&[]).await;
+    // The connection of whoever asked before ends a moment after its program.
+    let none =
+        |told: &Told| ["active", "waiting_for_locks", "connections"].iter().all(|&name| told[name] == 0.0);
+    let before = talk.told_when(none).await;
+    for _ in 0..10 {
+        psql(&up.url, "INSERT INTO kept SELECT generate_series(1, 100)");
+    }
+    psql(&up.url, "BEGIN; INSERT INTO kept VALUES (1); ROLLBACK");
+    talk.until(&before, |grown| {
+        grown("commits") >= 10.0 && grown("rollbacks") >= 1.0 && grown("rows_written") >= 1_001.0
+    })
+    .await;
+    talk.until(&before, |grown| grown("wal_bytes") > 10_000.0 && grown("wal_syncs") >= 10.0).await;
+    drop(talk);
+    end((stand, up)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mariadb_tells_of_commits_and_its_log() {
+    let Some((stand, up)) = one("mariadb", &[]).await else { return };
+    let (host, port) = (up.main().ip().to_string(), up.main().port().to_string());
+    let sql = |text: &str| {
+        program(
+            "mariadb",
+            &["--no-defaults", "-h", &host, "-P", &port, "-u", "auction", "auction", "-e", text],
+        )
+    };
+    sql("CREATE TABLE kept (x int) ENGINE=InnoDB");
+    let mut talk = Talk::with(&up);
+    let before = talk.all(&[]).await;
+    for _ in 0..5 {
+        sql("START TRANSACTION; INSERT INTO kept VALUES (1); COMMIT");
+    }
+    sql("START TRANSACTION; INSERT INTO kept VALUES (2); ROLLBACK");
+    talk.until(&before, |grown| (grown("commits"), grown("rollbacks")) == (5.0, 1.0)).await;
+    talk.until(&before, |grown| grown("log_bytes") > 0.0 && grown("statements") >= 18.0).await;
+    let now = talk.told().await;
+    assert!(now["running"] >= 1.0 && now["connections"] >= 1.0, "{now:?}");
+    drop(talk);
+    end((stand, up)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_counts_what_was_asked_of_it() {
+    let Some((stand, up)) = one("redis", &[]).await else { return };
+    let mut talk = Talk::with(&up);
+    talk.all(&[]).await;
+    let words = b"SET key value\r\nGET key\r\nGET key\r\nGET none\r\nPING\r\n";
+    let (before, now, streams) = talk
+        .around(|| {
+            let mut stream = connect(up.main());
+            ask(&mut stream, words, "+PONG\r\n");
+            stream
+        })
+        .await;
+    let grown = |name: &str| now[name] - before[name];
+    // The question before this one was counted after it was answered.
+    assert_eq!((grown("hits"), grown("misses"), grown("commands")), (2.0, 1.0, 6.0));
+    assert_eq!(now["clients"], before["clients"] + 1.0);
+    drop((streams, talk));
+    end((stand, up)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memcached_counts_what_was_asked_of_it() {
+    let Some((stand, up)) = one("memcached", &[]).await else { return };
+    let mut talk = Talk::with(&up);
+    let before = talk.all(&[]).await;
+    let mut stream = connect(up.main());
+    ask(&mut stream, b"set key 0 0 5\r\nvalue\r\nget key\r\nget none\r\n", "\r\nEND\r\nEND\r\n");
+    let now = talk.told().await;
+    let grown = |name: &str| now[name] - before[name];
+    assert_eq!([grown("sets"), grown("gets"), grown("hits"), grown("misses")], [1.0, 2.0, 1.0, 1.0]);
+    drop((stream, talk));
+    end((stand, up)).await;
+}
+
+/// Twenty messages over the bus of the application, from one node to another.
+async fn twenty_messages(url: &str) {
+    let url: BusUrl = url.parse().unwrap();
+    let place = |node| Place { namespace: "statistics", node };
+    let settings = Settings::default();
+    let (from, _heard) = barograph_auction_bus::connect(&url, place("from"), &settings).await.unwrap();
+    let (to, mut heard) = barograph_auction_bus::connect(&url, place("to"), &settings).await.unwrap();
+    let all = async {
+        let mut messages = 0;
+        while messages < 20 {
+            // Whatever was sent before both were there may be lost.
+            if to.is_connected() && from.is_connected() {
+                let _ = from.send(To::Node("to"), vec![7; 100].into());
+            }
+            if let Ok(Some(Heard::Message(_))) =
+                tokio::time::timeout(Duration::from_millis(50), heard.recv()).await
+            {
+                messages += 1;
+            }
+        }
+    };
+    tokio::time::timeout(DEADLINE, all).await.unwrap();
+    from.close().await;
+    to.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nats_counts_messages() {
+    let Some((stand, up)) = one("nats", &[]).await else { return };
+    let mut talk = Talk::with(&up);
+    let before = talk.all(&[]).await;
+    twenty_messages(&up.url).await;
+    talk.until(&before, |grown| {
+        grown("messages_in") >= 20.0 && grown("messages_out") >= 20.0 && grown("bytes_in") >= 2_000.0
+    })
+    .await;
+    assert_eq!(talk.told().await["slow_consumers"], 0.0);
+    drop(talk);
+    end((stand, up)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rabbitmq_counts_messages() {
+    let Some((stand, up)) = one("rabbitmq", &[]).await else { return };
+    twenty_messages(&up.url).await;
+    let mut talk = Talk::with(&up);
+    let before = talk.all(&[]).await;
+    assert!(before["messages_in"] >= 20.0 && before["used_bytes"] > 1e6, "{before:?}");
+    assert_eq!(before["memory_alarm"], 0.0);
+    twenty_messages(&up.url).await;
+    talk.until(&before, |grown| grown("messages_in") >= 20.0 && grown("messages_out") >= 20.0).await;
+    drop(talk);
+    end((stand, up)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn web_servers_count_requests_and_connections() {
+    for name in ["nginx", "httpd"] {
+        let node = Backend::start("app-1");
+        let Some((stand, up)) = one(name, &[("servers", format!("app-1={}", node.at))]).await else {
+            continue;
+        };
+        let mut talk = Talk::with(&up);
+        let before = talk.all(&[]).await;
+        for user in 0..7 {
+            http(up.main(), "GET", &format!("/auction/user/{user}"), "").unwrap();
+        }
+        // Connections at rest stay open.
+        let held: Vec<_> = (0..3).map(|_| connect(up.main())).collect();
+        if name == "nginx" {
+            // The connection that asked whether it is ready may still count before.
+            let since = Told::from([("requests".to_owned(), before["requests"]), ("active".to_owned(), 0.0)]);
+            talk.until(&since, |grown| grown("requests") >= 8.0 && grown("active") >= 4.0).await;
+            assert!(talk.told().await["requests"] - before["requests"] < 10_000.0);
+        } else {
+            let now = talk.told().await;
+            assert!(now["busy"] >= 1.0 && now["idle"] >= 1.0, "{now:?}");
+        }
+        // What tells of it is not where clients come.
+        let (head, body) = http(up.main(), "GET", "/barograph/status", "").unwrap();
+        assert!(!body.contains("Active connections") && !body.contains("BusyWorkers"), "{head}");
+        drop((held, talk));
+        end((stand, up)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn haproxy_counts_requests_and_dead_servers() {
+    let node = Backend::start("app-1");
+    let closed = Closed::new().unwrap();
+    let servers = format!("app-1={} dead={}", node.at, closed.addr());
+    let Some((stand, up)) = one("haproxy", &[("servers", servers)]).await else { return };
+    let mut talk = Talk::with(&up);
+    let before = talk.all(&[]).await;
+    talk.until(&Told::from([("servers_down".to_owned(), 0.0)]), |now| now("servers_down") == 1.0).await;
+    assert!(talk.told().await["servers_lost"] >= 1.0, "what is out was lost once");
+    for user in 0..7 {
+        http(up.main(), "GET", &format!("/auction/user/{user}"), "").unwrap();
+    }
+    talk.until(&before, |grown| grown("requests") == 7.0 && grown("bytes_out") > 0.0).await;
+    let now = talk.told().await;
+    assert_eq!((now["accepted"] - before["accepted"], now["queue"], now["answers_5xx"]), (7.0, 0.0, 0.0));
+    drop((talk, closed));
+    end((stand, up)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ferretdb_counts_commands() {
+    let Some((stand, up)) = one("ferretdb", &[]).await else { return };
+    let mut talk = Talk::with(&up);
+    // It does not name a counter that has counted nothing.
+    talk.told().await;
+    crate::databases::say_hello(&up);
+    let before = talk.all(&[]).await;
+    for _ in 0..5 {
+        crate::databases::say_hello(&up);
+    }
+    talk.until(&before, |grown| {
+        (grown("commands"), grown("answered_well"), grown("finds")) == (5.0, 5.0, 0.0)
+    })
+    .await;
+    drop(talk);
+    end((stand, up)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_stands_still_gives_no_answer_and_another_when_it_goes_on() {
+    for name in ["postgres", "redis", "nats"] {
+        let Some((stand, up)) = one(name, &[]).await else { continue };
+        let mut talk = Talk::with(&up);
+        let before = talk.all(&[]).await;
+        up.running.pausing().unwrap().pause().unwrap();
+        for _ in 0..2 {
+            // Over the connection that there is, and over a new one, which the kernel accepts.
+            let none = talk.asker.ask().await.unwrap_err();
+            assert!(matches!(none, AskError::Late { .. }), "{name}: {none}");
+        }
+        up.running.pausing().unwrap().resume().unwrap();
+        assert_eq!(talk.all(&[]).await.len(), before.len());
+        drop(talk);
+        end((stand, up)).await;
+    }
+}
