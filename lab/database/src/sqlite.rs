@@ -6,6 +6,7 @@ mod errors;
 mod files;
 mod fill;
 mod schema;
+mod target;
 #[cfg(test)]
 mod tests;
 mod users;
@@ -14,5 +15,6 @@ pub use check::{Queries, check};
 pub use connection::{CACHE_KIB, Connection, ConnectionOptions};
 pub use errors::SqliteError;
 pub use files::{Files, FillResult, found};
-pub use rusqlite::{Result, Row, version};
+pub use rusqlite::{Params, Result, Row, params_from_iter, version};
+pub use target::{StopAtEnd, Target, address, durability, file_of};
 pub use users::{Terminal, User, Users};
