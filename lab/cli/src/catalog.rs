@@ -8,6 +8,7 @@ use barograph_workload_kv::KeyValue;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
+use barograph_workload_store::Store;
 
 use crate::commands::run::time_of_day;
 
@@ -15,6 +16,6 @@ pub(crate) use platforms::{platform, platforms};
 
 /// Every workload and every kind of platform. The first of each is that of plans that name none.
 pub(crate) const WORKLOADS: Workloads = Workloads {
-    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Null],
+    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Store, &Null],
     platforms: &platforms::KINDS,
 };

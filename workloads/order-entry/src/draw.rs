@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use barograph_data::{Stream, Streams};
+use barograph_database::text;
 use rand::RngExt;
 
 /// Allowed distances between the constants of loaded and of requested last names.
@@ -88,27 +89,6 @@ pub(crate) fn last_name(number: i64, name: &mut String) {
     }
 }
 
-/// A random text of letters and digits.
-pub(crate) fn text(length: RangeInclusive<usize>, rng: &mut Stream) -> String {
-    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -";
-    let length = rng.random_range(length);
-    let mut text = String::with_capacity(length);
-    // A draw has bits for ten letters.
-    while text.len() < length {
-        let mut bits: u64 = rng.random();
-        for _ in 0..10.min(length - text.len()) {
-            text.push(char::from(LETTERS[(bits & 63) as usize]));
-            bits >>= 6;
-        }
-    }
-    text
-}
-
-/// Random digits.
-pub(crate) fn digits(count: usize, rng: &mut Stream) -> String {
-    (0..count).map(|_| char::from(b'0' + rng.random_range(0..10_u8))).collect()
-}
-
 /// The data of an item or of stock. One in ten contains [`ORIGINAL`].
 pub(crate) fn data(rng: &mut Stream) -> String {
     let mut data = text(26..=50, rng);
@@ -183,12 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_their_length_and_one_of_ten_data_is_original() {
+    fn one_of_ten_data_is_original() {
         let mut rng = rng();
         let all: Vec<String> = (0..5_000).map(|_| data(&mut rng)).collect();
         assert!(all.iter().all(|data| (26..=50).contains(&data.len())));
         let originals = all.iter().filter(|data| data.contains(ORIGINAL)).count();
         assert!((400..600).contains(&originals), "{originals}");
-        assert_eq!((text(24..=24, &mut rng).len(), digits(16, &mut rng).len()), (24, 16));
     }
 }

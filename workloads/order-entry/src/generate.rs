@@ -1,11 +1,15 @@
 //! The loaded rows of all tables, as a function of size and seed. Each piece of a table can be made on its own.
 
-use barograph_data::{Stream, Streams, mix};
+use barograph_data::{Stream, Streams};
+use barograph_database::{Contents, Value, digits, number_at, row, text};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-use crate::draw::{Constants, data, digits, last_name, text};
+use crate::draw::{Constants, data, last_name};
 use crate::tables::{DISTRICTS, FIRST_PAYMENT, Size, Table, district_ytd};
+
+/// Some rows of a table, one after the other.
+pub(crate) type Batch = barograph_database::Batch<Table>;
 
 /// Rows of a batch: some hundred kilobytes.
 const BATCH: usize = 2_000;
@@ -18,47 +22,6 @@ const CREDIT_LIMIT: i64 = 5_000_000;
 
 /// The quantity of every loaded order line.
 const QUANTITY: i64 = 5;
-
-/// The value of a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
-    Int(i64),
-    Text(String),
-    Null,
-}
-
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Value::Int(number)
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Value::Text(text)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Value::Text(text.to_owned())
-    }
-}
-
-/// Appends the values of a row.
-macro_rules! row {
-    ($rows:expr, $($value:expr),+ $(,)?) => {
-        $rows.extend([$(Value::from($value)),+])
-    };
-}
-
-/// Some rows of a table, one after the other.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    pub(crate) table: Table,
-    pub(crate) values: Vec<Value>,
-    pub(crate) rows: u64,
-}
 
 /// The rows of a table that belong to a warehouse, a district, or the whole database.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +62,7 @@ impl Generator {
     }
 
     /// Makes the rows of a piece in batches. Stops and returns false as soon as `take` returns false.
-    pub(crate) fn batches(&self, piece: Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
+    pub(crate) fn piece(&self, piece: Piece, take: &mut dyn FnMut(Batch) -> bool) -> bool {
         let place = (piece.warehouse * (DISTRICTS + 1) + piece.district).unsigned_abs();
         let mut rng = self.streams.stream(piece.table.name(), place);
         let columns = piece.table.names().count();
@@ -201,25 +164,43 @@ impl Generator {
 
     /// The price of an item, in cents.
     pub(crate) fn price(&self, item: i64) -> i64 {
-        self.number("price", (0, 0, item), (100, 10_000))
+        number_at(self.seed, "price", [0, 0, item], (100, 10_000))
     }
 
     /// The loaded stock of an item.
     pub(crate) fn stock(&self, warehouse: i64, item: i64) -> i64 {
-        self.number("stock", (warehouse, 0, item), (10, 100))
+        number_at(self.seed, "stock", [warehouse, 0, item], (10, 100))
     }
 
     /// The number of lines of a loaded order.
     fn lines(&self, (w, d, order): (i64, i64, i64)) -> i64 {
-        self.number("lines", (w, d, order), (5, 15))
+        number_at(self.seed, "lines", [w, d, order], (5, 15))
+    }
+}
+
+impl Contents for Generator {
+    type Table = Table;
+
+    /// "BOEn" in ASCII.
+    const APPLICATION_ID: i32 = 0x424f_456e;
+
+    const KIND: &'static str = "an Order-Entry database";
+
+    const INDICES: &'static str = "
+CREATE INDEX customer_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id);
+CREATE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
+";
+
+    fn stamp(&self) -> String {
+        let Size { warehouses, scale, .. } = self.size;
+        let (seed, version) = (self.seed, crate::VERSION);
+        format!(
+            "warehouses = {warehouses}, scale = {scale}, seed = {seed}, version {version} of the workload"
+        )
     }
 
-    /// A number of a range as a function of its place: the checks compute it again without the other rows.
-    fn number(&self, what: &str, (w, d, n): (i64, i64, i64), (least, most): (i64, i64)) -> i64 {
-        let what = what.bytes().fold(0, |all, byte| mix(all ^ u64::from(byte)));
-        let place =
-            [w, d, n].into_iter().fold(mix(self.seed) ^ what, |all, part| mix(all ^ part.unsigned_abs()));
-        least + (place % (most - least + 1).unsigned_abs()) as i64
+    fn batches(&self, take: &mut dyn FnMut(Batch) -> bool) -> bool {
+        self.pieces().all(|piece| self.piece(piece, take))
     }
 }
 
@@ -239,7 +220,7 @@ mod tests {
         let mut tables = BTreeMap::<_, Vec<Vec<Value>>>::new();
         for piece in generator.pieces() {
             let columns = piece.table.names().count();
-            let whole = generator.batches(piece, &mut |batch| {
+            let whole = generator.piece(piece, &mut |batch| {
                 assert_eq!(batch.values.len(), batch.rows as usize * columns, "{}", batch.table.name());
                 let rows = batch.values.chunks(columns).map(<[Value]>::to_vec);
                 tables.entry(batch.table.name()).or_default().extend(rows);

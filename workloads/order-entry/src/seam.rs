@@ -293,13 +293,9 @@ fn fill(
     })?;
     progress(FillProgress { stage: "copy".to_owned(), done: 0, total: filled.bytes });
     files.reset()?;
-    let rows = |table: Table| match table {
-        Table::OrderLine => filled.lines,
-        table => generator.size.rows(table),
-    };
     let Size { warehouses, scale, .. } = generator.size;
     Ok(Fill {
-        rows: Table::ALL.into_iter().map(|table| Count::new(table.name(), rows(table))).collect(),
+        rows: filled.rows.into_iter().map(|(table, rows)| Count::new(table, rows)).collect(),
         bytes: vec![Count::new("database", filled.bytes)],
         reused: filled.reused,
         stamp: format!("order-entry-{}-w{warehouses}-x{scale}-s{}", crate::VERSION, generator.seed),

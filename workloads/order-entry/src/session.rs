@@ -4,44 +4,10 @@
 //! in how its values are bound and read, and in whether a call waits: calls of an engine that blocks are ready when they return.
 //! Statements as data would need values of any type, which cost memory for each call.
 
+pub(crate) use barograph_database::{Access, Conflict, Reply, Trouble};
 use barograph_engine::Turn;
-use barograph_model::Outcome;
 
 use crate::input::{District, Key};
-
-/// The kind of a transaction: with or without writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    Read,
-    Write,
-}
-
-/// The error of a transaction. The caller rolls the transaction back.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// A conflict with another transaction: the whole transaction may be tried again.
-    Conflict(Conflict),
-    /// A failure.
-    Failed { outcome: Outcome, why: String },
-}
-
-impl Trouble {
-    /// A row that the workload needs is missing.
-    pub(crate) fn missing(what: &str) -> Self {
-        Trouble::Failed { outcome: Outcome::WrongAnswer, why: format!("no {what}") }
-    }
-}
-
-/// Kinds of conflicts between transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Conflict {
-    /// A lock was not free in time.
-    Busy,
-    /// The snapshot of the transaction is outdated.
-    Snapshot,
-}
-
-pub(crate) type Reply<T> = Result<T, Trouble>;
 
 /// The head of an order.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! The nine tables: columns, keys and numbers of rows.
 
+use barograph_database::TableSpec;
+
 /// Districts of a warehouse.
 pub(crate) const DISTRICTS: i64 = 10;
 
@@ -114,6 +116,18 @@ impl Table {
     /// The names of its columns.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         self.columns().split(", ").map(|column| column.split_once(' ').map_or(column, |(name, _)| name))
+    }
+}
+
+impl barograph_database::Table for Table {
+    fn all() -> &'static [Self] {
+        &Table::ALL
+    }
+
+    /// Columns that are set by a delivery may be null.
+    fn spec(self) -> TableSpec {
+        let nullable = &["o_carrier_id", "ol_delivery_d"];
+        TableSpec { name: self.name(), columns: self.columns(), key: self.key(), nullable }
     }
 }
 

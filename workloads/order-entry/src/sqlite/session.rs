@@ -1,123 +1,13 @@
 //! The statements of the transactions on SQLite.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
+use barograph_database::sqlite::{Connection, Row};
 use barograph_engine::Turn;
-use barograph_model::Outcome;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ffi};
 
-use super::SqliteError;
 use crate::input::{District, Key};
 use crate::measures::LOCK_WAIT;
-use crate::session::{Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, Trouble};
+use crate::session::{Access, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, Trouble};
 
-/// Capacity for prepared statements: more than there are.
-const STATEMENTS: usize = 64;
-
-/// Page cache of each connection, in KiB. The page cache of the system is behind it.
-pub(crate) const CACHE_KIB: u32 = 4_096;
-
-/// Settings of connections.
-#[derive(Clone, Debug)]
-pub(crate) struct ConnectionOptions {
-    pub(crate) path: PathBuf,
-    /// Commits wait for the disk.
-    pub(crate) is_durable: bool,
-    /// Limit on the wait for a lock, after which the transaction is tried again.
-    pub(crate) busy: Duration,
-}
-
-/// The connection of a user.
-#[derive(Debug)]
-pub(crate) struct SqliteSession {
-    connection: Connection,
-}
-
-impl SqliteSession {
-    /// Opens a connection.
-    pub(crate) fn open(connecting: &ConnectionOptions) -> Result<Self, SqliteError> {
-        let open = || {
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let connection = Connection::open_with_flags(&connecting.path, flags)?;
-            connection.busy_timeout(connecting.busy)?;
-            let synchronous = if connecting.is_durable { "FULL" } else { "OFF" };
-            connection.execute_batch(&format!(
-                "PRAGMA synchronous={synchronous}; PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY;"
-            ))?;
-            connection.set_prepared_statement_cache_capacity(STATEMENTS);
-            Ok(connection)
-        };
-        let connection = open().map_err(SqliteError::sqlite("open", &connecting.path))?;
-        Ok(SqliteSession { connection })
-    }
-
-    /// Changes rows, and returns their number.
-    fn change(&self, sql: &'static str, values: impl Params) -> Reply<usize> {
-        self.connection.prepare_cached(sql).and_then(|mut s| s.execute(values)).map_err(|why| trouble(&why))
-    }
-
-    /// Changes exactly one row.
-    fn change_one(&self, sql: &'static str, values: impl Params, what: &str) -> Reply<()> {
-        if self.change(sql, values)? == 1 { Ok(()) } else { Err(Trouble::missing(what)) }
-    }
-
-    /// The first row, if any.
-    fn row<T>(
-        &self,
-        sql: &'static str,
-        values: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Reply<Option<T>> {
-        let row = self.connection.prepare_cached(sql).and_then(|mut s| s.query_row(values, read).optional());
-        row.map_err(|why| trouble(&why))
-    }
-
-    /// The number in the first column of the one row.
-    fn number(&self, sql: &'static str, values: impl Params, what: &str) -> Reply<i64> {
-        self.row(sql, values, |row| row.get(0))?.ok_or_else(|| Trouble::missing(what))
-    }
-
-    /// Calls `read` for each row.
-    fn each(
-        &self,
-        sql: &'static str,
-        values: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-    ) -> Reply<()> {
-        let all = self.connection.prepare_cached(sql).and_then(|mut statement| {
-            let mut rows = statement.query(values)?;
-            while let Some(row) = rows.next()? {
-                read(row)?;
-            }
-            Ok(())
-        });
-        all.map_err(|why| trouble(&why))
-    }
-}
-
-#[cfg(test)]
-impl SqliteSession {
-    pub(super) fn execute_for_test(&mut self, sql: &str) {
-        self.connection.execute_batch(sql).unwrap();
-    }
-
-    pub(super) fn number_for_test(&mut self, sql: &str) -> i64 {
-        self.connection.query_row(sql, [], |row| row.get(0)).unwrap()
-    }
-}
-
-/// The error of a transaction for one of SQLite.
-fn trouble(why: &rusqlite::Error) -> Trouble {
-    let code = why.sqlite_error().map(|error| (error.code, error.extended_code));
-    match code {
-        Some((_, ffi::SQLITE_BUSY_SNAPSHOT)) => Trouble::Conflict(Conflict::Snapshot),
-        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Trouble::Conflict(Conflict::Busy),
-        _ => Trouble::Failed { outcome: Outcome::Refused, why: why.to_string() },
-    }
-}
-
-impl Session for SqliteSession {
+impl Session for Connection {
     async fn begin(&mut self, access: Access, turn: &mut Turn) -> Reply<()> {
         match access {
             Access::Read => self.change("BEGIN", []).map(drop),
@@ -130,7 +20,7 @@ impl Session for SqliteSession {
     }
 
     async fn roll_back(&mut self) -> Reply<()> {
-        if self.connection.is_autocommit() { Ok(()) } else { self.change("ROLLBACK", []).map(drop) }
+        self.undo()
     }
 
     async fn warehouse_tax(&mut self, w: i64) -> Reply<i64> {
@@ -304,23 +194,7 @@ fn values(key: Key) -> [i64; 3] {
 }
 
 /// Appends the text in the first column.
-fn append(row: &Row<'_>, text: &mut String) -> rusqlite::Result<()> {
+fn append(row: &Row<'_>, text: &mut String) -> barograph_database::sqlite::Result<()> {
     text.push_str(row.get_ref(0)?.as_str()?);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conflicts_are_told_from_failures() {
-        let of = |code| trouble(&rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
-        assert_eq!(of(ffi::SQLITE_BUSY), Trouble::Conflict(Conflict::Busy));
-        assert_eq!(of(ffi::SQLITE_LOCKED), Trouble::Conflict(Conflict::Busy));
-        assert_eq!(of(ffi::SQLITE_BUSY_SNAPSHOT), Trouble::Conflict(Conflict::Snapshot));
-        for code in [ffi::SQLITE_FULL, ffi::SQLITE_CONSTRAINT_PRIMARYKEY, ffi::SQLITE_CORRUPT] {
-            assert!(matches!(of(code), Trouble::Failed { outcome: Outcome::Refused, .. }), "{code}");
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Transactions: what they leave in the database, alone and side by side.
 
+use barograph_database::sqlite::Connection;
 use barograph_engine::{BlockingFactory as _, BlockingUser as _, Turn};
 use barograph_model::{OpId, Outcome, UserId};
 use futures::FutureExt as _;
@@ -8,7 +9,6 @@ use super::rig::Rig;
 use crate::input::{District, Key};
 use crate::measures::{BUSY, NEW_ORDERS, WRITES};
 use crate::session::{Access, Demand, Session as _, Trouble};
-use crate::sqlite::session::SqliteSession;
 use crate::tally::Totals;
 use crate::user::Transaction;
 
@@ -17,8 +17,8 @@ fn ready<T>(call: impl Future<Output = T>) -> T {
     call.now_or_never().unwrap()
 }
 
-fn session(rig: &Rig) -> SqliteSession {
-    let mut session = SqliteSession::open(&rig.users().connecting).unwrap();
+fn session(rig: &Rig) -> Connection {
+    let mut session = Connection::open(&rig.users().connecting).unwrap();
     ready(session.begin(Access::Write, &mut Turn::for_test())).unwrap();
     session
 }
@@ -72,14 +72,13 @@ fn stock_is_filled_up_before_fewer_than_ten_are_left() {
 }
 
 impl Rig {
-    fn left(&self, session: &mut SqliteSession, quantity: i64) {
-        session.execute_for_test(&format!(
-            "UPDATE stock SET s_quantity = {quantity} WHERE s_w_id = 2 AND s_i_id = 5"
-        ));
+    fn left(&self, session: &mut Connection, quantity: i64) {
+        let sql = format!("UPDATE stock SET s_quantity = {quantity} WHERE s_w_id = 2 AND s_i_id = 5");
+        session.change_one(&sql, [], "stock").unwrap();
     }
 
-    fn stock(&self, session: &mut SqliteSession) -> i64 {
-        session.number_for_test("SELECT s_quantity FROM stock WHERE s_w_id = 2 AND s_i_id = 5")
+    fn stock(&self, session: &mut Connection) -> i64 {
+        session.number("SELECT s_quantity FROM stock WHERE s_w_id = 2 AND s_i_id = 5", [], "stock").unwrap()
     }
 }
 
@@ -89,15 +88,13 @@ fn the_data_of_bad_credit_begin_with_the_latest_payment_and_are_cut() {
     let mut session = session(&rig);
     let customer = Key { of: District { w: 1, d: 2 }, id: 3 };
     for (credit, kept) in [("GC", 0), ("BC", 1)] {
-        session.execute_for_test(&format!(
-            "UPDATE customer SET c_credit = '{credit}', c_data = '{}' WHERE c_w_id = 1 AND c_d_id = 2 AND c_id = 3",
-            "x".repeat(500)
-        ));
+        let sql = "UPDATE customer SET c_credit = ?, c_data = ? WHERE c_w_id = 1 AND c_d_id = 2 AND c_id = 3";
+        session.change_one(sql, (credit, "x".repeat(500)), "customer").unwrap();
         ready(session.pay(customer, 500, "3 2 1 2 1 500 ")).unwrap();
         let data = "FROM customer WHERE c_w_id = 1 AND c_d_id = 2 AND c_id = 3";
-        assert_eq!(session.number_for_test(&format!("SELECT length(c_data) {data}")), 500);
+        assert_eq!(session.number(&format!("SELECT length(c_data) {data}"), [], "data"), Ok(500));
         let begins = format!("SELECT c_data LIKE '3 2 1 2 1 500 xx%' {data}");
-        assert_eq!(session.number_for_test(&begins), kept, "{credit}");
+        assert_eq!(session.number(&begins, [], "data"), Ok(kept), "{credit}");
     }
     assert_eq!(ready(session.balance(customer)), Ok(-1_000 - 2 * 500));
 }

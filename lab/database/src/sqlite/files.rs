@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 
-use super::{SqliteError, fill, schema};
-use crate::generate::Generator;
-use crate::tables::{Size, Table};
+use super::{SqliteError, fill};
+use crate::Contents;
 
 /// The first bytes of a SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -18,51 +18,51 @@ const HEADER: usize = 72;
 
 /// The files of a database, locked for one run.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub struct Files<C> {
     /// The filled file.
     filled: PathBuf,
     _lock: File,
+    _of: PhantomData<fn(C)>,
 }
 
 /// The result of a fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FillResult {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FillResult {
     /// The file was filled before.
-    pub(crate) reused: bool,
-    /// Rows of order lines.
-    pub(crate) lines: u64,
-    pub(crate) bytes: u64,
+    pub reused: bool,
+    /// Loaded rows, by name of the table.
+    pub rows: Vec<(String, u64)>,
+    /// Bytes of the file.
+    pub bytes: u64,
 }
 
 /// The contents of a marker.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct Marker {
-    version: u32,
-    size: Size,
-    seed: String,
-    lines: u64,
+    stamp: String,
+    rows: Vec<(String, u64)>,
 }
 
-impl Files {
+impl<C: Contents> Files<C> {
     /// Locks the files of a database. Dropping it unlocks them.
     ///
     /// # Errors
     /// Another run uses them, or the folder cannot be made.
-    pub(crate) fn take(filled: &Path) -> Result<Self, SqliteError> {
+    pub fn take(filled: &Path) -> Result<Self, SqliteError> {
         if let Some(folder) = filled.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(SqliteError::file("make the folder", folder))?;
         }
         let path = beside(filled, ".lock");
         let lock = File::create(&path).map_err(SqliteError::file("make", &path))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Files { filled: filled.to_owned(), _lock: lock }),
+            Ok(()) => Ok(Files { filled: filled.to_owned(), _lock: lock, _of: PhantomData }),
             Err(std::fs::TryLockError::WouldBlock) => Err(SqliteError::InUse { path: filled.to_owned() }),
             Err(std::fs::TryLockError::Error(why)) => Err(SqliteError::file("lock", &path)(why)),
         }
     }
 
     /// The copy for a run.
-    pub(crate) fn copy(filled: &Path) -> PathBuf {
+    pub fn copy(filled: &Path) -> PathBuf {
         beside(filled, ".run")
     }
 
@@ -71,34 +71,35 @@ impl Files {
     ///
     /// # Errors
     /// A file with other contents, which is not changed; a full disk.
-    pub(crate) fn fill(
+    pub fn fill(
         &self,
-        generator: &Generator,
-        told: impl FnMut(Table, u64) -> bool,
+        contents: &C,
+        told: impl FnMut(C::Table, u64) -> bool,
     ) -> Result<FillResult, SqliteError> {
-        if let Some(lines) = found(&self.filled, generator)? {
-            return Ok(FillResult { reused: true, lines, bytes: length(&self.filled)? });
+        let path = &self.filled;
+        if let Some(rows) = found(path, contents)? {
+            return Ok(FillResult { reused: true, rows, bytes: length(path)? });
         }
-        let part = beside(&self.filled, ".part");
-        remove(&part)?;
-        if let Err(why) = fill::fill(&part, generator, told) {
+        let part = beside(path, ".part");
+        remove::<C>(&part)?;
+        if let Err(why) = fill::fill(&part, contents, told) {
             // What cannot be removed is replaced by the next fill.
-            let _ = remove(&part);
+            let _ = remove::<C>(&part);
             return Err(why);
         }
-        std::fs::rename(&part, &self.filled).map_err(SqliteError::file("rename", &part))?;
-        let lines = marker(&self.filled).map_err(SqliteError::sqlite("read", &self.filled))?;
-        let lines = lines.map_or(0, |marker| marker.lines);
-        Ok(FillResult { reused: false, lines, bytes: length(&self.filled)? })
+        std::fs::rename(&part, path).map_err(SqliteError::file("rename", &part))?;
+        let marker = marker(path).map_err(SqliteError::sqlite("read", path))?;
+        let rows = marker.map_or_else(Vec::new, |marker| marker.rows);
+        Ok(FillResult { reused: false, rows, bytes: length(path)? })
     }
 
     /// Copies the filled file for a run.
     ///
     /// # Errors
     /// A file with other contents in place of the copy; a full disk.
-    pub(crate) fn reset(&self) -> Result<PathBuf, SqliteError> {
-        let copy = Files::copy(&self.filled);
-        remove(&copy)?;
+    pub fn reset(&self) -> Result<PathBuf, SqliteError> {
+        let copy = Self::copy(&self.filled);
+        remove::<C>(&copy)?;
         std::fs::copy(&self.filled, &copy).map_err(SqliteError::file("make", &copy))?;
         let wal = || Connection::open(&copy)?.execute_batch("PRAGMA journal_mode=WAL");
         wal().map_err(SqliteError::sqlite("open", &copy))?;
@@ -112,8 +113,8 @@ impl Files {
     ///
     /// # Errors
     /// The system refused.
-    pub(crate) fn remove_copy(filled: &Path) -> Result<(), SqliteError> {
-        remove(&Files::copy(filled))
+    pub fn remove_copy(filled: &Path) -> Result<(), SqliteError> {
+        remove::<C>(&Self::copy(filled))
     }
 }
 
@@ -128,60 +129,62 @@ fn length(path: &Path) -> Result<u64, SqliteError> {
     std::fs::metadata(path).map(|meta| meta.len()).map_err(SqliteError::file("read", path))
 }
 
-/// The number of loaded order lines in the file of this database; `None` without a file.
+/// The loaded rows in a file with these contents, by name of the table; `None` without a file.
 ///
 /// # Errors
 /// Other contents.
-pub(crate) fn found(path: &Path, generator: &Generator) -> Result<Option<u64>, SqliteError> {
+pub fn found<C: Contents>(path: &Path, contents: &C) -> Result<Option<Vec<(String, u64)>>, SqliteError> {
     if !path.exists() {
         return Ok(None);
     }
-    let other = |why: String| SqliteError::NotOurs { path: path.to_owned(), why };
-    let foreign = || other("holds something else than an Order-Entry database".to_owned());
-    if !is_ours(path) {
-        return Err(foreign());
+    if !is_ours::<C>(path) {
+        return Err(foreign::<C>(path));
     }
-    let marker = marker(path).map_err(SqliteError::sqlite("read", path))?.ok_or_else(foreign)?;
-    let (size, seed) = (generator.size, generator.seed.to_string());
-    let wanted = Marker { version: crate::VERSION, size, seed, lines: marker.lines };
-    if marker == wanted {
-        return Ok(Some(marker.lines));
+    let marker = marker(path).map_err(SqliteError::sqlite("read", path))?;
+    let marker = marker.ok_or_else(|| foreign::<C>(path))?;
+    if marker.stamp == contents.stamp() {
+        return Ok(Some(marker.rows));
     }
-    let Marker { version, size: Size { warehouses, scale, .. }, seed, .. } = marker;
-    Err(other(format!(
-        "was filled otherwise: warehouses = {warehouses}, scale = {scale}, seed = {seed}, version {version} of the workload"
-    )))
+    let why = format!("was filled otherwise: {}", marker.stamp);
+    Err(SqliteError::NotOurs { path: path.to_owned(), why })
 }
 
-/// Whether the header of a file has the mark of this workload. SQLite cannot open the file of an interrupted fill, so the header
+/// The error of a file of something else.
+fn foreign<C: Contents>(path: &Path) -> SqliteError {
+    let why = format!("holds something else than {}", C::KIND);
+    SqliteError::NotOurs { path: path.to_owned(), why }
+}
+
+/// Whether the header of a file has the mark of the workload. SQLite cannot open the file of an interrupted fill, so the header
 /// is read directly.
-fn is_ours(path: &Path) -> bool {
+fn is_ours<C: Contents>(path: &Path) -> bool {
     let mut header = [0; HEADER];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    read.is_ok() && header.starts_with(MAGIC) && header[HEADER - 4..] == schema::APPLICATION_ID.to_be_bytes()
+    read.is_ok() && header.starts_with(MAGIC) && header[HEADER - 4..] == C::APPLICATION_ID.to_be_bytes()
 }
 
 /// The marker of a file; `None` after an interrupted fill.
 fn marker(path: &Path) -> rusqlite::Result<Option<Marker>> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let is_there = "SELECT count(*) FROM sqlite_schema WHERE name = 'barograph_marker'";
+    let is_there = "SELECT count(*) FROM sqlite_schema WHERE name = 'barograph_fill'";
     if connection.query_row(is_there, [], |row| row.get::<_, i64>(0))? == 0 {
         return Ok(None);
     }
-    let sql = "SELECT version, warehouses, scale, seed, lines FROM barograph_marker";
-    let marker = connection.query_row(sql, [], |row| {
-        let size = Size::new(row.get(1)?, row.get(2)?);
-        let lines: i64 = row.get(4)?;
-        Ok(Marker { version: row.get(0)?, size, seed: row.get(3)?, lines: lines.unsigned_abs() })
-    });
-    marker.optional()
+    let mut marker = None;
+    let mut statement = connection.prepare("SELECT stamp, name, rows FROM barograph_fill ORDER BY rowid")?;
+    let mut all = statement.query([])?;
+    while let Some(row) = all.next()? {
+        let stamp = row.get(0)?;
+        let rows = (row.get(1)?, row.get::<_, i64>(2)?.unsigned_abs());
+        marker.get_or_insert(Marker { stamp, rows: Vec::new() }).rows.push(rows);
+    }
+    Ok(marker)
 }
 
-/// Removes a file of this workload with its log and index of the log.
-fn remove(path: &Path) -> Result<(), SqliteError> {
-    if length(path).is_ok_and(|bytes| bytes > 0) && !is_ours(path) {
-        let why = "holds something else than an Order-Entry database".to_owned();
-        return Err(SqliteError::NotOurs { path: path.to_owned(), why });
+/// Removes a file of the workload with its log and index of the log.
+fn remove<C: Contents>(path: &Path) -> Result<(), SqliteError> {
+    if length(path).is_ok_and(|bytes| bytes > 0) && !is_ours::<C>(path) {
+        return Err(foreign::<C>(path));
     }
     for suffix in ["-wal", "-shm", ""] {
         let path = beside(path, suffix);

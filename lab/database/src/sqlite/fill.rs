@@ -7,8 +7,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
 
 use super::{SqliteError, schema};
-use crate::generate::{Generator, Value};
-use crate::tables::Table;
+use crate::{Contents, Table, Value};
 
 /// Batches between the threads: a few megabytes.
 const WAITING: usize = 4;
@@ -30,55 +29,56 @@ impl ToSql for Value {
 }
 
 /// Makes a file with all rows. `told` is as for [`super::Files::fill`].
-pub(super) fn fill(
+pub(super) fn fill<C: Contents>(
     path: &Path,
-    generator: &Generator,
-    mut told: impl FnMut(Table, u64) -> bool,
+    contents: &C,
+    mut told: impl FnMut(C::Table, u64) -> bool,
 ) -> Result<(), SqliteError> {
     let failed = || SqliteError::sqlite("fill", path);
     let connection = Connection::open(path).map_err(failed())?;
-    begin(&connection).map_err(failed())?;
+    begin::<C>(&connection).map_err(failed())?;
+    let tables = C::Table::all();
     let (send, batches) = sync_channel(WAITING);
-    let lines = std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // Without a receiver the fill was stopped.
-            let mut take = |batch| send.send(batch).is_ok();
-            generator.pieces().all(|piece| generator.batches(piece, &mut take))
-        });
-        let mut lines = 0;
+    let rows = std::thread::scope(|scope| {
+        // Without a receiver the fill was stopped.
+        scope.spawn(move || contents.batches(&mut |batch| send.send(batch).is_ok()));
+        let mut rows = vec![0; tables.len()];
         for batch in batches {
-            let mut insert = connection.prepare_cached(&schema::insert(batch.table))?;
-            for row in batch.values.chunks(batch.table.names().count()) {
+            let spec = batch.table.spec();
+            let mut insert = connection.prepare_cached(&schema::insert(spec))?;
+            for row in batch.values.chunks(spec.names().count()) {
                 insert.execute(rusqlite::params_from_iter(row))?;
             }
-            if batch.table == Table::OrderLine {
-                lines += batch.rows;
+            for (_, rows) in tables.iter().zip(&mut rows).filter(|(table, _)| **table == batch.table) {
+                *rows += batch.rows;
             }
             if !told(batch.table, batch.rows) {
                 return Ok(None);
             }
         }
-        Ok(Some(lines))
+        Ok(Some(rows))
     });
-    let lines = lines.map_err(failed())?.ok_or(SqliteError::Stopped)?;
-    finish(&connection, generator, lines).map_err(failed())?;
+    let rows = rows.map_err(failed())?.ok_or(SqliteError::Stopped)?;
+    finish(&connection, contents, &rows).map_err(failed())?;
     connection.close().map_err(|(_, why)| failed()(why))?;
     let whole = std::fs::File::open(path).and_then(|file| file.sync_all());
     whole.map_err(SqliteError::file("write all of", path))
 }
 
-fn begin(connection: &Connection) -> rusqlite::Result<()> {
+fn begin<C: Contents>(connection: &Connection) -> rusqlite::Result<()> {
     // The mark comes first, so that the file of an interrupted fill is recognized.
-    connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+    connection.pragma_update(None, "application_id", C::APPLICATION_ID)?;
     connection.execute_batch(WHILE_FILLING)?;
-    Table::ALL.into_iter().try_for_each(|table| connection.execute_batch(&schema::create(table)))
+    C::Table::all().iter().try_for_each(|table| connection.execute_batch(&schema::create(table.spec())))
 }
 
-fn finish(connection: &Connection, generator: &Generator, lines: u64) -> rusqlite::Result<()> {
-    connection.execute_batch(schema::INDICES)?;
-    connection.execute_batch("COMMIT; ANALYZE;")?;
+fn finish<C: Contents>(connection: &Connection, contents: &C, rows: &[u64]) -> rusqlite::Result<()> {
+    connection.execute_batch(C::INDICES)?;
+    connection.execute_batch("COMMIT; ANALYZE; BEGIN;")?;
     connection.execute_batch(schema::MARKER)?;
-    let size = &generator.size;
-    let values = (crate::VERSION, size.warehouses, size.scale, generator.seed.to_string(), lines as i64);
-    connection.execute("INSERT INTO barograph_marker VALUES (?, ?, ?, ?, ?)", values).map(drop)
+    let mut insert = connection.prepare("INSERT INTO barograph_fill VALUES (?, ?, ?)")?;
+    for (table, rows) in C::Table::all().iter().zip(rows) {
+        insert.execute((contents.stamp(), table.spec().name, *rows as i64))?;
+    }
+    connection.execute_batch("COMMIT;")
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// An error of the embedded engine.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SqliteError {
+pub enum SqliteError {
     /// The file has other contents.
     #[error("use `{}`, which {why}", path.display())]
     NotOurs {

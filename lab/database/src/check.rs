@@ -1,0 +1,94 @@
+//! The parts of data checks: queries, the places at which a condition is violated, and findings.
+
+use barograph_model::words::count;
+
+/// A database that can be queried.
+pub trait Database {
+    /// The error of a query.
+    type Error;
+
+    /// Calls `row` with the numbers of each row that a query returns. Null is 0.
+    ///
+    /// # Errors
+    /// The database refused.
+    fn rows(&mut self, sql: &str, row: &mut dyn FnMut(&[i64])) -> Result<(), Self::Error>;
+}
+
+/// The number that a query returns; 0 for no row.
+///
+/// # Errors
+/// The database refused.
+pub fn number<D: Database>(database: &mut D, sql: &str) -> Result<i64, D::Error> {
+    let mut number = 0;
+    database.rows(sql, &mut |row| number = row.first().copied().unwrap_or(0))?;
+    Ok(number)
+}
+
+/// Places of a violation.
+#[derive(Debug, Default)]
+pub struct Places {
+    count: u64,
+    first: Option<Vec<i64>>,
+}
+
+impl Places {
+    /// Adds a place, which is named by numbers.
+    pub fn add(&mut self, place: &[i64]) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| place.to_vec());
+    }
+}
+
+/// The result of data checks.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Violations, in sentences.
+    pub violations: Vec<String>,
+}
+
+impl Findings {
+    /// Holds a number against the right one.
+    pub fn expect(&mut self, what: &str, found: i64, expected: i64) {
+        if found != expected {
+            self.violations.push(format!("{what}: {found}, where {expected} are right"));
+        }
+    }
+
+    /// A violation at some places, if there are any. `keys` name the numbers of a place.
+    pub fn places(&mut self, what: &str, keys: &[&str], places: Places) {
+        let Some(first) = places.first else { return };
+        let named: Vec<String> =
+            keys.iter().zip(first).map(|(key, value)| format!("{key} {value}")).collect();
+        let times = match places.count {
+            1 => "1 place".to_owned(),
+            many => format!("{} places", count(many)),
+        };
+        self.violations.push(format!("{what} in {times}, the first is {}", named.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_name_the_number_of_places_and_the_first() {
+        let mut findings = Findings::default();
+        findings.places("an order has no lines", &["order"], Places::default());
+        findings.expect("orders", 3, 3);
+        assert_eq!(findings, Findings::default());
+        let mut places = Places::default();
+        places.add(&[3, 4]);
+        findings.places("an order has no lines", &["day", "order"], places);
+        let mut places = Places::default();
+        (0..1_200).for_each(|order| places.add(&[order]));
+        findings.places("an order has no lines", &["order"], places);
+        findings.expect("orders", 3, 4);
+        let expected = [
+            "an order has no lines in 1 place, the first is day 3, order 4",
+            "an order has no lines in 1,200 places, the first is order 0",
+            "orders: 3, where 4 are right",
+        ];
+        assert_eq!(findings.violations, expected);
+    }
+}

@@ -1,0 +1,13 @@
+//! What workloads on databases share: tables and rows, random texts, transactions and their errors, data checks, and SQLite in
+//! this program.
+
+mod check;
+mod draw;
+mod rows;
+pub mod sqlite;
+mod transaction;
+
+pub use check::{Database, Findings, Places, number};
+pub use draw::{digits, number_at, text};
+pub use rows::{Batch, Contents, Table, TableSpec, Value};
+pub use transaction::{Access, Conflict, Reply, Trouble};

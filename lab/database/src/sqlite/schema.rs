@@ -1,0 +1,50 @@
+//! Tables as SQLite has them.
+
+use crate::TableSpec;
+
+/// The stamp of the contents, and the loaded rows of each table. It is written last: a file without it is incomplete.
+pub(super) const MARKER: &str = "CREATE TABLE barograph_fill (stamp TEXT, name TEXT, rows INTEGER) STRICT;";
+
+/// The statement that makes a table.
+pub(super) fn create(table: TableSpec) -> String {
+    let columns: Vec<String> =
+        table.columns.split(", ").map(|column| definition(column, table.nullable)).collect();
+    let (name, columns) = (table.name, columns.join(", "));
+    let key: Vec<&str> = table.names().take(table.key).collect();
+    match key.join(", ") {
+        key if key.is_empty() => format!("CREATE TABLE {name} ({columns}) STRICT;"),
+        key => format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID;"),
+    }
+}
+
+/// The definition of a column.
+fn definition(column: &str, nullable: &[&str]) -> String {
+    let (name, kind) = column.split_once(' ').unwrap_or((column, "t"));
+    let kind = if kind == "i" { "INTEGER" } else { "TEXT" };
+    let limit = if nullable.contains(&name) { "" } else { " NOT NULL" };
+    format!("{name} {kind}{limit}")
+}
+
+/// The statement that inserts a row.
+pub(super) fn insert(table: TableSpec) -> String {
+    let places: Vec<&str> = table.names().map(|_| "?").collect();
+    format!("INSERT INTO {} VALUES ({})", table.name, places.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_clustered_by_their_keys() {
+        let lines =
+            TableSpec { name: "lines", columns: "o i, n i, info t, sent i", key: 2, nullable: &["sent"] };
+        assert_eq!(
+            create(lines),
+            "CREATE TABLE lines (o INTEGER NOT NULL, n INTEGER NOT NULL, info TEXT NOT NULL, sent INTEGER, \
+             PRIMARY KEY (o, n)) STRICT, WITHOUT ROWID;"
+        );
+        assert_eq!(insert(lines), "INSERT INTO lines VALUES (?, ?, ?, ?)");
+        assert!(create(TableSpec { key: 0, ..lines }).ends_with("sent INTEGER) STRICT;"));
+    }
+}

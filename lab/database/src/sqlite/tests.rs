@@ -1,0 +1,158 @@
+//! Files: filled, found again, copied, refused.
+
+use std::fs;
+use std::path::Path;
+
+use barograph_model::words::in_one_line;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::{Files, SqliteError, found};
+use crate::{Batch, Contents, Table, TableSpec, row};
+
+/// Tables of parents and their children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Parent,
+    Child,
+}
+
+impl Table for Family {
+    fn all() -> &'static [Self] {
+        &[Family::Parent, Family::Child]
+    }
+
+    fn spec(self) -> TableSpec {
+        let (name, columns) = match self {
+            Family::Parent => ("parent", "p_id i, p_name t"),
+            Family::Child => ("child", "c_id i, c_parent i"),
+        };
+        TableSpec { name, columns, key: 1, nullable: &[] }
+    }
+}
+
+/// A number of parents with two children each.
+#[derive(Debug)]
+struct Families(i64);
+
+impl Contents for Families {
+    type Table = Family;
+
+    const APPLICATION_ID: i32 = 7;
+
+    const KIND: &'static str = "a database of families";
+
+    const INDICES: &'static str = "CREATE INDEX child_parent ON child (c_parent);";
+
+    fn stamp(&self) -> String {
+        format!("parents = {}", self.0)
+    }
+
+    fn batches(&self, take: &mut dyn FnMut(Batch<Family>) -> bool) -> bool {
+        (1..=self.0).all(|parent| {
+            let mut values = Vec::new();
+            row!(values, parent, "a name");
+            let mut children = Vec::new();
+            row!(children, 2 * parent, parent, 2 * parent + 1, parent);
+            take(Batch { table: Family::Parent, values, rows: 1 })
+                && take(Batch { table: Family::Child, values: children, rows: 2 })
+        })
+    }
+}
+
+fn files(path: &Path) -> Files<Families> {
+    Files::take(path).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn a_file_is_filled_once_found_again_and_copied_for_each_run() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("folder/f.db");
+    let files = files(&path);
+    let mut told = [0; 2];
+    let filled = files.fill(&Families(3), |table, rows| {
+        told[table as usize] += rows;
+        true
+    });
+    let filled = filled.unwrap();
+    let rows = vec![("parent".to_owned(), 3), ("child".to_owned(), 6)];
+    assert_eq!((filled.reused, &filled.rows, told), (false, &rows, [3, 6]));
+    let again = files.fill(&Families(3), |_, _| panic!("nothing is filled again")).unwrap();
+    assert!(again.reused && again.rows == rows && again.bytes == filled.bytes, "{again:?}");
+    let copy = files.reset().unwrap();
+    Connection::open(&copy).unwrap().execute("DELETE FROM child", []).unwrap();
+    let children = |path: &Path| -> i64 {
+        Connection::open(path).unwrap().query_row("SELECT count(*) FROM child", [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((children(&copy), children(&path)), (0, 6));
+    files.reset().unwrap();
+    assert_eq!(children(&copy), 6);
+    Files::<Families>::remove_copy(&path).unwrap();
+    assert!(!copy.exists());
+}
+
+#[test]
+fn a_fill_that_was_stopped_leaves_no_database_and_the_next_one_is_whole() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("f.db");
+    let files = files(&path);
+    let stopped = files.fill(&Families(3), |table, _| table != Family::Child);
+    assert!(matches!(stopped, Err(SqliteError::Stopped)), "{stopped:?}");
+    assert_eq!(names(folder.path()), ["f.db.lock"]);
+    assert!(!files.fill(&Families(3), |_, _| true).unwrap().reused);
+    assert!(found(&path, &Families(3)).unwrap().is_some());
+}
+
+#[test]
+fn one_run_at_a_time_has_a_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("f.db");
+    let first = files(&path);
+    let second = Files::<Families>::take(&path).unwrap_err();
+    assert!(in_one_line(&second).ends_with("which another load or run uses now"), "{second}");
+    drop(first);
+    files(&path);
+}
+
+/// The refusal of a file that `make` makes. The file stays as it is.
+fn refused(make: impl FnOnce(&Path)) -> String {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("f.db");
+    make(&path);
+    let before = fs::read(&path).unwrap();
+    let why = files(&path).fill(&Families(3), |_, _| true).unwrap_err();
+    assert_eq!(fs::read(&path).unwrap(), before);
+    in_one_line(&why).replace(&folder.path().display().to_string(), "FOLDER")
+}
+
+#[test]
+fn files_with_other_contents_are_refused_and_stay() {
+    let other = "use `FOLDER/f.db`, which holds something else than a database of families";
+    assert_eq!(refused(|path| fs::write(path, "a letter").unwrap()), other);
+    let table = "CREATE TABLE parent (p_id INTEGER); INSERT INTO parent VALUES (1);";
+    assert_eq!(refused(|path| Connection::open(path).unwrap().execute_batch(table).unwrap()), other);
+    let without_marker = "PRAGMA application_id = 7; CREATE TABLE parent (p_id INTEGER);";
+    assert_eq!(refused(|path| Connection::open(path).unwrap().execute_batch(without_marker).unwrap()), other);
+    let filled = |path: &Path| {
+        files(path).fill(&Families(2), |_, _| true).unwrap();
+    };
+    assert_eq!(refused(filled), "use `FOLDER/f.db`, which was filled otherwise: parents = 2");
+}
+
+#[test]
+fn the_place_of_the_copy_is_not_taken_from_another_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("f.db");
+    let files = files(&path);
+    files.fill(&Families(1), |_, _| true).unwrap();
+    let copy = Files::<Families>::copy(&path);
+    fs::write(&copy, "a letter").unwrap();
+    let why = files.reset().unwrap_err();
+    assert!(in_one_line(&why).contains("f.db.run`, which holds something else"), "{why}");
+    assert_eq!(fs::read(&copy).unwrap(), b"a letter");
+}

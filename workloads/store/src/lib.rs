@@ -1,0 +1,28 @@
+//! The Store workload: visitors of a web store who log in, search and buy, derived from DVD Store.
+//!
+//! The operations are written once over the statements of an engine (`session`). Loaded rows are functions of the seed and of
+//! their numbers, so that users know titles and names without a query. After a run, set queries and the counts of the driver
+//! check the data. Results are no DVD Store results and cannot be compared with them.
+
+mod checks;
+mod conditions;
+mod generate;
+mod input;
+mod measures;
+mod operations;
+mod plan;
+mod seam;
+mod session;
+mod shuffle;
+mod sqlite;
+mod tables;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod user;
+mod words;
+
+pub use seam::Store;
+
+/// Raised with every change that can move results or loaded rows.
+const VERSION: u32 = 1;

@@ -1,0 +1,263 @@
+//! The keys of the workload in plans: `[store]`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use barograph_database::sqlite::{durability, file_of};
+use barograph_model::words::count;
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
+use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
+
+use crate::generate::Generator;
+use crate::input::Habits;
+use crate::measures::MEASURES;
+use crate::seam::{NAME, NOTICE, Store};
+use crate::tables::{Size, Table};
+use crate::user::Operation;
+
+/// The largest size: a terabyte.
+const MOST_MEGABYTES: u64 = 1_000_000;
+
+/// The settings of the workload in a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StorePlan {
+    pub(crate) size: Size,
+    pub(crate) habits: Habits,
+    /// Mean think time between visits.
+    pub(crate) think: Nanos,
+    /// Commits wait for the disk.
+    pub(crate) is_durable: bool,
+    /// Writers wait in a fair queue.
+    pub(crate) is_queued: bool,
+    /// Limit on the wait for a lock, after which the operation is tried again.
+    pub(crate) busy: Duration,
+}
+
+impl StorePlan {
+    /// The settings in a plan of this workload.
+    pub(crate) fn of(plan: &Plan) -> &Self {
+        plan.settings().expect("a plan of this workload is read with its keys")
+    }
+
+    /// The waits between operations: think time after a purchase, up to twice the mean.
+    pub(crate) fn pace(&self) -> Pace {
+        if self.think == Nanos::ZERO {
+            return Pace::AtOnce;
+        }
+        let after = |operation| match operation {
+            Operation::Purchase => {
+                Distribution::Uniform { min: Nanos::ZERO, max: Nanos(self.think.0.saturating_mul(2)) }
+            }
+            _ => Distribution::Constant(Nanos::ZERO),
+        };
+        let waits = Operation::ALL.map(|operation| Waits { before: Nanos::ZERO, after: after(operation) });
+        Pace::ByOperation(waits.to_vec())
+    }
+
+    /// The expected share of an operation.
+    pub(crate) fn share(&self, operation: Operation) -> Share {
+        let searches = self.habits.searches as f64;
+        let new = self.habits.new_customers.get();
+        let in_a_visit = match operation {
+            Operation::Login => 1.0 - new,
+            Operation::NewCustomer => new,
+            Operation::Purchase => 1.0,
+            _ => searches / Operation::SEARCHES.len() as f64,
+        };
+        Share::percent(100.0 * in_a_visit / (searches + 2.0))
+    }
+}
+
+/// The database file of a plan.
+pub(crate) fn file(plan: &Plan) -> PathBuf {
+    match plan.target.url.as_deref().and_then(file_of) {
+        Some(file) => file.to_owned(),
+        None => {
+            let megabytes = StorePlan::of(plan).size.megabytes;
+            let load = if plan.load.is_empty() { String::new() } else { format!("-{}", plan.load) };
+            let path = plan.data.dir.join(format!("store{load}-{megabytes}mb-s{}.db", plan.seed));
+            std::path::absolute(&path).unwrap_or(path)
+        }
+    }
+}
+
+/// The generator of a plan's rows.
+pub(crate) fn generator(plan: &Plan) -> Generator {
+    Generator::new(StorePlan::of(plan).size, plan.seed)
+}
+
+impl WorkloadKeys for Store {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn measures(&self) -> &'static [MeasureSpec] {
+        &MEASURES
+    }
+
+    fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        let megabytes = g.number("store.megabytes", 1..=MOST_MEGABYTES, 100);
+        let new_customers = g.fraction("store.new_customers_percent", 0.0..=100.0, 20.0);
+        let searches = g.number("store.searches", 1..=100, 3);
+        let search_rows = g.number("store.search_rows", 1..=100, 5);
+        let title_hits = g.fraction("store.title_hits_percent", 0.0..=100.0, 90.0);
+        let lines = g.number("store.lines", 1..=50, 5);
+        let shortages = g.fraction("store.shortages_percent", 0.0..=100.0, 2.0);
+        let skew = g.fraction("store.skew", 0.0..=2.0, 0.8);
+        let think = g.time("store.think_s", 0.0..=3_600.0, 0.0);
+        let durability = g.choice("store.durability", &["full", "off"], "full");
+        let write_lock = g.choice("store.write_lock", &["queue", "busy"], "queue");
+        let busy_ms = g.number("store.busy_ms", 1..=600_000, 5_000);
+        Some(Arc::new(StorePlan {
+            size: Size::new(megabytes? as u32),
+            habits: Habits {
+                new_customers: Share::percent(new_customers?),
+                searches: searches? as i64,
+                search_rows: search_rows? as i64,
+                title_hits: Share::percent(title_hits?),
+                lines: lines? as i64,
+                shortages: Share::percent(shortages?),
+                skew: skew?,
+            },
+            think: think?,
+            is_durable: durability? == "full",
+            is_queued: write_lock? == "queue",
+            busy: Duration::from_millis(busy_ms?),
+        }))
+    }
+}
+
+impl WorkloadSettings for StorePlan {
+    fn check(&self, plan: &Plan, g: &mut Given) {
+        if let Some(url) = plan.target.url.as_deref().filter(|url| file_of(url).is_none()) {
+            let allowed = "a file of SQLite by its whole path, as in sqlite:///var/tmp/store.db";
+            g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
+        }
+    }
+
+    fn explain(&self, plan: &Plan) -> Vec<String> {
+        let (size, habits) = (self.size, self.habits);
+        let rows: u64 = Table::ALL.into_iter().map(|table| size.rows(table)).sum();
+        let percent = |share: Share| (share.get() * 1e5).round() / 1e3;
+        let think = match self.think {
+            Nanos::ZERO => "without think time".to_owned(),
+            think => format!("with {} s between visits on average", think.as_secs_f64()),
+        };
+        let lock = match self.is_queued {
+            true => "writers wait in a queue",
+            false => "writers ask for the lock again and again",
+        };
+        vec![
+            format!(
+                "data      {} customers, {} products, {} orders: {} rows, about {} MB",
+                count(size.customers.unsigned_abs()),
+                count(size.products.unsigned_abs()),
+                count(size.orders.unsigned_abs()),
+                count(rows),
+                count(size.megabytes.unsigned_abs())
+            ),
+            format!(
+                "users     threads, one visit after the other, {think}; a visit is a login ({} % are new customers), {} searches, \
+                 a purchase of {} lines",
+                percent(habits.new_customers),
+                habits.searches,
+                habits.lines
+            ),
+            format!(
+                "          {} % of the orders ask for a product that is sold out; popularity of products: Zipf, exponent {}",
+                percent(habits.shortages),
+                habits.skew
+            ),
+            format!("target    SQLite in this program ({}); {lock}", durability(self.is_durable)),
+            format!("          {}: filled once, copied for the run, checked after it", file(plan).display()),
+            format!("notice    {NOTICE}"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use barograph_model::words::in_one_line;
+    use barograph_spec::{Catalogue, Refused};
+
+    use super::*;
+
+    fn plan(sets: &[&str]) -> Result<Plan, Refused> {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        barograph_spec::read(Catalogue::of(&[&Store]), "a plan", "workload = \"store\"\n", &sets)
+    }
+
+    #[test]
+    fn a_plan_says_what_will_happen() {
+        let usual = plan(&[]).unwrap();
+        let file = std::path::absolute("data/store-100mb-s1.db").unwrap();
+        assert_eq!(
+            StorePlan::of(&usual).explain(&usual),
+            [
+                "data      280,000 customers, 56,000 products, 168,000 orders: 2,240,016 rows, about 100 MB".to_owned(),
+                "users     threads, one visit after the other, without think time; a visit is a login (20 % are new customers), \
+                 3 searches, a purchase of 5 lines"
+                    .to_owned(),
+                "          2 % of the orders ask for a product that is sold out; popularity of products: Zipf, exponent 0.8"
+                    .to_owned(),
+                "target    SQLite in this program (WAL, synchronous=FULL: a commit is on the disk before it is done); \
+                 writers wait in a queue"
+                    .to_owned(),
+                format!("          {}: filled once, copied for the run, checked after it", file.display()),
+                format!("notice    {NOTICE}"),
+            ]
+        );
+        let sets = [
+            "store.megabytes=10",
+            "store.new_customers_percent=12.5",
+            "store.searches=7",
+            "store.lines=2",
+            "store.shortages_percent=0",
+            "store.skew=1.1",
+            "store.think_s=2.5",
+            "store.durability=off",
+            "store.write_lock=busy",
+            "target.url=sqlite:///var/tmp/store.db",
+        ];
+        let other = plan(&sets).unwrap();
+        let lines = StorePlan::of(&other).explain(&other).join("\n");
+        for words in [
+            "28,000 customers, 5,600 products",
+            "with 2.5 s between visits",
+            "(12.5 % are new customers), 7 searches, a purchase of 2 lines",
+            "0 % of the orders",
+            "exponent 1.1",
+            "synchronous=OFF",
+            "ask for the lock again and again",
+            " /var/tmp/store.db: filled once",
+        ] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
+    }
+
+    #[test]
+    fn think_time_follows_a_purchase() {
+        assert_eq!(StorePlan::of(&plan(&[]).unwrap()).pace(), Pace::AtOnce);
+        let slow = plan(&["store.think_s=3"]).unwrap();
+        let Pace::ByOperation(waits) = StorePlan::of(&slow).pace() else { panic!("waits by operation") };
+        let none = Waits { before: Nanos::ZERO, after: Distribution::Constant(Nanos::ZERO) };
+        assert!(waits[..5].iter().all(|waits| *waits == none));
+        assert_eq!(waits[5].after, Distribution::Uniform { min: Nanos::ZERO, max: Nanos::from_secs(6) });
+    }
+
+    #[test]
+    fn shares_are_those_of_a_visit() {
+        let plan = plan(&["store.searches=6", "store.new_customers_percent=50"]).unwrap();
+        let shares = Operation::ALL.map(|operation| StorePlan::of(&plan).share(operation).get());
+        assert_eq!(shares, [0.0625, 0.0625, 0.25, 0.25, 0.25, 0.125]);
+    }
+
+    #[test]
+    fn other_targets_are_refused() {
+        for url in ["postgres://db/store", "sqlite:store.db", "load:shop"] {
+            let text = in_one_line(&plan(&[&format!("target.url={url}")]).unwrap_err());
+            assert!(text.contains("target.url") && text.contains("a file of SQLite"), "{text}");
+        }
+    }
+}

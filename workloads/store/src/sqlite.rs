@@ -1,0 +1,4 @@
+//! The embedded engine: a SQLite file in this process, with a connection for each user.
+
+mod session;
+mod users;

@@ -1,0 +1,7 @@
+//! The workload on SQLite files: fill, operations, conflicts, checks.
+
+mod corruption;
+mod filling;
+mod operating;
+mod rig;
+mod seam;

@@ -1,0 +1,234 @@
+//! A user of the store, one visit after the other: the choice of operations, their inputs, retries and counts.
+
+use std::sync::{Arc, Mutex};
+
+use barograph_database::{Access, Reply, Trouble, Value};
+use barograph_engine::Turn;
+use barograph_model::{OpId, OpSpec, Outcome};
+use barograph_workload::{Failure, Reasons};
+use rand::RngExt;
+
+use crate::generate::Generator;
+use crate::input::{Inputs, Login, Order, Search};
+use crate::measures::{ORDERS, RESTOCKS, SHORTAGES, TITLE_HITS, WRITES, counter};
+use crate::operations::{self, End};
+use crate::session::{Field, Session};
+use crate::tally::Tally;
+
+/// Tries of an operation at the most.
+const MOST_TRIES: u32 = 10;
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Login,
+    NewCustomer,
+    BrowseByCategory,
+    BrowseByTitle,
+    BrowseByActor,
+    Purchase,
+}
+
+impl Operation {
+    /// All operations, by index.
+    pub(crate) const ALL: [Operation; 6] = [
+        Operation::Login,
+        Operation::NewCustomer,
+        Operation::BrowseByCategory,
+        Operation::BrowseByTitle,
+        Operation::BrowseByActor,
+        Operation::Purchase,
+    ];
+
+    /// The searches.
+    pub(crate) const SEARCHES: [Operation; 3] =
+        [Operation::BrowseByCategory, Operation::BrowseByTitle, Operation::BrowseByActor];
+
+    pub(crate) const SPECS: [OpSpec; 6] = [
+        OpSpec { name: "Login", about: "finds a customer and reads the latest purchases" },
+        OpSpec { name: "NewCustomer", about: "inserts a customer" },
+        OpSpec { name: "BrowseByCategory", about: "reads special offers of a category" },
+        OpSpec { name: "BrowseByTitle", about: "searches for titles with two words" },
+        OpSpec { name: "BrowseByActor", about: "searches for products of an actor" },
+        OpSpec { name: "Purchase", about: "places an order" },
+    ];
+
+    /// Whether it writes.
+    pub(crate) const fn access(self) -> Access {
+        match self {
+            Operation::NewCustomer | Operation::Purchase => Access::Write,
+            _ => Access::Read,
+        }
+    }
+
+    pub(crate) const fn op(self) -> OpId {
+        OpId(self as u8)
+    }
+}
+
+/// State that all users of a load share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) inputs: Inputs,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) reasons: Arc<Mutex<Reasons>>,
+}
+
+/// A user.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    shared: Arc<Shared>,
+    /// The customer of the visit; `None` between visits.
+    customer: Option<i64>,
+    /// Searches that are left in the visit.
+    searches: i64,
+    room: Room,
+}
+
+/// Inputs, reused by each operation of a user.
+#[derive(Debug, Default)]
+struct Room {
+    login: Login,
+    row: Vec<Value>,
+    /// A category, and how many of its offers are asked for at the most.
+    category: (i64, i64),
+    search: Search,
+    order: Order,
+    prices: Vec<i64>,
+}
+
+impl Visitor {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Visitor { shared: Arc::clone(shared), customer: None, searches: 0, room: Room::default() }
+    }
+
+    /// The next operation: a visit is a login or a registration, some searches, and a purchase. A visit whose registration
+    /// failed is over.
+    pub(crate) fn next(&mut self, turn: &mut Turn) -> Operation {
+        let rng = &mut turn.rng;
+        if self.customer.is_none() {
+            return if self.shared.inputs.is_new(rng) { Operation::NewCustomer } else { Operation::Login };
+        }
+        if self.searches == 0 {
+            return Operation::Purchase;
+        }
+        self.searches -= 1;
+        Operation::SEARCHES[rng.random_range(0..Operation::SEARCHES.len())]
+    }
+
+    /// Does an operation. After a conflict it is tried again with the same input.
+    pub(crate) async fn act(
+        &mut self,
+        session: &mut impl Session,
+        operation: Operation,
+        turn: &mut Turn,
+    ) -> Outcome {
+        if operation.access() == Access::Write {
+            turn.add(WRITES, 1);
+        }
+        self.ask(operation, turn);
+        for _ in 0..MOST_TRIES {
+            turn.sent();
+            match self.attempt(session, operation, turn).await {
+                Ok(ended) => return self.count(operation, ended, turn),
+                Err(trouble) => {
+                    if let Err(why) = session.roll_back().await {
+                        return self.failed(operation, why);
+                    }
+                    match trouble {
+                        Trouble::Conflict(conflict) => turn.add(counter(conflict), 1),
+                        failed @ Trouble::Failed { .. } => return self.failed(operation, failed),
+                    }
+                }
+            }
+        }
+        let why = format!("met other transactions {MOST_TRIES} times");
+        self.failed(operation, Trouble::Failed { outcome: Outcome::Refused, why })
+    }
+
+    /// Draws the input of an operation.
+    fn ask(&mut self, operation: Operation, turn: &mut Turn) {
+        let (inputs, room, rng) = (&self.shared.inputs, &mut self.room, &mut turn.rng);
+        match operation {
+            Operation::Login => {
+                inputs.login(rng, &mut room.login);
+                self.customer = Some(room.login.customer);
+                self.searches = inputs.searches(rng);
+            }
+            Operation::NewCustomer => {
+                room.row.clear();
+                let login = (self.shared.tally.name(), rng.random_range(10_000_000..100_000_000));
+                let is_near = rng.random_bool(0.5);
+                Generator::customer(login, is_near, rng, &mut room.row);
+                self.searches = inputs.searches(rng);
+            }
+            Operation::BrowseByCategory => room.category = inputs.category(rng),
+            Operation::BrowseByTitle => inputs.title(rng, &mut room.search),
+            Operation::BrowseByActor => inputs.actor(rng, &mut room.search),
+            Operation::Purchase => {
+                inputs.order(rng, &mut room.order);
+                // The visit is over. A purchase outside of a visit is of any customer.
+                room.order.customer = self.customer.take().unwrap_or_else(|| inputs.customer(rng));
+            }
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        session: &mut impl Session,
+        operation: Operation,
+        turn: &mut Turn,
+    ) -> Reply<End> {
+        let room = &mut self.room;
+        match operation {
+            Operation::Login => operations::login(session, &room.login, turn).await,
+            Operation::NewCustomer => operations::new_customer(session, &room.row, turn).await,
+            Operation::BrowseByCategory => operations::browse_category(session, room.category).await,
+            Operation::BrowseByTitle => operations::search(session, Field::Title, &room.search).await,
+            Operation::BrowseByActor => operations::search(session, Field::Actor, &room.search).await,
+            Operation::Purchase => operations::purchase(session, &room.order, &mut room.prices, turn).await,
+        }
+    }
+
+    /// Counts a successful operation. A planned shortage is successful, has a counter of its own, and is no order.
+    fn count(&mut self, operation: Operation, ended: End, turn: &mut Turn) -> Outcome {
+        self.shared.tally.add(ended);
+        match ended {
+            End::Registered(customer) => self.customer = Some(customer),
+            End::Ordered(placed) => {
+                turn.add(ORDERS, 1);
+                turn.add(RESTOCKS, placed.restocks.unsigned_abs());
+            }
+            End::Short => turn.add(SHORTAGES, 1),
+            End::Browsed(1..) if operation == Operation::BrowseByTitle => turn.add(TITLE_HITS, 1),
+            End::LoggedIn | End::Browsed(_) => {}
+        }
+        Outcome::Good
+    }
+
+    fn failed(&self, operation: Operation, trouble: Trouble) -> Outcome {
+        let (outcome, why) = match trouble {
+            Trouble::Failed { outcome, why } => (outcome, why),
+            Trouble::Conflict(_) => (Outcome::Refused, "could not be rolled back".to_owned()),
+        };
+        Reasons::note(&self.shared.reasons, operation.op(), &Failure { outcome, why, seen: &[] });
+        outcome
+    }
+
+    /// Notes a failed connection.
+    pub(crate) fn broken(&self, operation: Operation, why: String) -> Outcome {
+        self.failed(operation, Trouble::Failed { outcome: Outcome::Broken, why })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_numbered_as_they_are_listed() {
+        for (index, operation) in Operation::ALL.into_iter().enumerate() {
+            assert_eq!((operation as usize, operation.op()), (index, OpId(index as u8)));
+        }
+    }
+}
