@@ -7,10 +7,12 @@
 mod checks;
 mod conditions;
 mod draw;
+mod engine;
 mod generate;
 mod input;
 mod measures;
 mod plan;
+mod postgres;
 mod seam;
 mod session;
 mod sqlite;
