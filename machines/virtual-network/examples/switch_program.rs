@@ -2,8 +2,7 @@
 //! step. It prints each step, and waits to be killed or for its stdin to end.
 //!
 //! Usage: `relay ...`, or `steps LEDGER ID STEP...`, where a step is `host=NAME`, `tap=NAME`, `delay=NAME`,
-//! `limit=NAME`, `talk=FROM,TO`,
-//! `cut=NAME`, `heal` or `close`.
+//! `limit=NAME`, `talk=FROM,TO`, `cut=NAME`, `heal` or `close`.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
