@@ -131,7 +131,7 @@ impl Reply {
 pub struct Status {
     /// Name of the phase.
     pub phase: String,
-    /// What the level counts.
+    /// Unit of the level.
     pub unit: KeptUnit,
     /// The level asked for.
     #[serde(with = "barograph_record::level")]

@@ -11,7 +11,7 @@ use crate::{KeptUnit, Verdict};
 pub struct KeptAnswer {
     /// The claim.
     pub claim: KeptClaim,
-    /// What the claim is about.
+    /// Subject of the claim.
     pub about: KeptAbout,
     /// End of the sentence that begins with the claim; empty if the claim is the whole sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -166,7 +166,7 @@ pub struct Control {
     /// Seconds since the start of the load.
     #[serde(deserialize_with = "nan")]
     pub at_s: f64,
-    /// What the level counts.
+    /// Unit of the level.
     pub unit: KeptUnit,
     /// The level it leads to.
     #[serde(with = "crate::level")]
@@ -327,7 +327,7 @@ pub struct Expected {
     pub workload: String,
     /// Name of the profile.
     pub profile: String,
-    /// What levels of load count.
+    /// Unit of levels.
     #[serde(default)]
     pub unit: KeptUnit,
     /// URL of a target that existed already; absent if the run deployed it.
@@ -435,7 +435,7 @@ impl SearchSummary {
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What the levels count.
+    /// Unit of the levels.
     #[serde(default)]
     pub unit: KeptUnit,
     /// The capacity: the median of the posterior, or in bisection the highest level that passed; absent if

@@ -112,7 +112,7 @@ pub struct Trial {
     pub n: u32,
     /// Purpose of the trial.
     pub purpose: Purpose,
-    /// What the level counts.
+    /// Unit of the level.
     #[serde(default)]
     pub unit: KeptUnit,
     /// Level asked for. Records of version 1 name it `users`.

@@ -223,7 +223,7 @@ pub trait WorkloadFactory: WorkloadKeys {
     /// Description in one line.
     fn about(&self) -> &'static str;
 
-    /// How to find or make the required files, in a line; `None` if it needs none.
+    /// Advice on finding or making the required files, in a line; `None` if it needs none.
     fn hint(&self) -> Option<&'static str> {
         None
     }

@@ -95,7 +95,7 @@ pub enum ServiceError {
     Version {
         /// The command.
         command: String,
-        /// What it did instead.
+        /// Actual result of the command.
         what: String,
     },
 }

@@ -12,8 +12,8 @@ use serde_json::json;
 /// lose its lease of two seconds after such a stall.
 const STOOD_STILL_MS: f64 = 1e3;
 
-/// Lines in the log of a node that a busy machine never causes; a request that met a bug is answered with
-/// 500.
+/// Lines in the log of a node that a busy machine never causes. A request that met a bug is answered
+/// with status 500.
 const BUGS: [&str; 2] = ["a request met a bug", "a bug ended a part of the node"];
 
 /// Checks that before the first fault of the plan nothing failed, or only what a busy machine explains; then

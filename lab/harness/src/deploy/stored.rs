@@ -21,7 +21,8 @@ use crate::HarnessError;
 use crate::run::Run;
 use crate::snapshots::{Draft, How, Marker, Shelf, Whole, apart, bytes_of, copy, key};
 
-/// How the stores will be loaded, in a sentence, before anything happens. `None` if nothing is loaded.
+/// Describes in a sentence how the stores will be loaded, before anything happens. `None` if nothing is
+/// loaded.
 #[must_use]
 pub fn outlook(planned: &Planned<'_>, platform: &dyn Platform) -> Option<String> {
     let Planned { plan, topology, .. } = planned;

@@ -237,7 +237,7 @@ struct Ear {
     events: mpsc::Sender<(usize, Event)>,
 }
 
-/// What follows a message.
+/// Action after a message.
 enum Then {
     GoOn,
     /// An interval was received.

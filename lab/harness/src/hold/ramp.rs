@@ -20,7 +20,7 @@ const CARRIED_SHARE: f64 = 0.5;
 const WELL_SHARE: f64 = 0.01;
 /// Number of users from which an interval of the ramp can be bad; with fewer, chance alone could make it so.
 const JUDGED_FROM_USERS: u32 = 100;
-/// Number of operations from which an interval of the ramp can be bad, whatever the number of users.
+/// Number of operations from which an interval of the ramp can be bad, with any number of users.
 const JUDGED_FROM_OPS: u64 = 100;
 
 /// Fewest intervals in a piece of a growing ramp.
