@@ -28,7 +28,7 @@ use ratatui::crossterm::terminal::{
 use crate::terminal;
 use moment::Moment;
 
-/// Period of reading keys and drawing new figures.
+/// Interval between readings of keys and drawings of new figures.
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// Duration of a level change by key: short enough to look like a step, long enough not to be a burst.

@@ -9,7 +9,7 @@ use barograph_model::Phase;
 use barograph_model::secret::masked;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Period of progress lines without a terminal.
+/// Interval between progress lines without a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Writes a line for the user, with the passwords of URLs removed. A closed output does not stop the

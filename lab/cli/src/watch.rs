@@ -29,7 +29,7 @@ impl Watch {
         Watch::with(page(args, title)?, &args.export_to)
     }
 
-    /// Starts senders beside an existing page.
+    /// Starts senders in addition to an existing page.
     pub(crate) fn with(page: Option<Arc<Page>>, export_to: &[Receiver]) -> Result<Watch, Failed> {
         let mut senders = Vec::new();
         for receiver in export_to {

@@ -84,7 +84,7 @@ pub(crate) struct Beginning {
     pub(crate) first_at: Nanos,
 }
 
-/// Starts an activity beside the main one.
+/// Starts an activity in addition to the main one.
 fn start_other<W: UserFactory>(worker: &Rc<Worker<W>>, seat: &Rc<Seat<W::User>>, begin: Beginning) {
     if seat.stopping.get() || seat.others.borrow().len() >= MAX_ACTIVITIES {
         return;

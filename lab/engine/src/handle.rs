@@ -28,7 +28,7 @@ const CONTROL_QUEUE: usize = 64;
 /// and a worker's table of open files is its own.
 pub(crate) const CONTROL_LOOK: Nanos = Nanos::from_millis(10);
 
-/// Period of polls while the worker is idle, so that a load begins at once.
+/// Interval between polls while the worker is idle, so that a load begins at once.
 const IDLE_LOOK: Nanos = Nanos::from_millis(1);
 
 /// Bound of a worker's queue of intervals: four minutes of one-second intervals.

@@ -14,7 +14,7 @@ pub(crate) struct Recorder {
     latest: Nanos,
     /// Sum of the start times of the operations in progress, in nanoseconds.
     starts_ns: i128,
-    /// Sum of their ages at the begin of the open interval, in nanoseconds.
+    /// Sum of their ages at the start of the open interval, in nanoseconds.
     ages_at_open: i128,
     cpu_at_open: Nanos,
 }

@@ -13,7 +13,7 @@ use crate::Stream;
 /// The rate over time: on a straight line, then constant.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Begin of the line, in seconds.
+    /// Start of the line, in seconds.
     at: f64,
     from: f64,
     to: f64,
@@ -105,7 +105,7 @@ impl Schedule {
         self.next_line = Some(Line { at, from: 0.0, to, over: over.as_secs_f64() });
     }
 
-    /// Integrates the present line up to the begin of `next`, and continues with that.
+    /// Integrates the present line up to the start of `next`, and continues with that.
     fn begin(&mut self, next: Line) {
         let at = next.at.max(self.reached);
         self.need -= self.line.integral(self.reached, at);

@@ -1,4 +1,4 @@
-//! One worker: its users, their begin and end, and the closing of intervals.
+//! One worker: its users, their start and end, and the closing of intervals.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub(crate) struct Ramp {
     pub(crate) before: Level,
     /// Users, or starts per second, of the whole run after the change.
     pub(crate) after: Level,
-    /// Begin of the change.
+    /// Start of the change.
     pub(crate) at: Nanos,
     /// Duration over which the change is spread evenly.
     pub(crate) over: Nanos,

@@ -64,7 +64,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the period of checks for expired operations.
+    /// Returns the interval between checks for expired operations.
     pub(crate) fn sweep(&self) -> Nanos {
         Nanos(self.timeout.0 / 10).clamp(LEAST_SWEEP, MOST_SWEEP)
     }
@@ -81,7 +81,7 @@ pub struct Place {
     pub total: usize,
 }
 
-/// Begin and place of a driver in a run.
+/// Start and place of a driver in a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beginning {
     /// Start of the load's clock; it may be in the future, and the clock is zero until then. `None` is now.

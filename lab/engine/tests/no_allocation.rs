@@ -69,7 +69,7 @@ impl User for Idle {
     fn end_session(&self) {}
 }
 
-/// Users in groups, whose operations end in the poll after their begin.
+/// Users in groups, whose operations end in the poll after their start.
 struct Together {
     idle: Idle,
     begun: Vec<usize>,

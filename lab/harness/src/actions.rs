@@ -109,7 +109,7 @@ impl<'d> Actions<'d> {
     }
 
     /// Waits for the next action and carries it out; never returns if there is none. `now` is the time of the
-    /// load, and `clock` measures it from there. Returns the begin of the action and its result. May be
+    /// load, and `clock` measures it from there. Returns the start of the action and its result. May be
     /// dropped and called again without losing the action.
     pub(crate) async fn next(
         &mut self,
@@ -142,14 +142,14 @@ impl<'d> Actions<'d> {
         (action, began, done)
     }
 
-    /// Actions that the end of the load prevented, each with its begin; `now` for those that did not begin.
+    /// Actions that the end of the load prevented, each with its start; `now` for those that did not begin.
     pub(crate) fn missed(&mut self, now: Nanos) -> Vec<(ActionPlan, Nanos)> {
         let acting = self.acting.take().map(|acting| (acting.action, acting.began));
         acting.into_iter().chain(self.waiting.drain(..).map(|action| (action, now))).collect()
     }
 }
 
-/// Changes that an action makes, beside those in its act.
+/// Changes that an action makes, in addition to those in its act.
 struct Change {
     /// Links as the plan has them.
     link: LinkSpec,

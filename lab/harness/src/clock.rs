@@ -1,4 +1,4 @@
-//! Time axis of a run: seconds since its begin, and whether the wall clock kept pace.
+//! Time axis of a run: seconds since its start, and whether the wall clock kept pace.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -66,7 +66,7 @@ pub(crate) trait Ground: Send + Sync {
     fn accounts(&self) -> Result<Box<dyn Accounts>, HarnessError>;
 }
 
-/// Time since the begin of the run.
+/// Time since the start of the run.
 #[derive(Clone)]
 pub(crate) struct RunClock(Arc<dyn Ground>);
 

@@ -23,7 +23,7 @@ mod running;
 
 pub(crate) use running::RunningLoad;
 
-/// Time until the common begin of several loads, in which their workers start.
+/// Time until the common start of several loads, in which their workers start.
 const LEAD: Nanos = Nanos::from_millis(200);
 
 /// Largest share of users that may arrive in a step without showing in the mix.
@@ -385,7 +385,7 @@ impl<'r, 'w> Drive<'r, 'w> {
     }
 
     /// Waits whole intervals until the load is at its level, as an interval with a change must not be
-    /// measured. A trace has no level and is measured from its begin.
+    /// measured. A trace has no level and is measured from its start.
     pub(crate) async fn level_there(&mut self) -> Result<(), HarnessError> {
         let is_trace = |load: &CheckedLoad| {
             load.checked.open.as_ref().is_some_and(|open| matches!(open.arrivals, Arrivals::Trace(_)))

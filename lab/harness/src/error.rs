@@ -131,7 +131,7 @@ pub enum HarnessError {
     TargetGone {
         /// `the application`, or the name of its part.
         what: String,
-        /// Way in which it ended.
+        /// Its exit status.
         ended: Ended,
         /// Last lines of its log.
         log: LogTail,

@@ -16,7 +16,7 @@ use crate::deploy::Deployed;
 use crate::run::{CheckedLoad, Run};
 use crate::{HarnessError, Progress, drive};
 
-/// Period of progress updates on the screen.
+/// Interval between progress updates on the screen.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// Reports of the job so far.

@@ -26,7 +26,7 @@ pub struct World<'w> {
     pub stop: Stop,
     /// Name of the run.
     pub id: RunId,
-    /// Begin of the run, as RFC 3339 in UTC.
+    /// Start of the run, as RFC 3339 in UTC.
     pub started_at: String,
     /// Version of the program.
     pub tool: String,
@@ -61,7 +61,7 @@ const TOLD: std::time::Duration = std::time::Duration::from_secs(2);
 /// busy machine.
 const LET_GO: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// Period of looks at abandoned work.
+/// Interval between polls of abandoned work.
 const LET_GO_LOOK: std::time::Duration = std::time::Duration::from_millis(2);
 
 /// A load of a run: its check and its workload.

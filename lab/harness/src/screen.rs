@@ -37,7 +37,7 @@ pub struct Progress {
     pub line: String,
 }
 
-/// Figures at the end of an interval beside the recorded ones.
+/// Figures at the end of an interval in addition to the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Live {
     /// Current phase of the load.

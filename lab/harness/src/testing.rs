@@ -116,14 +116,14 @@ pub(crate) struct TestWorkload {
     pub(crate) mix: Mix,
     /// Behaviour of a target that jams, in simulated time.
     pub(crate) jams: Option<Jams>,
-    /// Begin and end of the target's silence, in simulated time.
+    /// Start and end of the target's silence, in simulated time.
     pub(crate) silent: Option<(Nanos, Nanos)>,
     /// Time the target works on each answer, one after another, in simulated time; if `None`, it answers all
     /// at once.
     pub(crate) one_by_one: Option<Nanos>,
     /// If set, every operation looks something up, and one in this many misses.
     pub(crate) misses_every: Option<u64>,
-    /// Rules beside the default ones.
+    /// Rules in addition to the default ones.
     pub(crate) rules: Vec<Rule>,
     /// Reasons for the failure of its operations.
     pub(crate) failures: Vec<FailureReason>,
@@ -395,7 +395,7 @@ pub(crate) struct Here {
     pub(crate) address: Option<SocketAddr>,
     /// Reason why folders cannot be removed.
     pub(crate) stuck: Option<&'static str>,
-    /// Way in which its units end by themselves, if they do.
+    /// Exit status of its units, if they end by themselves.
     pub(crate) ends: Option<Ended>,
     /// Durations of its actions, if they take time.
     pub(crate) slow: Option<Slow>,
@@ -474,7 +474,7 @@ pub(crate) struct There {
     pub(crate) address: Option<SocketAddr>,
     /// Control over holding it, if it can be held.
     pub(crate) pausing: Option<Box<dyn Pause>>,
-    /// Way in which it ends by itself, if it does.
+    /// Exit status, if it ends by itself.
     pub(crate) ends: Option<Ended>,
     /// Time it takes to stop, if any.
     pub(crate) slow: Option<Slow>,

@@ -27,7 +27,7 @@ const MOST_VIEWERS: usize = 16;
 /// Shortest time between two events.
 const NEWS_EVERY: Duration = Duration::from_millis(250);
 
-/// Period of keep-alive lines without news, so that proxies do not close the stream.
+/// Interval between keep-alive lines without news, so that proxies do not close the stream.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// Steps in which the time for the last news is counted.

@@ -133,7 +133,7 @@ impl Formula {
     }
 }
 
-/// A figure declared by a workload, beside those of every run.
+/// A figure declared by a workload, in addition to those of every run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasureSpec {
     /// Name in records, study files and tables, in `snake_case`.

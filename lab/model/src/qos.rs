@@ -2,8 +2,8 @@
 
 use crate::{MeasureSpec, Nanos, OpId, OpSpec, Share};
 
-/// Largest number of limits of response and service time for one operation, beside the first of response
-/// time.
+/// Largest number of limits of response and service time for one operation, in addition to the first of
+/// response time.
 pub const MOST_FURTHER_LIMITS: usize = 3;
 
 /// Subject of a rule.

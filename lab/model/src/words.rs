@@ -120,8 +120,8 @@ pub fn listed(names: &[&str]) -> String {
 const AS_TIMES: f64 = 3.0;
 
 /// Formats a ratio and its interval as changes, all in the same form: `+3.2 %` and `−10.0 % to +12.0 %`, or
-/// `3.40 times` and `2.10 times to 5.00 times`. An end that is zero below or infinite above is open: `+10.0 %
-/// or more`. NaN is `–`; a ratio of zero is `−100 %`, and an infinite one `from 0`.
+/// `3.40 times` and `2.10 times to 5.00 times`. An end that is zero below or infinite above is open:
+/// `+10.0 % or more`. NaN is `–`; a ratio of zero is `−100 %`, and an infinite one `from 0`.
 #[must_use]
 pub fn changes(ratio: f64, (low, high): (f64, f64)) -> (String, String) {
     let as_times = [ratio, low, high].iter().any(|ratio| ratio.is_finite() && *ratio >= AS_TIMES);

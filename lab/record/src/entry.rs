@@ -82,7 +82,7 @@ pub struct Header {
     pub id: String,
     /// Version of the program that wrote the record.
     pub tool: String,
-    /// Begin of the run, as RFC 3339 in UTC.
+    /// Start of the run, as RFC 3339 in UTC.
     pub started_at: String,
     /// The command line as typed.
     pub command: String,

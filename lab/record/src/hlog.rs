@@ -62,7 +62,7 @@ impl LogWriter {
             log.write_histogram(pick(op), from, length, Tag::new(&name))
                 .map_err(|why| encode(self.out.path(), why.to_string().into()))?;
         }
-        // The builder writes its divisor line at each begin; only the file's own header keeps it.
+        // The builder writes its divisor line at each start; only the file's own header keeps it.
         let body = text.iter().position(|b| *b == b'\n').map_or(&text[..], |end| &text[end + 1..]);
         self.out.bytes(body)
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Name of a run, like `20301120-184500-04f2`: UTC date and time of its begin, then four hexadecimal digits
+/// Name of a run, like `20301120-184500-04f2`: UTC date and time of its start, then four hexadecimal digits
 /// that distinguish runs begun in the same second. Names sort in the order of the runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(String);

@@ -18,7 +18,7 @@ fn quantile_ms(times: &Histogram, share: f64) -> f64 {
 }
 
 impl Entry {
-    /// Entry for the begin of a phase, `at_s` seconds after that of the run.
+    /// Entry for the start of a phase, `at_s` seconds after that of the run.
     #[must_use]
     pub fn phase_started(phase: Phase, at_s: f64) -> Self {
         Entry::PhaseStarted(PhaseStarted { phase: phase.name().to_owned(), at_s })

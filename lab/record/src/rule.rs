@@ -121,7 +121,7 @@ impl KeptWindow {
         }
     }
 
-    /// Returns the rules beside the default ones, which have no column in tables of operations.
+    /// Returns the rules in addition to the default ones, which have no column in tables of operations.
     #[must_use]
     pub fn further_rules(&self) -> Vec<&KeptRule> {
         let before = |at: usize, rule: &KeptRule| {

@@ -63,7 +63,7 @@ pub struct StudyHeader {
     pub id: String,
     /// Version of the program.
     pub tool: String,
-    /// Begin of the study, as RFC 3339 in UTC.
+    /// Start of the study, as RFC 3339 in UTC.
     pub started_at: String,
     /// The command line as typed.
     pub command: String,

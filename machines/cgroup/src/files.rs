@@ -9,7 +9,7 @@ use rustix::time::Timespec;
 
 use crate::Error;
 
-/// Period of polls for a change of a group.
+/// Interval between polls for a change of a group.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Writes one value. Never creates a file, as the kernel creates all of them.

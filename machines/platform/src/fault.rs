@@ -72,7 +72,7 @@ pub enum Fault {
     EndedEarly {
         /// Name of the unit.
         unit: String,
-        /// Way in which it ended.
+        /// Its exit status.
         ended: Ended,
         /// Last lines of its log.
         log: LogTail,
@@ -114,7 +114,7 @@ pub enum Fault {
         unit: String,
         /// The command.
         step: String,
-        /// Way in which it ended.
+        /// Its exit status.
         ended: Ended,
         /// Last lines of its log.
         log: LogTail,

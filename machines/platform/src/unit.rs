@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Way in which a unit becomes ready.
+/// Kind of a unit's readiness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Readiness {
     /// A service that prints a line of JSON, `{"ready":true,"address":"127.0.0.1:PORT"}`, and continues.
@@ -164,7 +164,7 @@ pub struct Unit {
     pub stop: StopSignal,
     /// Its limits.
     pub limits: Limits,
-    /// Its way to become ready.
+    /// Kind of its readiness.
     pub ready: Readiness,
 }
 

@@ -4,7 +4,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of programs beside those of `PATH`, which often lacks some of these for users other than root.
+/// Folders of programs in addition to those of `PATH`, which often lacks some of these for users other than
+/// root.
 const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin", "/bin", "/sbin"];
 
 /// Finds the first existing one of `places`.

@@ -149,7 +149,7 @@ pub(crate) struct RawReady {
     pub(crate) unless: Option<String>,
 }
 
-/// Way to become ready.
+/// Kind of readiness.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ReadyBy {

@@ -29,7 +29,7 @@ const KILL_WAIT: Duration = Duration::from_secs(20);
 /// Longest wait for the reason of an end, which an engine may learn after the end itself.
 const REASON_WAIT: Duration = Duration::from_secs(1);
 
-/// Period of questions for the reason.
+/// Interval between questions for the reason.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Exit code of a killed program.

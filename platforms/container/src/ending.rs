@@ -21,7 +21,7 @@ const ORDERLY: Duration = Duration::from_secs(20);
 /// Longest wait for the end of killed processes.
 const KILLED: Duration = Duration::from_secs(10);
 
-/// Period of polls.
+/// Interval between polls.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Programs of an engine, and the one that enters its namespace.

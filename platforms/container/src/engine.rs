@@ -30,7 +30,7 @@ const HELLO: Duration = Duration::from_secs(20);
 /// Longest wait for a removal by another call.
 const GONE_WAIT: Duration = Duration::from_secs(20);
 
-/// Period of polls.
+/// Interval between polls.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A connected engine.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bollard::models::{Mount, MountType};
 
-/// Folders and files that a program of this machine may need, beside its data. Those that are links on this
+/// Folders and files that a program of this machine may need, besides its data. Those that are links on this
 /// machine are links in the image.
 pub(crate) const PROGRAMS: [&str; 9] =
     ["/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];

@@ -72,7 +72,7 @@ pub(crate) async fn open(
     }
 }
 
-/// State of a site beside the things that must be removed.
+/// State of a site other than the things that must be removed.
 pub(crate) struct Built {
     pub(crate) engine: Engine,
     pub(crate) common: Common,

@@ -23,7 +23,7 @@ use crate::sweep::gone_with;
 /// Longest wait for an engine, which takes a second, or more on a busy machine.
 const START_WAIT: Duration = Duration::from_secs(60);
 
-/// Period of polls.
+/// Interval between polls.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Host of the engine on its switch.

@@ -14,7 +14,7 @@ use crate::bytes::{AMQP_HELLO, MONGODB_MESSAGE, mongodb_hello, postgres_startup}
 /// Longest wait for an answer; a starting service may be slow.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Period of questions to a service that does not answer yet.
+/// Interval between questions to a service that does not answer yet.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// Asks until the answer is right.

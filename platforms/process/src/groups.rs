@@ -18,7 +18,7 @@ pub(crate) const PREFIX: &str = "barograph.";
 /// Longest wait for the end of killed processes, unless a disk is stuck.
 const END_WAIT: Duration = Duration::from_secs(10);
 
-/// Period of looks at a group that is to become empty.
+/// Interval between polls of a group that is to become empty.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Longest wait when a site is dropped, where waiting blocks. Killed processes end within milliseconds, but a

@@ -10,8 +10,8 @@ use rustix::process::{Signal, getgid, getuid};
 
 use crate::proc_fs::{Namespace, Stuck, children, marked, signal_group, signal_one};
 
-/// Way to keep the processes of units together. Daemons leave the process group of a unit, and some programs
-/// (such as PostgreSQL) overwrite the environment that carries the mark.
+/// Method of keeping the processes of units together. Daemons leave the process group of a unit, and some
+/// programs (such as PostgreSQL) overwrite the environment that carries the mark.
 #[derive(Clone, Debug)]
 pub enum Hold {
     /// A control group for each unit. Exact: no process leaves it, and it is killed as a whole.

@@ -18,7 +18,7 @@ use crate::proc_fs::{Namespace, Stuck, ending_in_group, marked, name, signal_gro
 /// a busy machine, and the first process of a namespace waits for all others in it.
 const END_WAIT: Duration = Duration::from_secs(30);
 
-/// Period of looks at a killed process.
+/// Interval between polls of a killed process.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Consecutive looks that must find nothing: a single one misses a process that passes its work to a child

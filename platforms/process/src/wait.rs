@@ -20,7 +20,7 @@ const LAST_LINES_WAIT: Duration = Duration::from_secs(10);
 /// machine.
 const START_WAIT: Duration = Duration::from_secs(20);
 
-/// Period of looks at a starting process.
+/// Interval between polls of a starting process.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// The first event.

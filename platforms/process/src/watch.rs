@@ -13,7 +13,7 @@ use crate::held::{Held, Holding};
 /// Longest wait for the end of killed processes, unless a disk is stuck; then the sweep finds them.
 const GONE_WAIT: Duration = Duration::from_secs(10);
 
-/// Period of looks for them.
+/// Interval between polls for them.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Whether other processes of the unit follow this one.

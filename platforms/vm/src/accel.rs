@@ -19,7 +19,7 @@ use crate::work::{Work, failed};
 /// Longest wait for the first output; with KVM a kernel takes a second or two.
 const TRIAL_LIMIT: Duration = Duration::from_secs(8);
 
-/// Period of looks at the console of the trial.
+/// Interval between polls of the console of the trial.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Device of KVM.

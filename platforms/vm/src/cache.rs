@@ -19,7 +19,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(600);
 /// folders of sites.
 const KEPT: Duration = Duration::from_secs(900);
 
-/// Period of attempts to lock a busy cache.
+/// Interval between attempts to lock a busy cache.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The cache, locked against changes by others.

@@ -22,7 +22,7 @@ pub(crate) const QEMU: &str = "qemu-system-x86_64";
 /// Longest wait for the socket of a started QEMU, which takes a tenth of a second, or more on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// Period of looks for a missing socket.
+/// Interval between polls for a missing socket.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Longest wait for the end of a QEMU that was told to end.
@@ -81,7 +81,7 @@ pub(crate) struct Emulator {
     log: PathBuf,
 }
 
-/// Way in which a QEMU begins.
+/// Start of a QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
     /// It boots a guest.

@@ -21,7 +21,7 @@ pub(crate) struct Guest {
     pub(crate) gateway: IpAddr,
     /// Mount point of its disk.
     pub(crate) folder: PathBuf,
-    /// Whether it has an image of shared files, beside that of programs.
+    /// Whether it has an image of shared files, in addition to that of programs.
     pub(crate) has_shared: bool,
     /// Writable folders of this machine, with the tags under which they are offered.
     pub(crate) writable: Vec<(String, PathBuf)>,
@@ -60,7 +60,7 @@ fn archive(kernel: &Kernel, modules: &[PathBuf], script: &str) -> io::Result<Vec
     Ok(archive.finish())
 }
 
-/// Begin of every script.
+/// Beginning of every script.
 const BEGIN: &str = r#"#!/bin/busybox sh
 B=/bin/busybox
 give_up() { echo "BAROGRAPH-GAVE-UP: $1"; $B sleep 1; $B poweroff -f; }

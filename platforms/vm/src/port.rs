@@ -57,7 +57,7 @@ enum Out {
     Hold { bytes: Vec<u8>, wait: Receiver<Resume>, go_on: Vec<u8> },
 }
 
-/// Way to continue writing.
+/// Continuation of writing.
 #[derive(Default)]
 struct Resume {
     /// New socket; `None` for the same.

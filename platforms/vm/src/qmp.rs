@@ -18,7 +18,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// Number of unclaimed events that are kept; older ones are dropped.
 const KEPT_EVENTS: usize = 256;
 
-/// Period of looks for a missing socket.
+/// Interval between polls for a missing socket.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// A failure of the connection, or a refusal by QEMU.

@@ -120,7 +120,7 @@ pub(crate) enum Reply {
     Kept(Vec<u64>),
 }
 
-/// Way in which a unit ended.
+/// Exit status of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum End {
     Code(i32),

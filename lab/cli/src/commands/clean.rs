@@ -19,7 +19,7 @@ use crate::{catalog, terminal};
 /// executes its own program.
 const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
-/// Period of attempts to open a ledger.
+/// Interval between attempts to open a ledger.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
 /// Age of an abandoned draft; a live writer touches its file more often.

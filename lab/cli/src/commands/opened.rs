@@ -1,5 +1,5 @@
-//! A record named on the command line: a run or a study, by its name, its folder, or a file of `barograph
-//! share`.
+//! A record named on the command line: a run or a study, by its name, its folder, or a file of
+//! `barograph share`.
 
 use std::path::{Path, PathBuf};
 

@@ -135,7 +135,7 @@ impl Start {
         }
     }
 
-    /// Begin of the run, as RFC 3339 in UTC.
+    /// Start of the run, as RFC 3339 in UTC.
     pub(crate) fn at(&self) -> &str {
         &self.at
     }
@@ -190,7 +190,7 @@ fn stop_by_signal(stop: &StopHandle) {
 }
 
 /// Calls `act` on each SIGINT and SIGTERM, which no longer end the program from this call on. Must be called
-/// within the runtime that runs the returned future: a signal between the begin of a record and the first
+/// within the runtime that runs the returned future: a signal between the start of a record and the first
 /// wait would leave record and ledger open.
 fn on_signals(mut act: impl FnMut() + Send) -> impl Future<Output = ()> + Send {
     use tokio::signal::unix::{SignalKind, signal};

@@ -387,7 +387,7 @@ fn a_delay_holds_every_answer_back_until_it_is_taken_away() {
     let [(begun, took, true), (taken, _, true)] = faults[..] else { panic!("{faults:?}") };
     let given = begun + took;
     let log = run.response_log().unwrap();
-    // Operations that end this long after the begin of a change began after it, or took longer than any
+    // Operations that end this long after the start of a change began after it, or took longer than any
     // delay.
     let over = 1.5;
     let least = |from: f64, to: f64| -> Vec<u64> {

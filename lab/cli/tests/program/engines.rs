@@ -66,7 +66,7 @@ fn body(answer: &str) -> Result<Value> {
     }
 }
 
-/// Things in a list, each with its kind, the begin of its identifier and its names.
+/// Things in a list, each with its kind, the beginning of its identifier and its names.
 fn listed(kind: &str, key: &str, list: &Value) -> Result<Vec<String>> {
     let things = list.as_array().ok_or_else(|| Error::other(format!("no list, but {list}")))?;
     let told = things.iter().map(|thing| {

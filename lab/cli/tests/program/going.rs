@@ -16,7 +16,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 /// cores, and more than three beside other tests.
 pub(crate) const PATIENCE_WITH_EMULATION: Duration = Duration::from_secs(1_200);
 
-/// Period of looks at a condition without a notification.
+/// Interval between polls of a condition without a notification.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Polls `condition` until it returns a value.

@@ -1,4 +1,4 @@
-//! `barograph http` against real servers: figures, verdicts, exit codes, and errors before the begin.
+//! `barograph http` against real servers: figures, verdicts, exit codes, and errors before the start.
 
 use std::fs;
 use std::process::Stdio;

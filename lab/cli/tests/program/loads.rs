@@ -12,7 +12,7 @@ use crate::place::Place;
 /// An interval of the loads, in seconds.
 const INTERVAL_S: f64 = 0.25;
 
-/// Common begin of all plans.
+/// Common beginning of all plans.
 const OF_ALL: &str = "[load]\nstrategy = \"fixed\"\nscale = 100\nramp_s = 2\nwarm_up_s = 1\nwindow_s = 4\ndrain_s = 1\n\
                       [driver]\ninterval_ms = 250\n";
 
@@ -50,7 +50,7 @@ fn ran(place: &Place, plan: PathBuf, sets: &[&str]) -> (Ended, Run) {
     (ended, run)
 }
 
-/// The loads of a run: name, level, begin and end of the window.
+/// The loads of a run: name, level, start and end of the window.
 fn windows(run: &Run) -> Vec<(String, u32, f64, f64)> {
     let one = |load: &Run| {
         let trial = load.trials().next().unwrap();

@@ -1,4 +1,4 @@
-//! Every plan in `plans/`, in small: it completes with a whole record and a report, and leaves the data
+//! Every plan in `plans/`, at small scale: it completes with a whole record and a report, and leaves the data
 //! unchanged.
 
 use std::collections::BTreeMap;

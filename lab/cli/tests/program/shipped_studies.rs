@@ -1,4 +1,4 @@
-//! Every file in `studies/`: in small, and unchanged.
+//! Every file in `studies/`: at small scale, and unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::smoke::{Smoke, at};
 use crate::studies::{folder, whole};
 
-/// A test for each study of the repository, in small.
+/// A test for each study of the repository, at small scale.
 mod smoke {
     use super::runs_in_small as each;
 

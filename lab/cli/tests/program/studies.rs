@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::going::{Ended, Going, until};
 use crate::place::{Place, SIZE, fixed};
 
-/// `barograph study` on the data and records of this place, in small.
+/// `barograph study` on the data and records of this place, at small scale.
 fn study(place: &Place, file: &Path, args: &[&str]) -> Command {
     let mut command = place.program(&["study"]);
     command.arg(file).args(args);

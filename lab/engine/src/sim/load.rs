@@ -55,7 +55,7 @@ where
 pub(crate) struct Load {
     simulation: Box<dyn Simulated>,
     time: Time,
-    /// Begin of the load.
+    /// Start of the load.
     origin: Nanos,
     interval: Nanos,
     /// Latest end, once it was stopped or no operation of a quota is left.

@@ -53,7 +53,7 @@ fn one_stall_is_charged_to_every_operation_that_was_due_in_it() {
 
 #[test]
 fn counters_are_raised_when_an_operation_ends() {
-    // Begun at 0, 2 s and so on; each takes 1.5 s and so ends in the second after its begin.
+    // Begun at 0, 2 s and so on; each takes 1.5 s and so ends in the second after its start.
     let (mut sim, _) = simulate(&settings(plain(cycle(2_000)), 1), |_, _| (ms(1_500), Outcome::Refused));
     sim.ramp(3, Nanos::ZERO);
     let seconds: Vec<Interval> = (0..4).map(|_| sim.run(ms(1_000))).collect();

@@ -9,7 +9,7 @@ use barograph_spec::Connections;
 
 use super::{Checking, Most, Target, Wrong};
 
-/// Files in a table beside the users' connections.
+/// Files in a table besides the users' connections.
 const OTHER_FILES: u64 = 500;
 
 /// Largest number of workers, as for the key `driver.workers`.

@@ -13,14 +13,14 @@ use super::place::Placed;
 use crate::HarnessError;
 use crate::clock::RunClock;
 
-/// Period of requests to the front until the application answers.
+/// Interval between requests to the front until the application answers.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Longest wait for the front after all parts are ready, unless the plan lets parts take longer. A front
 /// without a working route by then does not get one.
 const FRONT_WAIT: Duration = Duration::from_secs(30);
 
-/// Starts parts beside those that are ready already. On failure, `deployed` keeps the started ones.
+/// Starts parts in addition to those that are ready already. On failure, `deployed` keeps the started ones.
 pub(super) async fn start(
     deployed: &mut Deployed,
     parts: Vec<Placed>,

@@ -27,7 +27,7 @@ pub(super) const SILENCE: Duration = Duration::from_secs(5);
 /// Time in which a driver must accept a connection; it was ready before.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Period of clock measurements.
+/// Interval between clock measurements.
 const CLOCK_EVERY: Duration = Duration::from_secs(10);
 
 /// Bound of the queue of commands.

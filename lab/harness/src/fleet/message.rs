@@ -48,7 +48,7 @@ pub(super) enum Said {
     Pong { n: u64, at: u64 },
     /// Names are resolved and files are read.
     Prepared,
-    /// Workers run and wait for the begin.
+    /// Workers run and wait for the start.
     Started { facts: Facts },
     /// Status, sent every second and on request: level asked for, and the load's time.
     Status {

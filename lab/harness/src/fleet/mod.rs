@@ -6,7 +6,7 @@
 //! number of drivers makes the choices of one.
 //!
 //! Drivers have clocks of their own. [`Fleet::connect`] measures the offset of each from the harness's clock
-//! and gives all drivers the same begin, each in its own time. Later drift is measured and reported, and ends
+//! and gives all drivers the same start, each in its own time. Later drift is measured and reported, and ends
 //! the run before intervals could be assigned to the wrong place.
 //!
 //! The control connection is not encrypted: the token protects a driver from use by others, not from

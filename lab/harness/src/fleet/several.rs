@@ -23,10 +23,10 @@ use crate::HarnessError;
 /// Bound of the queue of events: four minutes of one-second intervals of a driver.
 const EVENTS: usize = 256;
 
-/// Time until the common begin, in which all drivers start their workers.
+/// Time until the common start, in which all drivers start their workers.
 const LEAD: Nanos = Nanos::from_millis(400);
 
-/// Time for a busy machine to pass on a command, beside the round trip and the workers' polling.
+/// Time for a busy machine to pass on a command, in addition to the round trip and the workers' polling.
 const SPARE: Nanos = Nanos::from_millis(10);
 
 /// Longest delay of a change, even after a slow round trip.
@@ -92,7 +92,7 @@ pub struct Fleet {
     /// Name of the load; empty for the only one of its run.
     load: String,
     clock: Clock,
-    /// Begin of the load, by the harness's clock.
+    /// Start of the load, by the harness's clock.
     origin: Nanos,
     interval: Nanos,
     links: Vec<Link>,
@@ -105,9 +105,9 @@ pub struct Fleet {
     notes: Vec<String>,
 }
 
-/// A driver's clock since the begin.
+/// A driver's clock since the start.
 struct Watched {
-    /// Offset from which the common begin was computed.
+    /// Offset from which the common start was computed.
     first: Offset,
     latest: Offset,
     /// Largest drift reported so far, in nanoseconds.
@@ -173,7 +173,7 @@ impl Fleet {
         }
     }
 
-    /// Sends the common begin to all drivers.
+    /// Sends the common start to all drivers.
     fn begin_at(&mut self, origin: Nanos) -> Result<(), FleetError> {
         self.origin = origin;
         for (link, watched) in self.links.iter().zip(&self.clocks) {
@@ -308,7 +308,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Compares a clock with its offset at the begin.
+    /// Compares a clock with its offset at the start.
     pub(super) fn watch(&mut self, driver: usize, offset: Offset) -> Result<(), FleetError> {
         let (watched, name) = (&mut self.clocks[driver], &self.links[driver].name);
         watched.latest = offset;

@@ -15,7 +15,8 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use super::host_row;
 use crate::parts;
 
-/// Period of questions. A guest has one or two cores, often emulated, and an answer takes it milliseconds.
+/// Interval between questions. A guest has one or two cores, often emulated, and an answer takes it
+/// milliseconds.
 const EVERY: Nanos = Nanos::from_secs(5);
 
 /// Answer of a guest: its name, the time of the question, and its counters.

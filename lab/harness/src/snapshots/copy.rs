@@ -13,7 +13,7 @@ use rustix::io::Errno;
 /// Bytes in a block, as counted by the system.
 const BLOCK: u64 = 512;
 
-/// Way to copy files.
+/// Method of copying files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     /// Copies the content, sharing blocks if possible.

@@ -20,7 +20,7 @@ fn as_a_driver() {
     }
 }
 
-/// A server with answers of 20 to 320 ms, long beside the delays of a busy machine.
+/// A server with answers of 20 to 320 ms, long compared with the delays of a busy machine.
 fn server() -> TimedServer {
     let (least, most) = (Duration::from_millis(20), Duration::from_millis(320));
     TimedServer::start(Timing::of(Delay::Pareto { least, most, shape: 1.1 }, 5)).unwrap()

@@ -20,7 +20,7 @@ pub struct Conclusions {
     pub file: String,
     /// The question.
     pub question: String,
-    /// Begin of the study, as RFC 3339 in UTC.
+    /// Start of the study, as RFC 3339 in UTC.
     pub started_at: String,
     /// Version of the program.
     pub tool: String,

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 /// Time after which a busy file system is detached: it is removed with its last user.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
-/// Period of attempts until then.
+/// Interval between attempts until then.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
 /// Unmounts the file system at `path`; returns whether there was one.

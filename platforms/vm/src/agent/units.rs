@@ -17,7 +17,7 @@ use super::speak::Voice;
 use crate::wire::{End, Message, Reply};
 use crate::work::failed;
 
-/// Period of looks at a log.
+/// Interval between polls of a log.
 const LOG_EVERY: Duration = Duration::from_millis(500);
 
 /// Largest piece of a log in one message, in bytes.

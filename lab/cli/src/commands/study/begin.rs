@@ -1,4 +1,4 @@
-//! State at the begin of a study that `--resume` needs and that its shared record omits.
+//! State at the start of a study that `--resume` needs and that its shared record omits.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -28,7 +28,7 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Inverse of the share of time that counting connections may take; many connections are counted less often.
 const COUNTING: u64 = 100;
 
-/// Largest time until the begin of a load.
+/// Largest time until the start of a load.
 const FARTHEST: Nanos = Nanos::from_secs(60);
 
 /// Control connection of a driver with the state of its load.
@@ -48,7 +48,7 @@ enum Stage {
     Receiving(Receipt),
     /// Resolves names.
     Preparing(JoinHandle<Result<Ready, HarnessError>>),
-    /// Waits for the begin.
+    /// Waits for the start.
     Ready(Box<Ready>),
     /// Generates load.
     Running(Box<Running>),
@@ -59,7 +59,7 @@ struct Running {
     workload: Arc<dyn Workload>,
 }
 
-/// Event of a load, beside commands.
+/// Event of a load, other than commands.
 enum Step {
     Prepared(Result<Ready, HarnessError>),
     Interval(Result<Option<Interval>, EngineError>),

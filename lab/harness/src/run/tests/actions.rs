@@ -84,7 +84,7 @@ fn a_limit_that_the_platform_cannot_change_is_recorded_as_not_done() {
     assert_eq!(told, [(1.0, "resize to 2 cores, 64 MiB", Some("platform cannot limit it"))]);
 }
 
-/// Begin, end, operations, failures, judged quantile and longest time of a stretch.
+/// Start, end, operations, failures, judged quantile and longest time of a stretch.
 fn stretch(stretch: Option<&Stretch>) -> Option<(f64, f64, u64, u64, Option<f64>, f64)> {
     let stretch = stretch?;
     let op = stretch.op("Ask")?;

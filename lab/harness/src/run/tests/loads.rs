@@ -181,7 +181,7 @@ fn an_open_loop_is_told_in_its_unit() {
     assert_eq!((trial.window.starts_s, trial.window.throughput), (200.0, 200.0));
 }
 
-/// Begin and end of each window, in seconds of the load.
+/// Start and end of each window, in seconds of the load.
 fn windows(kept: &Kept) -> Vec<(f64, f64)> {
     kept.trials().map(|trial| (trial.window.from_s, trial.window.to_s)).collect()
 }
