@@ -1,4 +1,4 @@
-//! The lists: every workload and every platform of this program.
+//! Lists of every workload and every platform of this program.
 
 mod platforms;
 
@@ -14,7 +14,7 @@ use crate::commands::run::time_of_day;
 
 pub(crate) use platforms::{platform, platforms};
 
-/// Every workload and every kind of platform. The first of each is that of plans that name none.
+/// Every workload and every kind of platform. The first of each is the default of plans.
 pub(crate) const WORKLOADS: Workloads = Workloads {
     all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Store, &Null],
     platforms: &platforms::KINDS,

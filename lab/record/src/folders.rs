@@ -1,5 +1,5 @@
-//! Folders of this machine in texts that are kept: a path below one is shown as seen from the working folder, so that a
-//! record says nothing about where it was made, and its commands work elsewhere.
+//! Removal of this machine's folders from stored texts: a path below one is written relative to the working
+//! folder, so that a record does not reveal where it was made, and its commands work elsewhere.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -8,19 +8,19 @@ use std::path::{Component, Path};
 
 use crate::{RecordError, draft_of};
 
-/// First parts of paths that are the same on every machine.
+/// First components of paths that are the same on every machine.
 const OF_SYSTEM: [&str; 14] =
     ["bin", "boot", "dev", "etc", "lib", "lib64", "nix", "opt", "proc", "run", "sbin", "sys", "usr", "var"];
 
-/// Absolute folders and files, each with its short name.
+/// Absolute folders and files with their short names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
-    /// Longest first. The short name of the working folder is empty.
+    /// Longest path first. The short name of the working folder is empty.
     known: Vec<(String, String)>,
 }
 
 impl Folders {
-    /// The working folder, the folder of the program, and `runs`, the folder of records.
+    /// Returns the working folder, the folder of the program, and `runs`, the folder of records.
     #[must_use]
     pub fn of(runs: &Path) -> Self {
         let mut folders = Folders::default();
@@ -36,8 +36,8 @@ impl Folders {
         folders
     }
 
-    /// Adds the absolute paths in `text`, a command or a plan, under their last parts. Paths of the system and paths below a
-    /// known folder are left out.
+    /// Adds the absolute paths in `text`, a command or a plan, under their last components. Paths of the
+    /// system and paths below a known folder are left out.
     pub fn learn(&mut self, text: &str) {
         for word in text.split(ends_path) {
             let path = Path::new(word.trim_end_matches('/'));
@@ -52,7 +52,8 @@ impl Folders {
     }
 
     fn add(&mut self, path: &Path, name: &str) {
-        // A folder right below the root is too short to be told from other texts, as `/work` from the path of a URL.
+        // A folder directly below the root is too short to be told from other text, as `/work` from the path
+        // of a URL.
         if path.components().count() > 2
             && let Some(path) = path.to_str()
         {
@@ -61,7 +62,7 @@ impl Folders {
         }
     }
 
-    /// `text` with short names in place of these folders and files.
+    /// Replaces these folders and files in `text` by their short names.
     #[must_use]
     pub fn relative<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
@@ -73,7 +74,7 @@ impl Folders {
         text
     }
 
-    /// Rewrites those files right in `folder` that name one of these folders.
+    /// Rewrites the files directly in `folder` that name one of these folders.
     pub(crate) fn rewrite(&self, folder: &Path) -> Result<(), RecordError> {
         for entry in fs::read_dir(folder).map_err(|why| RecordError::read(folder, why))? {
             let entry = entry.map_err(|why| RecordError::read(folder, why))?;
@@ -96,7 +97,7 @@ impl Folders {
         renamed.map_err(|why| RecordError::write(path, why))
     }
 
-    /// Copies lines with short names; true when a line changed.
+    /// Copies lines with short names; returns whether a line changed.
     fn copy(&self, mut from: impl BufRead, mut to: impl Write) -> io::Result<bool> {
         let (mut line, mut changed) = (Vec::new(), false);
         while from.read_until(b'\n', &mut line)? > 0 {
@@ -120,7 +121,7 @@ fn ends_path(c: char) -> bool {
         || matches!(c, '"' | '\'' | '`' | '=' | ',' | ';' | '(' | ')' | '[' | ']' | '<' | '>' | '@' | '\\')
 }
 
-/// An absolute path below a folder that this machine has and not every machine.
+/// Whether an absolute path is below a folder that is specific to this machine.
 fn is_of_this_machine(path: &Path) -> bool {
     let mut parts = path.components();
     match (parts.next(), parts.next().and_then(|part| part.as_os_str().to_str())) {
@@ -155,7 +156,7 @@ fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '%' | '+')
 }
 
-/// Whether a name goes on with this text. A full stop goes on with a name only before more of it.
+/// Whether a name continues with this text. A full stop continues a name only before further characters.
 fn begins_with_name(text: &str) -> bool {
     let text = text.trim_start_matches('.');
     text.starts_with(continues_name)

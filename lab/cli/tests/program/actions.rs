@@ -8,8 +8,8 @@ use crate::going::{Going, PATIENCE_WITH_EMULATION};
 use crate::place::Place;
 use crate::plans::{command, in_order, lacks};
 
-/// Loads a key-value store of this program with 200 commands a second while these actions go on; `None` where this machine
-/// lacks something.
+/// Loads a key-value store of this program with 200 commands per second during these actions; `None` if this
+/// machine lacks a requirement.
 pub(crate) fn acted(place: &Place, platform: &str, window_s: u32, actions: &str) -> Option<Run> {
     let small = ["load.rate=200", "load.ramp_s=1", "load.warm_up_s=1", "load.drain_s=1", "kv.keys=1000"];
     let store = ["deploy.store=embedded", "deploy.append_only=none", "driver.interval_ms=250"];
@@ -57,7 +57,7 @@ fn a_part_is_resized_restarted_stopped_and_started_under_load() {
     assert_eq!((kept[1].act.as_str(), kept[2].act.as_str()), ("restart: exit code 0", "stop: exit code 0"));
     assert!(kept[1].pause_s.is_some_and(|pause| pause > 0.0 && pause <= kept[1].took_s), "{kept:?}");
     assert!(run.back_after_s(kept[2]).is_some_and(|back| back >= 0.5), "{kept:?}");
-    // Connections of users break when it is stopped.
+    // The stop breaks the users' connections.
     let stop = run.impacts().into_iter().find(|impact| impact.action.name == "stop").unwrap();
     let seen = stop.during.iter().chain(&stop.after).flat_map(|stretch| &stretch.ops);
     assert!(seen.map(|op| op.failed).sum::<u64>() > 0, "{stop:?}");

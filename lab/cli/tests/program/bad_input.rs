@@ -1,4 +1,5 @@
-//! Plans that cannot be: each refused before anything is created, naming place, key, value, what is allowed, what to do.
+//! Impossible plans: each is refused before anything is created, with place, key, value, allowed values and
+//! remedy.
 
 use std::fs;
 use std::net::TcpListener;
@@ -6,7 +7,7 @@ use std::net::TcpListener;
 use crate::going::{Ended, Going};
 use crate::place::Place;
 
-/// Runs a plan of this text, which must be refused without a trace.
+/// Runs a plan with this text, which must be refused without a trace. Returns the refusal.
 fn refused(text: &str, sets: &[&str]) -> String {
     let place = Place::without_data();
     fs::write(place.root().join("p.toml"), text).unwrap();

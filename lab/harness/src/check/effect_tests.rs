@@ -1,4 +1,4 @@
-//! What depends on the platform is told, and faults of disks are checked.
+//! Notes that depend on the platform, and checks of disk faults.
 
 use std::net::TcpListener;
 
@@ -7,7 +7,7 @@ use crate::testing::{CATALOGUE, TestWorkload};
 
 const ROOMY: Machine = Machine { open_files: 10_000, free_bytes: None, memory_bytes: None, cores: 2 };
 
-/// Notes, or the refusal.
+/// Returns the notes, or the refusal as an error.
 fn told(sets: &[&str]) -> Result<Vec<String>, String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();
@@ -85,7 +85,7 @@ fn machines_of_parts_that_share_files_are_not_moved() {
     assert!(told(&[&moves("act=\"clone\",name=\"b\""), unit[0], unit[1]]).is_ok());
 }
 
-/// What is refused of a plan for an application without data sets and with two addresses.
+/// Refusals for a plan whose application has two addresses and no data sets.
 fn refused_bare(sets: &[&str]) -> Vec<String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();

@@ -1,4 +1,4 @@
-//! What connections carried in a measured window, and how many were made.
+//! Traffic in a measured window: bytes and connections.
 
 use barograph_record::{IntervalRow, Run};
 use serde::Serialize;
@@ -8,20 +8,20 @@ use crate::words::{bytes, count};
 /// Bytes and connections of a window, from the counters of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Traffic {
-    /// Bytes received, those of TLS itself left out.
+    /// Bytes received, without those of TLS itself.
     pub(crate) received_bytes: u64,
     pub(crate) received_bytes_per_s: f64,
-    /// Bytes sent, those of TLS itself left out.
+    /// Bytes sent, without those of TLS itself.
     pub(crate) sent_bytes: u64,
     pub(crate) sent_bytes_per_s: f64,
     /// Connections made.
     pub(crate) connections_made: u64,
-    /// TLS handshakes that came to a good end.
+    /// TLS handshakes that succeeded.
     pub(crate) tls_handshakes: u64,
 }
 
 impl Traffic {
-    /// Of a window of a run; `None` where its workload does not count them.
+    /// Traffic in a window of a run; `None` if its workload does not count it.
     pub(crate) fn of(run: &Run, rows: &[&IntervalRow]) -> Option<Self> {
         Self::counted(&run.expected()?.counters, rows)
     }
@@ -43,7 +43,7 @@ impl Traffic {
         })
     }
 
-    /// The parts of its line.
+    /// Parts of its line in the table.
     pub(crate) fn line(&self) -> Vec<String> {
         let mut parts = vec![
             format!("received {}/s", bytes(self.received_bytes_per_s)),
