@@ -1,8 +1,8 @@
-//! The normal distribution, as far as tests and intervals need it.
+//! The normal distribution, for tests and intervals.
 
 use std::f64::consts::PI;
 
-/// Below this the series is exact to the last digits and short; above, the continued fraction is.
+/// Argument up to which the series is exact to the last digits and short; above, the continued fraction is.
 const SERIES_UP_TO: f64 = 4.0;
 /// Terms that either form needs at [`SERIES_UP_TO`], with some to spare.
 const TERMS: u32 = 120;

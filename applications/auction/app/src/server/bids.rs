@@ -71,7 +71,7 @@ pub(crate) async fn next(
 ) -> Answer {
     check_id("item", item)?;
     let channel = watch(&app, AuctionId(auction)).await?;
-    // Asking for the state there is (0) is not watching yet.
+    // A request for the present state (0) does not make a follower.
     if count > 0 {
         wake(&app, AuctionId(auction), &channel)?;
     }

@@ -29,7 +29,7 @@ pub(crate) fn nothing() -> Response {
     response
 }
 
-/// A response with a body of some kind.
+/// A response with a body of content type `kind`.
 pub(crate) fn body(status: StatusCode, kind: &'static str, bytes: Bytes) -> Response {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
