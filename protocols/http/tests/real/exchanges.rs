@@ -104,7 +104,7 @@ fn chunks_interim_answers_and_left_overs() {
         let connections = connections(&server, 1);
         assert_eq!(ask(&connections, Method::GET).await.unwrap().body(), b"abcde");
         assert_eq!(ask(&connections, Method::GET).await.unwrap().body(), b"abcde");
-        // The connection with bytes nobody asked for is not used again.
+        // The connection with surplus bytes is not used again.
         assert_eq!(ask(&connections, Method::GET).await.unwrap().body(), b"clean");
     });
 }

@@ -12,7 +12,7 @@ async fn open(connections: &Connections, path: &str) -> Result<EventStream, Faul
         .await
 }
 
-/// Name, identifier and data of all that comes.
+/// Name, identifier and data of all events.
 async fn all(stream: &mut EventStream) -> Result<Vec<(String, String, String)>, Fault> {
     let mut found = Vec::new();
     while let Some(event) = stream.next().await? {

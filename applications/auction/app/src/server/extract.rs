@@ -31,7 +31,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Refuses callers that ask for somebody else.
+    /// Refuses callers that act for another user.
     pub(crate) fn must_be(&self, user: UserId) -> Result<(), ApiError> {
         if self.id == user {
             return Ok(());
