@@ -1,4 +1,4 @@
-//! How likely a window is to pass at each load, as the search believes it at its end, beside what was tried.
+//! Probability of a pass at each load, by the final posterior of the search, beside the trials.
 
 use std::collections::BTreeMap;
 
@@ -37,11 +37,11 @@ impl Tried {
     }
 }
 
-/// Room that the name of the capacity needs.
+/// Width of the capacity's name, in pixels.
 const NAME: f64 = 150.0;
 
-/// The figure and its table; `None` where nothing was searched, or by a method that says no such thing, and where the edge is
-/// above all that could be tried: the curve would be what was believed at first.
+/// The figure and its table; `None` without a search, with a method without probabilities, or if the edge is
+/// above all levels: the curve would be the prior.
 pub(crate) fn figure(run: &Run) -> Option<Figure> {
     run.believed_capacity().filter(|believed| believed.high.is_finite())?;
     let estimate = run.verdict()?.search.as_ref()?.estimate.as_deref()?;

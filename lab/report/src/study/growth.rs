@@ -13,7 +13,7 @@ const RIGHT: f64 = WIDTH - 30.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = HEIGHT - 52.0;
 
-/// Room that the name of a bend needs.
+/// Width of the name of a knee, in pixels.
 const NAME: f64 = 90.0;
 
 /// Pieces of the fitted curve.
@@ -49,7 +49,7 @@ pub(super) fn draw(id: &str, scaling: &KeptScaling) -> String {
     }
     svg.line("axis", (LEFT, BOTTOM), (RIGHT, BOTTOM));
     let place = |n: f64, v: f64| Some((x.at(n)?, y.at(v)?));
-    // First, so that everything else lies on it.
+    // First, so that everything else is drawn over it.
     let (above, below) = (scaling.band.iter(), scaling.band.iter().rev());
     let edge = above.map(|at| place(at.n, at.high)).chain(below.map(|at| place(at.n, at.low)));
     let edge: Vec<(f64, f64)> = edge.flatten().collect();
@@ -108,7 +108,7 @@ impl Law {
     }
 }
 
-/// The law that was fitted, if one was.
+/// The fitted law, if any.
 fn law_of(scaling: &KeptScaling) -> Option<Law> {
     let universal =
         scaling.fit.map(|fit| Law { gamma: fit.gamma, contention: fit.contention, coherency: fit.coherency });

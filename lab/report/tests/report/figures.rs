@@ -1,4 +1,5 @@
-//! Figures from whole histograms and from samples of the host, with exact numbers; and records that lack what they show.
+//! Figures from whole histograms and from samples of the host, with exact numbers; and records without their
+//! data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use barograph_record::{
 use barograph_report::render_html;
 use barograph_stats::Interval;
 
-/// Judged by time, and not.
+/// Operations: one judged by time, and one not.
 const OPS: [&str; 2] = ["Search", "Wait"];
 
 /// Seconds of load, and the window among them.
@@ -205,7 +206,7 @@ fn written_with(root: &Path, samples: fn(f64) -> Vec<ProbeRow>) -> Result<PathBu
     Ok(writer.dir().to_owned())
 }
 
-/// The report of the record in `dir`, whose form is right.
+/// The report of the record in `dir`, with its form checked.
 fn rendered(dir: &Path) -> String {
     let html = render_html(&Run::open(dir).unwrap()).unwrap();
     crate::check_form(&html);
@@ -292,7 +293,7 @@ fn the_cores_of_the_host_are_told_by_use_and_by_part() {
     let root = tempfile::tempdir().unwrap();
     let html = rendered(&written(root.path()).unwrap());
     let by_use = figure(&html, "cpu-use").unwrap();
-    // Nothing was stolen, and nobody waited for a disk.
+    // No stolen time, and no waits for a disk.
     let head = |names: &[&str]| -> String {
         names.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect()
     };
@@ -304,7 +305,7 @@ fn the_cores_of_the_host_are_told_by_use_and_by_part() {
     let by_part = figure(&html, "cpu-parts").unwrap();
     has(by_part, &head(&["Time", "driver", "application", "relational", "everything else"]));
     has(by_part, &row(&["0:01", "0.10", "0.30", "0.20", "0.20"]));
-    // The scale reaches to all cores, so what is above the layers was free.
+    // The scale reaches to all cores, so the space above the layers was idle.
     has(by_part, "<polygon class=\"area l1\" points=\"81.1,214.7 ");
     has(by_part, ">2</text>");
 }
@@ -359,7 +360,7 @@ fn what_an_older_record_lacks_is_left_out() {
     assert!(!html.contains("s-closer") && html.contains("What could not be read of the record"));
 }
 
-/// A search that believes in 1,000 users, after trials at these levels.
+/// A search with a posterior around 1,000 users, after trials at these levels.
 fn searched(root: &Path, trials: &[(u32, KeptResult)], beyond: f64) -> PathBuf {
     let mut writer = RunWriter::create(root, &"20301120-184500-04f3".parse().unwrap()).unwrap();
     writer
