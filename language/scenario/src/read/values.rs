@@ -1,4 +1,4 @@
-//! Reads `[values.NAME]`: generators, and the order in which they are drawn.
+//! Reads `[values.NAME]`: generators, and the order of their draws.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl Reading<'_> {
     fn generator(&mut self, section: &mut Section<'_>, scope: &mut Scope) -> Option<Generator> {
         let kind = section.word_if("kind", &KINDS);
         let Some(kind) = self.required(section, "kind", kind) else {
-            // Without its kind nobody can say which of the other keys are right.
+            // Without its kind the other keys cannot be checked.
             section.rest();
             return None;
         };
@@ -211,7 +211,7 @@ fn choice(of: &Got<Plain>) -> Option<Vec<(Box<str>, f64)>> {
     }
 }
 
-/// Puts everything value `i` needs before it, itself last; false when it needs itself.
+/// Appends the values needed by value `i`, itself last; false if it needs itself.
 fn visit(
     first: usize,
     i: usize,
