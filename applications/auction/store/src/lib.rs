@@ -1,4 +1,4 @@
-//! The seams to the stores of the auction application, and the tests that every implementation passes; those are in
+//! Interfaces of the auction application's stores, and contract tests for their implementations, which are in
 //! `applications/auction/store-*`.
 //!
 //! [`Relational`] keeps users, auctions, items, high bids, and who runs which auction. [`Events`] keeps what happened to
@@ -41,18 +41,18 @@ pub use rows::{
 use std::future::Future;
 use std::pin::Pin;
 
-/// What an asynchronous method of a seam gives.
+/// Result of an asynchronous method.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// What a store is, for the record of a run and for operations.
+/// Description of a store, for the record of a run and for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// Product and version as the server says, such as `PostgreSQL 15.18`.
+    /// Product and version as reported by the server, such as `PostgreSQL 15.18`.
     pub product: String,
-    /// What survives what, in words: which settings decide whether a commit survives the process and the machine.
+    /// Durability in words: the settings that decide whether a commit survives the process and the machine.
     pub durability: String,
 }
 
-/// Where the application's clock stands at the start of a run, and the "present" of a fill: 2030-02-02T12:00:00Z, in
+/// The application's clock at the start of a run, and the "present" of a fill: 2030-02-02T12:00:00Z, in
 /// milliseconds since 1970.
 pub const CLOCK_START_MS: i64 = 1_896_264_000_000;
