@@ -1,9 +1,9 @@
-//! Changes of auctions on their way into the store: the hot path.
+//! Application of changes of auctions: the hot path.
 //!
-//! Two exchanges with the server, whatever the number of changes. The first locks: the auctions' fences, so that a claim
-//! waits and two applications of the same changes come one after the other, and the buyers' credit; rows of users are
-//! locked in the order of their ids, as everything here is. The second writes what [`crate::fold`] makes of it, and
-//! commits.
+//! Two exchanges with the server for any number of changes. The first locks: the auctions' fences, so that a
+//! claim waits and two applications of the same changes come one after the other, and the buyers' credit;
+//! rows of users are locked in the order of their ids, as everything here is. The second writes the result of
+//! [`crate::fold`], and commits.
 
 use barograph_auction_store::{Applied, Change, HighBidRow, StoreError};
 

@@ -47,8 +47,8 @@ impl Mongo {
         Ok(rows)
     }
 
-    /// The first image of an id stands. Two with one id at the same moment are the same image asked for twice, so that
-    /// looking first is enough.
+    /// Adds an image; the first one with an id is kept. Two concurrent ones with one id are repetitions of
+    /// the same image, so a read before the write suffices.
     pub(super) async fn keep_image(&self, image: ImageRow) -> Result<(), StoreError> {
         let document = serialize_to_bson(&ImageDocument::of(&image))
             .map_err(|error| refused(STORE, "write an image as a document", error.to_string()))?;

@@ -10,7 +10,7 @@ use crate::documents::AttendanceDocument;
 use crate::failure::RACES;
 use crate::histories;
 
-/// The attendance that is open, or else a new one; neither when somebody else makes one at this moment.
+/// The open attendance, or else a new one; no row if another join makes one at this moment.
 const JOIN: &str = "
     WITH there AS (
         SELECT user_id, id, doc FROM auction_events.attendance
@@ -21,7 +21,7 @@ const JOIN: &str = "
         ON CONFLICT DO NOTHING RETURNING user_id, id, doc)
     SELECT user_id, id, doc::text FROM there UNION ALL SELECT user_id, id, doc::text FROM made";
 
-/// The very attendance that is wanted, whatever became of it.
+/// The requested attendance itself, in any state.
 const SAME: &str = "
     SELECT user_id, id, doc::text FROM auction_events.attendance WHERE user_id = $1 AND ms = $2 AND id = $3";
 
@@ -34,7 +34,7 @@ const HISTORY: &str = "
     SELECT user_id, id, doc::text, count(*) OVER () FROM auction_events.attendance
     WHERE user_id = $1 ORDER BY ms DESC, id DESC LIMIT $2 OFFSET $3";
 
-/// For a page behind the last row.
+/// The total, for a page behind the last row.
 const TOTAL: &str = "SELECT count(*) FROM auction_events.attendance WHERE user_id = $1";
 
 const DOUBLES: &str = "

@@ -32,7 +32,7 @@ const HISTORY: &str = "
     SELECT bidder, id, doc::text, count(*) OVER () FROM auction_events.bid
     WHERE bidder = $1 AND doc->>'state' <> '3' ORDER BY ms DESC, id DESC LIMIT $2 OFFSET $3";
 
-/// For a page behind the last row.
+/// The total, for a page behind the last row.
 const TOTAL: &str = "SELECT count(*) FROM auction_events.bid WHERE bidder = $1 AND doc->>'state' <> '3'";
 
 const OF_THE_RUN: &str = "SELECT bidder, id, doc::text FROM auction_events.bid WHERE NOT loaded";
@@ -57,7 +57,7 @@ struct Settlements {
 }
 
 impl Proposed {
-    /// In the order of the key, so that two who write the same bids wait for each other and not in a circle.
+    /// The columns, in the order of the key, so that two writers of the same bids do not deadlock.
     fn of(bids: &[BidRow]) -> Result<Self, StoreError> {
         let mut sorted: Vec<&BidRow> = bids.iter().collect();
         sorted.sort_unstable_by_key(|bid| (bid.bidder_id, bid.bid_ms, bid.id));
@@ -113,8 +113,8 @@ impl Postgres {
         }
     }
 
-    /// Both in one transaction, with all statements on the way before the first is answered. When one fails, the commit
-    /// that follows undoes the others.
+    /// Writes both in one transaction, with all statements sent before the first is answered. If one fails,
+    /// the commit that follows undoes the others.
     async fn write_both(
         &self,
         deed: Deed,

@@ -1,4 +1,4 @@
-//! Pictures in PostgreSQL: which there are of an item, and in which sizes.
+//! Image metadata in PostgreSQL: the images of an item, with their sizes.
 
 use barograph_auction_api::ItemId;
 use barograph_auction_store::{ImageRow, StoreError};
