@@ -1,13 +1,13 @@
-//! The fill: makes the data an auction site has after two years, from a size, two factors and a seed.
+//! The fill: makes the data of an auction site after two years, from a size, two factors and a seed.
 //!
 //! A filled folder holds
 //!
-//! | path | what |
+//! | path | contents |
 //! |---|---|
 //! | `pristine/relational.db` | users, auctions, items, high bids |
 //! | `pristine/events.db` | bids, attendance, image metadata |
 //! | `images/{thumbnail,preview,full}/{id / 1000}/{id}.jpg` | picture files |
-//! | `marker.json` | what the data are; written last, so that a folder with a marker is complete |
+//! | `marker.json` | description of the data; written last, so that a folder with a marker is complete |
 //!
 //! The application works on copies of the two stores, so using the data does not wear them away and the next
 //! run finds them as they were. Equal plans give equal bytes, whatever the number of threads.
@@ -17,11 +17,11 @@
 //! a user has bought five items on average. **The future** holds auctions of the next 182 days.
 //!
 //! **Starting bids** are normal with mean 200 and deviation 200 units; of a negative draw half its size is taken.
-//! The published description says "halved until non-negative", which ends for no negative number; this reading of it
-//! gives 680 s per item, which is what the published mix implies.
+//! The published description says "halved until non-negative", which never ends for a negative number; this reading
+//! of it gives 680 s per item, as the published mix implies.
 //!
-//! **A stationary start.** The first item of each current auction is in the midst of its bidding, as if somebody had
-//! come to a site that has been running for long: items that take long are found on sale more often, in proportion to
+//! **A stationary start.** The first item of each current auction is in the midst of its bidding, as on a site
+//! that has been running for long: items that take long are found on sale more often, in proportion to
 //! their time, and each at a moment drawn evenly from its time. Amounts grow by 2.25 % a bid up to about 943 units, where
 //! `amount * 1.06` passes the ceiling of 1,000; then come last call and sale. The sequence number counts those bids;
 //! one of them, the highest, has a row. If every auction began with a fresh item instead, none would be sold in the
