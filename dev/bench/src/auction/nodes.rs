@@ -1,5 +1,5 @@
-//! One, two and four nodes behind HAProxy; in the middle of the window the bus is killed and comes back, then a node is
-//! killed for good.
+//! One, two and four nodes behind HAProxy; in the middle of the window the bus is killed and restarted, then
+//! a node is killed for good.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::say::say;
 
 const SIZES: [usize; 3] = [1, 2, 4];
 
-/// When in the window the bus is killed, and when a node, as shares of it.
+/// Times within the window at which the bus, and then a node, are killed, as shares of it.
 const BUS_AT: f64 = 0.2;
 const NODE_AT: f64 = 0.5;
 

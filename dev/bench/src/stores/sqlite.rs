@@ -26,7 +26,7 @@ const BIDS: i64 = 500_000;
 const PAGE: Window = Window { page: 0, size: 10 };
 const WORDS: [&str; 8] = ["brass", "lamp", "oak", "chair", "radio", "clock", "vase", "walnut"];
 
-/// Spreads numbers without a pattern that a cache would like.
+/// Spreads numbers without a pattern that favours caches.
 fn spread(n: i64, below: i64) -> i64 {
     (n.wrapping_mul(0x5DEE_CE66_D1CE_4E5B) >> 20).rem_euclid(below)
 }
