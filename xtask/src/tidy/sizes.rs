@@ -46,7 +46,7 @@ struct Sized {
     limit: usize,
 }
 
-/// Holds one size against its limit or its exception, which is then used up.
+/// Compares one size with its limit or its exception, which is then used up.
 fn hold(found: &Sized, allowed: &mut BTreeMap<String, usize>, findings: &mut Vec<Finding>) {
     if found.lines <= found.limit {
         return;
@@ -67,7 +67,7 @@ fn hold(found: &Sized, allowed: &mut BTreeMap<String, usize>, findings: &mut Vec
     }
 }
 
-/// Lines such as `file PATH 640` and `function PATH::NAME 95`; `#` begins a comment.
+/// Parses lines such as `file PATH 640` and `function PATH::NAME 95`; `#` begins a comment.
 fn read_list(list: &str, findings: &mut Vec<Finding>) -> BTreeMap<String, usize> {
     let mut allowed = BTreeMap::new();
     for line in list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
