@@ -31,8 +31,9 @@ const CASES: [&str; 2] = ["killed ", "interrupted "];
 /// Beginning of a platform's line about the state compared.
 const COMPARED: &str = "compared ";
 
-/// Beginning of other lines of the matrix.
+/// Beginning of a line with the result of a test.
 const RESULT: &str = "test result";
+/// Beginning of a line about a skipped test.
 const SKIPPED: &str = "skipped";
 
 /// Cargo's line if no test has such a name: it succeeds all the same.

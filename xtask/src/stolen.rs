@@ -17,8 +17,9 @@ const APART_MS: RangeInclusive<u64> = 2_000..=6_000;
 /// Milliseconds that a theft lasts.
 const LASTS_MS: RangeInclusive<u64> = 100..=1_500;
 
-/// File with the processors allowed to this process; below, that with the machine's online ones.
+/// File with the processors allowed to this process.
 const STATUS: &str = "/proc/self/status";
+/// File with the machine's online processors.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
 /// Seed of the times: all processors are taken at about the same moments.

@@ -15,11 +15,13 @@ use crate::say::say;
 
 /// Typical length of a bid with its auction, item and amount.
 const BODY_BYTES: usize = 200;
+/// Duration of each measurement.
 const SECONDS: u64 = 5;
 /// Longest recorded time: a minute.
 const LONGEST_US: u64 = 60_000_000;
 /// Messages per second for the measurement of times: a quiet bus, and the application's highest rate.
 const RATES: [u64; 2] = [1_000, 20_000];
+/// Name of the receiving node.
 const NODE: &str = "listener";
 
 /// Measures the buses at these addresses.

@@ -13,8 +13,9 @@ pub(crate) use machine::load;
 pub(crate) use process::Pinned;
 pub(crate) use server::Server;
 
-/// The core of targets, and the core of the drivers.
+/// The core of targets.
 pub(crate) const TARGET_CPU: usize = 0;
+/// The core of drivers.
 pub(crate) const DRIVER_CPU: usize = 1;
 
 /// Refuses machines without a core each for target and driver.

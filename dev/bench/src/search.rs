@@ -16,8 +16,9 @@ use crate::say::say;
 const SEARCHES: u64 = 50;
 /// Trials of `quick`, `standard` and `full`.
 const BUDGETS: [u32; 3] = [9, 19, 30];
-/// Width of the edge as a share of the capacity, and, below, the share of spurious failures.
+/// Width of the edge as a share of the capacity.
 const SOFTNESS: f64 = 0.01;
+/// Share of spurious failures.
 const SPURIOUS: f64 = 0.05;
 
 /// Makes this number of searches with each budget.

@@ -35,6 +35,7 @@ const POWER_PAIRS: [usize; 6] = [6, 8, 10, 20, 40, 80];
 const PAIR_DEVIATIONS: [f64; 4] = [0.01, 0.02, 0.05, 0.10];
 /// Planted slow-downs.
 pub(super) const SLOWER: [f64; 3] = [0.02, 0.05, 0.10];
+/// Margin of equivalence.
 pub(super) const MARGIN: f64 = 0.01;
 
 /// Aims for randomised pairs, the design of studies: largest share of false verdicts …

@@ -21,8 +21,9 @@ use crate::words;
 /// Heads of columns that hold words.
 const WORDS: &[&str] = &["unit", "candidate is"];
 
-/// Heads of columns that some forms leave out.
+/// Head of the column of p-values, which some forms leave out.
 const P: &str = "p (Holm)";
+/// Head of the column of pairs, which some forms leave out.
 const PAIRS: &str = "pairs";
 
 /// Explanation of the p column, the least known one.

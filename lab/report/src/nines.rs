@@ -12,9 +12,11 @@ use crate::words;
 pub(crate) const WIDTH: f64 = 1140.0;
 pub(crate) const HEIGHT: f64 = 420.0;
 pub(crate) const LEFT: f64 = 66.0;
-/// Room on the right for the names of operations.
+/// Right end of the plot, with room for the names of operations.
 pub(crate) const RIGHT: f64 = WIDTH - 190.0;
+/// Upper end of the plot.
 pub(crate) const TOP: f64 = 14.0;
+/// Lower end of the plot.
 pub(crate) const BOTTOM: f64 = HEIGHT - 46.0;
 
 /// Colours and dashes of the lines; more lines would hide each other.

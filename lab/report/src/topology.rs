@@ -126,8 +126,9 @@ fn table(topology: &KeptTopology) -> Grid {
     .with_words(&["Service", "Version", "Host", "Answers at"])
 }
 
-/// Size of a box and the room between two.
+/// Width and height of a box.
 const BOX: (f64, f64) = (132.0, 44.0);
+/// Horizontal and vertical room between two boxes.
 const GAP: (f64, f64) = (18.0, 46.0);
 /// Room on the left for the names of the tiers.
 const NAMES: f64 = 110.0;

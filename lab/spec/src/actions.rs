@@ -16,8 +16,9 @@ const MOST: usize = 100;
 /// Most letters in the name of a snapshot or a clone: it is part of the names of files and devices.
 const LONGEST_NAME: usize = 32;
 
-/// The list, and its older name.
+/// The list of actions.
 const LIST: &str = "actions";
+/// Its older name.
 const OLD_LIST: &str = "faults";
 
 /// One action of a plan.

@@ -1,5 +1,4 @@
-//! Made-up studies: the order of runs, continuation after an interrupt, and conclusions with a planted
-//! effect.
+//! Made-up studies: order of runs, continuation after an interrupt, conclusions with a planted effect.
 
 use barograph_model::Metric;
 use barograph_record::{

@@ -13,8 +13,9 @@ use crate::fault::Fault;
 use crate::head::MAX_HEAD;
 use crate::translate::{self, Lost};
 
-/// Flow-control window for a stream and for a connection, in bytes. Enough for 10 Gbit/s at 1 ms.
+/// Flow-control window of a stream, in bytes.
 const STREAM_WINDOW: u32 = 1024 * 1024;
+/// Flow-control window of a connection, in bytes. Enough for 10 Gbit/s at 1 ms.
 const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// The HTTP/2 connections of a lane.

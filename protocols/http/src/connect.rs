@@ -6,8 +6,9 @@ use crate::client::Client;
 use crate::fault::Fault;
 use crate::options::Protocol;
 
-/// The names of the protocols in ALPN.
+/// The name of HTTP/1.1 in ALPN.
 const HTTP1: &str = "http/1.1";
+/// The name of HTTP/2 in ALPN.
 const HTTP2: &str = "h2";
 
 /// HTTP version of a connection.

@@ -9,8 +9,9 @@ use crate::head::{self, Framing, Head};
 /// Interim answers (100 Continue, 103 Early Hints) before the real one.
 pub(crate) const MAX_INTERIM: u8 = 16;
 
-/// Least and greatest room for the next read: a length announced by the peer is not trusted in advance.
+/// Least room for the next read, in bytes.
 pub(crate) const READ_STEP: usize = 8 * 1024;
+/// Greatest room for the next read, in bytes: a length announced by the peer is not trusted in advance.
 const READ_MOST: usize = 256 * 1024;
 
 /// Position of a whole answer in the buffer.

@@ -17,9 +17,11 @@ const CEILING_CENTS: Cents = 100_000;
 /// Least credit for a bid, as a multiple of the current amount.
 const HEADROOM: f64 = 1.06;
 
-/// Mean and standard deviation of the increase, relative to the current amount, and its bounds.
+/// Mean increase, relative to the current amount.
 const INCREASE_MEAN: f64 = 0.02;
+/// Standard deviation of the increase, relative to the current amount.
 const INCREASE_SD: f64 = 0.02;
+/// Bounds of the increase, relative to the current amount.
 const INCREASE_RANGE: (f64, f64) = (0.005, 0.06);
 
 /// The first followed auction, in random order, in which this user bids. The amount is decided when the bid

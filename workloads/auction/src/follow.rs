@@ -35,8 +35,9 @@ pub enum News {
 /// stream of news, and reading them would keep other users waiting.
 const MOST_KNOWN_STATES: u32 = 10_000;
 
-/// Kinds of events: the state of the bidding, and the farewell.
+/// Event kind of a state of the bidding.
 const BID: &str = "bid";
+/// Event kind of the farewell.
 const STOPPING: &str = "stopping";
 
 /// A state of the bidding from a stream.

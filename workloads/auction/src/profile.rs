@@ -23,8 +23,9 @@ pub const AFTER_LOOKING: ChooserId = ChooserId(0);
 pub const BID_OR_NOT: ChooserId = ChooserId(1);
 /// Whether the followed item is still open: 0 yes, 1 no.
 pub const STILL_OPEN: ChooserId = ChooserId(2);
-/// The answers to [`STILL_OPEN`].
+/// Answer to [`STILL_OPEN`]: wait for the next bid.
 pub(crate) const WAIT_ON: usize = 0;
+/// Answer to [`STILL_OPEN`]: look at the current item.
 pub(crate) const LOOK_AGAIN: usize = 1;
 /// Whether there are items to look at: 0 yes, 1 no, because the look at their auction failed.
 pub const HAS_ITEMS: ChooserId = ChooserId(3);

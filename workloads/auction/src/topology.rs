@@ -37,8 +37,9 @@ const FRONT: &str = "front";
 /// Highest priority of a balancer's host; the highest has the address.
 const HIGHEST_PRIORITY: u32 = 250;
 
-/// Name of the web servers' certificate in the folder shared by all hosts.
+/// File of the web servers' certificate, in the folder shared by all hosts.
 const CERTIFICATE: &str = "certificate.pem";
+/// File of its key, in the same folder.
 const KEY: &str = "key.pem";
 
 /// The parts for a plan. With a certificate, clients use TLS to the web tier.

@@ -12,6 +12,7 @@ use crate::say::say;
 
 /// History factor of the data: that of plans/auction-fixed.toml.
 const HISTORY: &str = "0.1";
+/// Image factor of the data, from the same plan.
 const IMAGES: &str = "0.02";
 
 pub(crate) struct Ground {

@@ -17,8 +17,9 @@ use crate::say::say;
 
 const SIZES: [usize; 3] = [1, 2, 4];
 
-/// Times within the window at which the bus, and then a node, are killed, as shares of it.
+/// Time within the window at which the bus is killed, as a share of it.
 const BUS_AT: f64 = 0.2;
+/// Time within the window at which a node is killed, as a share of it.
 const NODE_AT: f64 = 0.5;
 
 pub(crate) fn measure(ground: &Ground, options: &Options) -> anyhow::Result<Report> {

@@ -12,8 +12,9 @@ use rustix::time::Timespec;
 
 use super::process::{self, Pinned};
 
-/// Checks of the port before a server counts as failed, 20 ms apart.
+/// Checks of the port before a server counts as failed.
 const LOOKS: u32 = 250;
+/// Interval between two checks.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// A running server. It ends when this is dropped.

@@ -33,8 +33,9 @@ const STALLED_RATE: u32 = 2_000;
 /// Rounds of the section with stalls: a run is long, and its effects are large.
 const FEW_ROUNDS: u32 = 3;
 
-/// The names of this product's contenders besides that of the tool.
+/// The name of another build of this product among the contenders.
 pub(super) const OTHER: &str = "barograph, other";
+/// The name of the contender that verifies values.
 pub(super) const VERIFYING: &str = "barograph, verify";
 
 /// A row of a table for each driver.

@@ -8,10 +8,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::say::say;
 
-/// Interval between the begins of stalls, and below their length; the first one comes when every driver has
-/// begun.
+/// Interval between the begins of stalls.
 const EVERY: Duration = Duration::from_secs(5);
+/// Length of a stall.
 const LASTS: Duration = Duration::from_secs(1);
+/// Time of the first stall, when every driver has begun.
 const FIRST: Duration = Duration::from_secs(2);
 
 /// Length of a run: a whole number of stalls, so that the stalled part is equal for each driver, s.

@@ -30,8 +30,9 @@ pub(super) const BOUNDS_US: [u64; 19] = [
 /// OpenTelemetry's numbering, bucket `i` holds seconds above `2^(i/16)` up to `2^((i+1)/16)`.
 pub(super) const SCALE: i32 = 4;
 
-/// The buckets of 1 microsecond, the shortest time of a histogram, and of 120 s, the longest.
+/// The bucket of 1 microsecond, the shortest time of a histogram.
 const LOWEST: i32 = -319;
+/// The bucket of 120 s, the longest time of a histogram.
 const HIGHEST: i32 = 110;
 
 /// Number of exponential buckets.

@@ -14,8 +14,9 @@ use super::prometheus::Begun;
 use super::receiver::{Protocol, Receiver};
 use super::{otlp, prometheus};
 
-/// First and longest pause after a failure; it doubles in between.
+/// First pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// Time limit at the end for sending the queued batches.

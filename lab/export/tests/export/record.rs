@@ -18,8 +18,9 @@ use barograph_stats::Interval;
 
 pub(crate) const NAMES: [&str; 2] = ["Login", "GetNextBid"];
 
-/// Begin of the run, and seconds from there to the start of the load.
+/// Begin of the run, in seconds since 1970.
 pub(crate) const BEGAN_S: u64 = 1_900_000_000;
+/// Seconds from there to the start of the load.
 pub(crate) const LOAD_START_S: u64 = 4;
 
 pub(crate) fn id() -> RunId {

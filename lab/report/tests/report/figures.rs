@@ -16,8 +16,9 @@ use barograph_stats::Interval;
 /// Operations: one judged by time, and one not.
 const OPS: [&str; 2] = ["Search", "Wait"];
 
-/// Seconds of load, and the window among them.
+/// Seconds of load.
 const SECONDS: u64 = 20;
+/// The measured window, in seconds of the load.
 const WINDOW: (f64, f64) = (5.0, 15.0);
 
 /// The load begins half a second after the run.

@@ -16,14 +16,17 @@ use super::{Answer, BoundedBy, Method, Observed, Purpose, RampEnd, Step, Trial};
 
 /// Share of operations within their limits required by the initial ramp.
 const RAMP_IN_TIME: f64 = 0.999;
-/// The first level after the ramp, and the first step, as parts of where the ramp ended.
+/// Distance of the first level after the ramp below its end, as a part of it.
 const BEGIN_BELOW: f64 = 0.10;
+/// First step, as a part of the end of the ramp.
 const FIRST_STEP: f64 = 0.10;
-/// Passes in a row that make the step larger, and the factor; below, the same for failures.
+/// Passes in a row that make the step larger, and the factor.
 const AFTER_PASSES: (u32, f64) = (3, 1.25);
+/// Failures in a row that make the step larger, and the factor.
 const AFTER_FAILURES: (u32, f64) = (2, 1.5);
-/// Largest step, as a part of the gap between pass and failure.
+/// Largest step up, as a part of the gap between pass and failure.
 const GAP_UP: f64 = 0.5;
+/// Largest step down, as a part of the gap.
 const GAP_DOWN: f64 = 0.75;
 /// Default step of the initial ramp: 1,000 users, or a tenth of the highest level.
 const RAMP_STEP: u32 = 1_000;

@@ -37,9 +37,9 @@ const REPEAT_EVERY: u32 = 8;
 /// Probability of as few passes, or fewer, below which trials that should have passed indicate a drift.
 const DRIFTED: f64 = 0.01;
 
-/// Trials kept to confirm: this part of all, and at most as many as a test of both sides takes when all goes
-/// well.
+/// Share of all trials that is kept to confirm, as a fraction.
 const KEPT: (u32, u32) = (4, 15);
+/// Most trials kept to confirm: as many as a test of both sides takes when all goes well.
 const MOST_KEPT: u32 = 8;
 
 /// Capacity as a part of the load that a ramp carried: a ramp carries somewhat more than will pass, because
@@ -67,8 +67,9 @@ const STRIKES: usize = 3;
 /// Highest next level after an invalid one, as a part of that level.
 const BELOW_STRIKE: f64 = 0.9;
 
-/// Points of the curve of pass probabilities, and how far it goes beyond the interval, as a part of its width on each side.
+/// Points of the curve of pass probabilities.
 const CURVE_POINTS: u32 = 33;
+/// Extent of the curve beyond the interval on each side, as a part of its width.
 const CURVE_MARGIN: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

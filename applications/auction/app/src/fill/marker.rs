@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 /// Version of the data format. It rises whenever the same plan would give other data; older data are not
 /// reused.
 const FORMAT: u32 = 3;
+/// File name of the marker.
 const NAME: &str = "marker.json";
 
 /// Rows by table, and picture files.

@@ -10,8 +10,9 @@ use crate::bounds::LINE_BYTES;
 use crate::codec::{Decode, Encode, Incoming, LinkError, Parcel};
 use crate::{Delivery, MAX_BODY_BYTES, Through};
 
-/// Ids of the two subscriptions.
+/// Id of the subscription to messages for all nodes.
 pub(super) const ALL_ID: u64 = 1;
+/// Id of the subscription to the inbox.
 pub(super) const INBOX_ID: u64 = 2;
 
 pub(super) const PONG: &[u8] = b"PONG\r\n";

@@ -37,9 +37,11 @@ pub(crate) struct Target {
     pub(crate) neighbours: Neighbours,
 }
 
-/// Share of trials in stretches; below, the mean length of a stretch, and the capacity left in it.
+/// Share of trials in stretches.
 const IN_STRETCHES: f64 = 0.2;
+/// Mean length of a stretch, in trials.
 const STRETCH: f64 = 4.0;
+/// Capacity left in a stretch, as a part.
 const CAPACITY_LEFT: f64 = 0.85;
 
 /// The step of SplitMix64: 2^64 over the golden ratio.

@@ -13,8 +13,9 @@ const NEAR: f64 = 0.25;
 /// unlucky ones, and the line through them is too flat.
 const MOST: usize = 12;
 
-/// Fewest trials, at the fewest levels, that give a line with an error.
+/// Fewest trials that give a line with an error.
 const FEWEST: usize = 5;
+/// Fewest levels of these trials.
 const FEWEST_LEVELS: usize = 3;
 
 /// Two-sided 95 % quantiles of Student's t for 3 to 10 degrees of freedom.

@@ -5,8 +5,9 @@
 
 use crate::binomial;
 
-/// Change of the logarithm of the likelihood ratio by a trial: ln(0.9 / 0.5) and ln(0.1 / 0.5).
+/// Change of the logarithm of the likelihood ratio by a pass: ln(0.9 / 0.5).
 const PASS: f64 = 0.587_786_664_902_119;
+/// Change by a failure: ln(0.1 / 0.5).
 const FAIL: f64 = -1.609_437_912_434_1;
 
 /// End of the test: ln(0.95 / 0.05).

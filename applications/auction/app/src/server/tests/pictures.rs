@@ -13,9 +13,11 @@ use super::super::pictures::{LATE, LATE_PAUSE, WAITERS};
 use super::*;
 use crate::messages::Message;
 
-/// The first bytes of a picture of each kind; the rest is not checked.
+/// The first bytes of a JPEG; the rest is not checked.
 const JPEG: &[u8] = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00 the rest of a picture";
+/// The first bytes of a PNG.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR the rest of a picture";
+/// The first bytes of a WebP picture.
 const WEBP: &[u8] = b"RIFF\x24\x00\x00\x00WEBPVP8 the rest of a picture";
 
 /// A part of a form.
