@@ -268,7 +268,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
 }
 
 /// The unit of the load, with the interval of a searched capacity: after a search that lost many trials the
-/// figure alone would say too much.
+/// figure alone would claim too much.
 fn how_sure(run: &Run) -> Cow<'static, str> {
     let unit = run.unit().name();
     let whole = |level: f64| words::fixed(level, 0);

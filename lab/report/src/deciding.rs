@@ -78,7 +78,7 @@ impl Deciding {
         Some(Deciding { window, ops: BTreeMap::new(), columns, stretches })
     }
 
-    /// Adds the times of one operation in one interval; `judged` tells whether it is judged by time.
+    /// Adds the times of one operation in one interval; `judged` is whether it is judged by time.
     pub(crate) fn add(&mut self, found: &LogHistogram, judged: Judged) {
         if !self.window.holds(found.from_s, found.from_s + found.seconds) {
             return;

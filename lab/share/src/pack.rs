@@ -33,7 +33,7 @@ pub fn pack(name: &str, members: &[Member], file: &Path, limits: &Limits) -> Res
     });
     let renamed = packed.and_then(|()| fs::rename(&draft, file).map_err(write));
     if renamed.is_err() {
-        // The remains are useless, and the first error says more.
+        // The remains are useless, and the first error is more specific.
         let _ = fs::remove_file(&draft);
     }
     renamed

@@ -11,7 +11,7 @@ pub struct TlsPlan {
     pub verify: bool,
     /// A PEM file with the authorities to trust instead of the system's.
     pub authorities: Option<PathBuf>,
-    /// The name to ask for and to verify, if it is not the address's host.
+    /// The name requested and verified, if it is not the address's host.
     pub server_name: Option<String>,
 }
 

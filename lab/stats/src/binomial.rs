@@ -3,7 +3,7 @@
 /// One-sided confidence of the bounds.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Halvings of the range in which a bound lies: more than a double can tell apart.
+/// Halvings of the range of a bound: more than the precision of a double.
 const HALVINGS: u32 = 60;
 
 /// Exact (Clopper-Pearson) lower bound of the pass probability, with 95 % confidence.

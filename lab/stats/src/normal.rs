@@ -25,7 +25,7 @@ pub(crate) fn above(z: f64) -> f64 {
     density / fraction
 }
 
-/// Halvings of a range of 80: more than a double can tell apart.
+/// Halvings of a range of 80: more than the precision of a double.
 const HALVINGS: u32 = 64;
 
 /// The value that a standard normal draw exceeds with probability `p`.

@@ -390,7 +390,7 @@ fn as_bounds(study: &Study, progress: &Progress, figure: &Figure) -> [Conclusion
     [exact, bounded]
 }
 
-/// Every search ends at the highest level allowed, so all capacities are 500, which says nothing about them.
+/// Every search ends at the highest level allowed, so all capacities are 500, a lower bound only.
 #[test]
 fn capacities_that_are_only_a_bound_are_not_the_same() {
     let text = STUDY.replace("throughput", "capacity");

@@ -13,7 +13,7 @@ pub struct DrawId(pub u16);
 pub struct Draw {
     /// Its name in the scenario.
     pub name: &'static str,
-    /// How often it is drawn.
+    /// Frequency of the draw.
     pub per: Per,
     /// Its place, for a value or the number of a row.
     pub place: Place,
@@ -21,7 +21,7 @@ pub struct Draw {
     pub what: Drawn,
 }
 
-/// How often a value is drawn anew.
+/// Frequency of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Per {
     /// Once for each exchange that uses it.
@@ -56,7 +56,7 @@ pub enum Drawn {
     Generated(Generator),
 }
 
-/// How a row is picked. No way needs communication between users, so that a seed repeats all picks with any
+/// Method of picking a row. None needs communication between users, so that a seed repeats all picks with any
 /// number of workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
@@ -74,7 +74,7 @@ impl Pick {
         [("sequential", Pick::Sequential), ("random", Pick::Random), ("unique", Pick::Unique)];
 }
 
-/// How a value is generated.
+/// Generator of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Generator {
     /// The n-th draw of a user is `start + n * step`, wrapping at the ends of 64 bits.

@@ -175,7 +175,7 @@ pub struct Extract {
     pub name: &'static str,
     /// Its place.
     pub place: Place,
-    /// Where to find it.
+    /// Its location in the answer.
     pub from: Where,
     /// Whether a missing value is a wrong answer.
     pub required: bool,

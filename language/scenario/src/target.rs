@@ -128,7 +128,7 @@ pub struct Tls {
     pub trust_anyone: bool,
     /// Certificates of authorities to trust instead of the system's, as PEM.
     pub authorities: Option<Arc<[u8]>>,
-    /// The name to ask for and to verify, if it is not the address's host.
+    /// The name requested and verified, if it is not the address's host.
     pub server_name: Option<String>,
     /// A client certificate and its key, as PEM.
     pub identity: Option<(SecretFile, SecretFile)>,

@@ -5,13 +5,13 @@ use crate::DataId;
 /// Lifetime of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Life {
-    /// That of the operation in progress.
+    /// The operation in progress.
     Operation,
-    /// That of the activity.
+    /// The activity.
     Activity,
-    /// That of the user's session; visible to all activities.
+    /// The user's session; visible to all activities.
     Session,
-    /// That of the user; visible to all activities.
+    /// The user; visible to all activities.
     User,
 }
 

@@ -13,7 +13,7 @@ pub(crate) const MAX_HEADERS: usize = 4_096;
 /// Headers with room on the stack; an answer with more costs an allocation.
 const USUAL_HEADERS: usize = 128;
 
-/// How the end of a body is known.
+/// Framing of a body, which determines its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     Length(usize),

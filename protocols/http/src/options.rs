@@ -32,7 +32,7 @@ pub struct Options {
     pub proxy: Option<Proxy>,
     /// Local addresses to connect from, in turn; [`barograph_net::Endpoint::resolve`] describes the default.
     pub sources: Vec<IpAddr>,
-    /// Sharing of connections. A new one for each request tells the peer so.
+    /// Sharing of connections. A new one for each request is announced to the peer.
     pub policy: Policy,
     /// Concurrent requests on an HTTP/2 connection.
     pub streams: u32,

@@ -16,11 +16,11 @@ const MAX_FIELDS: usize = 128;
 /// A request that ended without an answer.
 pub(crate) struct Lost {
     pub(crate) fault: Fault,
-    /// How far it got.
+    /// Its progress.
     pub(crate) reached: Reached,
 }
 
-/// How far a request got.
+/// Progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
     /// It was never sent: the connection was about to end.

@@ -22,7 +22,7 @@ pub struct Tls {
     pub authorities: Option<Arc<[u8]>>,
     /// Extent of verification.
     pub verify: Verify,
-    /// The name to ask for and to verify, if it is not the address's host.
+    /// The name requested and verified, if it is not the address's host.
     pub server_name: Option<String>,
     /// The client certificate, sent if the peer requests one.
     pub identity: Option<Identity>,

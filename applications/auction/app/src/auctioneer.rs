@@ -52,9 +52,9 @@ struct Entry {
     listing: i64,
     /// Number of the current listing within the auction.
     round: i64,
-    /// Row of the leading bid in the events; 0 while nobody has bid.
+    /// Row of the leading bid in the events; 0 before the first bid.
     bid: i64,
-    /// When the leading bid was accepted, or when the item came on sale.
+    /// Time of the leading bid, or of the begin of the sale.
     bid_ms: Millis,
     /// Whether the auction is in the heap.
     scheduled: bool,

@@ -52,7 +52,7 @@ pub(crate) struct Published {
     sequence: u32,
     /// The item on sale; none between two items.
     current: Option<Snapshot>,
-    /// How the bidding for the previous item ended: a follower may see the next item first.
+    /// The end of the bidding for the previous item: a follower may see the next item first.
     over: Option<Snapshot>,
     /// Whether the application is about to stop.
     stopping: bool,

@@ -61,7 +61,7 @@ struct State {
     followed: Option<i64>,
     /// Whether the node has ever followed the register.
     settled: bool,
-    /// When the last beat was answered, on the application's clock.
+    /// Time of the last answered beat, on the application's clock.
     seen: Option<Millis>,
 }
 
@@ -71,7 +71,7 @@ impl Known {
         self.state.lock().cluster.clone()
     }
 
-    /// When the last beat was answered, on the application's clock; `None` before the first.
+    /// Time of the last answered beat, on the application's clock; `None` before the first.
     pub(crate) fn seen(&self) -> Option<Millis> {
         self.state.lock().seen
     }
@@ -133,7 +133,7 @@ async fn beats(app: &Arc<App>) {
         let latest = app.clock.after(every);
         tokio::select! {
             () = sleep_until(next_begin.map_or(latest, |begin| begin.min(latest))) => {}
-            // A message says that the register has changed.
+            // The register has changed according to a message.
             () = app.look.notified() => {}
         }
         if app.broken.is_set() {

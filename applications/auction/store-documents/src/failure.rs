@@ -6,7 +6,7 @@ use std::time::Duration;
 use barograph_auction_store::StoreError;
 
 /// Time limit of one answer, including the wait for a connection. A node with a slower store is useless to
-/// its users, who are asked to come back later.
+/// its users, who get an error and come back later.
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// Time limit of a statement that reads or writes a whole collection: loading, and the data checks.

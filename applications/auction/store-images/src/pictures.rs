@@ -59,7 +59,7 @@ pub struct PictureCounts {
 }
 
 impl Pictures {
-    /// Opens the store at a place and starts its writers. [`Pictures::stamp`] tells whether it was loaded.
+    /// Opens the store at a place and starts its writers. Whether it was loaded is in [`Pictures::stamp`].
     pub async fn open(place: &Place, limits: Limits) -> Result<Pictures, PictureError> {
         Ok(Pictures::over(open(place, Purpose::Serve).await?, &limits))
     }

@@ -73,7 +73,7 @@ impl Section {
         }
     }
 
-    /// What a reader must know to interpret this section.
+    /// Background needed to interpret this section.
     pub(super) fn note(self) -> &'static str {
         match self {
             Section::Closed => {

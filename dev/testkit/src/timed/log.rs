@@ -12,11 +12,11 @@ const MOST_KEPT: usize = 1 << 20;
 pub struct Given {
     /// The number of its request among all, from 0.
     pub n: u64,
-    /// When the request was read.
+    /// Time at which the request was read.
     pub arrived: Duration,
-    /// When the answer had to leave.
+    /// Due time of the answer.
     pub due: Duration,
-    /// When it was passed to the kernel.
+    /// Time at which it was passed to the kernel.
     pub sent: Duration,
 }
 

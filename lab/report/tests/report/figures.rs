@@ -251,7 +251,7 @@ fn the_tail_has_a_line_for_what_is_judged_and_a_row_for_everything() {
             "100 ms at p99",
         ]),
     );
-    // A hundred waits say nothing of p99.9.
+    // A hundred waits do not determine p99.9.
     has(nines, &row(&["Wait", "100", "9.00 s", "9.00 s", "9.00 s", "–", "–", "9.00 s", "–"]));
     // Four nines on 884 pixels; the limit ends at the second, where the circle is on the line.
     has(nines, "<line class=\"limit\" x1=\"66.0\" y1=\"41.1\" x2=\"508.0\" y2=\"41.1\"/>");

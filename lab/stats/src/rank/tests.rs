@@ -110,7 +110,7 @@ proptest! {
         let ours = least(signs);
         let all = 1u32 << sizes.len();
         let as_small = (0..all).filter(|way| least(*way) <= ours + 1e-9).count() as f64;
-        // Where both tails meet in the middle they overlap, and the sum of two is cut at one.
+        // If both tails meet in the middle they overlap, and their sum is cut at one.
         let expected = (as_small / f64::from(all)).min(1.0);
         let found = signed_rank(&of(signs)).p;
         prop_assert!((found - expected).abs() < 1e-9 || found == 1.0 && expected > 0.8, "{} {}", found, expected);

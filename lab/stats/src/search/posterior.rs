@@ -278,8 +278,8 @@ impl Posterior {
         (high <= f64::from(self.bounds.max) && self.below_ceiling(level) == level).then_some(level)
     }
 
-    /// The highest tried level at or below the safe level, where a failure would say much; the lowest of all
-    /// if the target has lost so much that none is.
+    /// The highest tried level at or below the safe level, where a failure would be significant; the lowest
+    /// of all if the target has lost so much that none is.
     fn level_to_repeat(&self) -> Option<u32> {
         let safe = self.safe();
         let tried = self.told.iter().filter(|t| t.result != TrialResult::Invalid).map(|t| t.level);

@@ -17,7 +17,7 @@ const MOST_NAMES: usize = 4_096;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named {
     pub(crate) source: Source,
-    /// How long the value stays the same.
+    /// The frequency of its draw.
     pub(crate) per: Per,
     pub(crate) list: bool,
     pub(crate) draw: Option<DrawId>,

@@ -39,7 +39,7 @@ pub(super) struct Field {
     pub(super) schema: &'static str,
     /// The field's name on the wire.
     pub(super) name: &'static str,
-    /// What it may be.
+    /// Its bound.
     pub(super) bound: Bound,
 }
 

@@ -68,7 +68,7 @@ pub(super) fn stamp(plan: &FillPlan) -> String {
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The plan in words, exact enough to tell plans apart.
+/// The plan in words, exact enough to distinguish plans.
 pub(super) fn describe(plan: &FillPlan) -> String {
     describe_parts(plan.size.name, plan.size.max_users, plan.factors, plan.seed)
 }

@@ -20,7 +20,8 @@ pub(super) const AROUND_BYTES: usize = HEAD_BYTES + 1;
 
 /// The class of messages.
 const BASIC: u16 = 60;
-/// Class, weight, length of the body, and flags that say "no properties". Without properties a message is transient.
+/// Length of class, weight, length of the body, and flags for "no properties". Without properties a message
+/// is transient.
 const HEADER_BYTES: u32 = 2 + 2 + 8 + 2;
 
 /// A frame, as far as this client distinguishes them.

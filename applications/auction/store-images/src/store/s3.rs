@@ -72,8 +72,8 @@ pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, PictureError> {
     match pictures.store.get(&pictures.path(STAMP)).await {
         Ok(_) => {}
         Err(object_store::Error::NotFound { .. }) => {
-            // A listing tells a missing picture from a missing bucket. Some stores report a missing bucket
-            // only for listings, and some users may not list.
+            // A listing distinguishes a missing picture from a missing bucket. Some stores report a missing
+            // bucket only for listings, and some users may not list.
             let listed = pictures.store.list(Some(&pictures.prefix)).try_next().await;
             if listed.is_err_and(|error| error.to_string().contains(NO_BUCKET)) {
                 return Err(bad(url, "there is no such bucket"));

@@ -70,7 +70,7 @@ pub(super) fn fill(dir: &Path) {
     std::fs::write(Marker::path(dir), "{}").unwrap();
 }
 
-/// When the bids of the data set were made.
+/// Time of the bids of the data set.
 const BID_MS: i64 = CLOCK_START_MS - 5000;
 
 fn relational_rows() -> RelationalBatch {
