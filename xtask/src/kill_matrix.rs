@@ -36,7 +36,7 @@ const RESULT: &str = "test result";
 /// Beginning of a line about a skipped test.
 const SKIPPED: &str = "skipped";
 
-/// Cargo's line if no test has such a name: it succeeds all the same.
+/// Cargo's line if no test has such a name: Cargo still succeeds.
 const NONE: &str = "test result: ok. 0 passed";
 
 /// The tests that try one way to end the program.
@@ -69,7 +69,7 @@ impl Matrix {
             return Some(line);
         }
         if line.starts_with(COMPARED) {
-            // Once, unless an engine came or went since.
+            // Printed again only after a change of the engines.
             let is_new = self.compared != line;
             line.clone_into(&mut self.compared);
             return is_new.then_some(line);

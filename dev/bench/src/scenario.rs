@@ -13,7 +13,7 @@ use barograph_workload_scenario::{Options, Reasons, reach, runnable};
 
 use crate::say::say;
 
-/// Users come evenly over the warm-up, or all at once without one.
+/// A load whose users start evenly over the warm-up, or at once without one.
 struct Plan {
     users: u32,
     seconds: u64,

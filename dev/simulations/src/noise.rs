@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(why, "block 1 has more than one thing besides the control");
     }
 
-    /// Pairs that are all 10 % slower are no noise: every small study finds that, and the page shows it.
+    /// Pairs that are all 10 % slower are not noise: every small study finds that, and the page shows it.
     #[test]
     fn false_verdicts_are_counted() {
         let scattered =

@@ -93,7 +93,7 @@ fn uses(run: &Run, span: (f64, f64)) -> Option<Cores> {
     Cores { layers, rows: rows.collect(), top: 0.0 }.without_nothing()
 }
 
-/// The deployed tiers, in their order; drivers and jobs are none.
+/// The deployed tiers, in their order; drivers and jobs are left out.
 fn tiers(run: &Run) -> Vec<String> {
     let mut tiers = Vec::new();
     for tier in services(run).map(tier) {

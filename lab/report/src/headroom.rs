@@ -274,7 +274,7 @@ fn setting(run: &Run, table: &str, key: &str) -> Option<f64> {
     number.filter(|number| *number > 0.0)
 }
 
-/// A level with three significant digits: the law is no more exact.
+/// A level with three significant digits: the law is not more exact.
 fn three_digits(level: f64) -> u32 {
     let step = 10f64.powf((level.max(1.0).log10().floor() - 2.0).max(0.0));
     ((level / step).round() * step) as u32

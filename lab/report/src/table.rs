@@ -88,7 +88,7 @@ fn with_mix(op: &KeptOp, quantile: (&str, &str)) -> Vec<String> {
         if op.judged { mark(percent(op.mix), op.mix_ok) } else { none() },
         match op.judged && op.mix_required > 0.0 {
             false => none(),
-            // There is no room for the figure, and it means little.
+            // The figure has no room, and means little.
             true if op.mix_too_few() => words::TOO_FEW.to_owned(),
             true => format!("{}±{}", percent(op.mix_required), percent(op.mix_slack())),
         },

@@ -82,7 +82,7 @@ const ORDINARY: [&str; 20] = [
     "web",
 ];
 
-/// Values after the name of a secret that are none: masks, words and templates.
+/// Values after the name of a secret that are not secret: masks, words and templates.
 const NO_VALUES: [&str; 10] =
     [MASK, "true", "false", "null", "none", "required", "optional", "undefined", "string", "password"];
 

@@ -57,20 +57,20 @@ pub struct DeployPlan {
 pub struct TierLimits {
     /// The tier.
     pub tier: &'static str,
-    /// CPU time, in cores; 0 is no limit.
+    /// CPU time, in cores; 0 for no limit.
     pub cpus: f64,
     /// The cores it may run on.
     pub cores: Cores,
-    /// Memory in MiB; 0 is no limit.
+    /// Memory in MiB; 0 for no limit.
     pub memory_mib: u64,
-    /// Size in MiB of a separate file system for its files; 0 is none, unless a fault fills it.
+    /// Size in MiB of a separate file system for its files; 0 for none, unless a fault fills it.
     pub disk_mib: u64,
 }
 
 /// The link between a host and the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Link {
-    /// Most megabits per second, each way; 0 is no limit.
+    /// Most megabits per second, each way; 0 for no limit.
     pub mbit: u64,
     /// Additional delay of a packet, each way.
     pub delay: Nanos,

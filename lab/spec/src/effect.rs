@@ -1,4 +1,4 @@
-//! Refusal of keys without effect in a plan, so that no user believes to have measured them.
+//! Refusal of keys without effect in a plan, so that no user takes them for measured.
 //!
 //! A key whose effect depends only on the platform is accepted: a study changes `platform` and nothing else.
 //! The check on a machine notes those without effect there. A default value requests nothing: the resolved

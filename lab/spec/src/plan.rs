@@ -92,7 +92,7 @@ impl Plan {
     }
 
     /// The number of `key` in the resolved plan, such as `deploy.application_nodes`. `None` if the plan has
-    /// no such key, or it is no number.
+    /// no such key, or it is not a number.
     #[must_use]
     pub fn number(&self, key: &str) -> Option<f64> {
         self.numbers.get(key).copied()

@@ -101,7 +101,7 @@ fn nothing_of_a_deployment_goes_with_a_target_that_is_there() {
     assert_eq!(refused(&["workload=script", "deploy.hosts=together"]), ["deploy.hosts"]);
     assert_eq!(refused(&["driver.place=own", "deploy.driver_cores=0"]), ["deploy.driver_cores"]);
     assert_eq!(refused(&["driver.place=own", "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
-    // Drivers that are units are deployed all the same.
+    // Drivers that are units are deployed as well.
     assert_eq!(refused(&[url, "deploy.driver_cpus=1"]), ["deploy.driver_cpus"]);
     assert_eq!(refused(&[url, "deploy.driver_cpus=1", "driver.place=unit"]), Vec::<String>::new());
     assert_eq!(refused(&[url, "deploy.driver_cpus=1", "driver.count=2"]), Vec::<String>::new());

@@ -12,7 +12,7 @@ use barograph_model::Share;
 
 use crate::steady::{means_of, widening};
 
-/// Largest shift of the window's mean that is no episode: the same that a drift is allowed.
+/// Largest shift of the window's mean that is not an episode: that allowed for a drift.
 pub const SHIFT_ALLOWED: Share = crate::steady::DRIFT_ALLOWED;
 
 /// Fewest values that can show an episode.

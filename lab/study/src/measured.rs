@@ -9,7 +9,7 @@ use barograph_spec::study::{Divisor, MetricPlan, Study};
 ///
 /// # Errors
 ///
-/// The reason for a missing figure: it was not measured, or its divisor is no number above 0.
+/// The reason for a missing figure: it was not measured, or its divisor is not above 0.
 pub fn figure(
     metric: &MetricPlan,
     measured: impl Fn(Metric, Option<&str>) -> Option<f64>,

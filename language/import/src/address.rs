@@ -1,6 +1,6 @@
 //! URLs of requests over HTTP.
 
-/// A parsed URL; characters that cannot stand in a request line are percent-encoded.
+/// A parsed URL; characters not allowed in a request line are percent-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     /// Scheme, host and port.

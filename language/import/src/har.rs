@@ -104,7 +104,7 @@ fn think(groups: &[&[&Entry]]) -> Think {
     let end = |group: &[&Entry]| group.iter().map(|entry| entry.to).fold(f64::MIN, f64::max);
     let pause = |pair: &[&[&Entry]]| (pair[1][0].from - end(pair[0])).max(0.0);
     let pauses = groups.windows(2).map(pause).filter(|pause| *pause <= LONGEST_PAUSE_MS);
-    // To a hundredth of a second: think times are no more precise.
+    // To a hundredth of a second: think times are not more precise.
     let mut pauses: Vec<f64> = pauses.map(|pause| (pause / 10.0).round() / 100.0).collect();
     pauses.sort_by(f64::total_cmp);
     if pauses.is_empty() { Think::Guess(THINK_S) } else { Think::Recorded(pauses) }
@@ -158,7 +158,7 @@ fn operations(recording: &Recording, groups: &[&[&Entry]], draft: &mut Draft) {
     }
 }
 
-/// Parts of a path that are no ids.
+/// Parts of a path that are not ids.
 fn names(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty() && !part.chars().any(|c| c.is_ascii_digit()))
 }

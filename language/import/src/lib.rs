@@ -44,7 +44,7 @@ pub enum ImportError {
     /// The text is not a HAR recording.
     #[error("read the recording as HAR 1.2; browsers write it as \"save all as HAR\"")]
     NotHar(#[source] serde_json::Error),
-    /// The text is JSON, but no HAR recording.
+    /// The text is JSON, but not a HAR recording.
     #[error("find `log.entries` in the recording; browsers write it as \"save all as HAR\"")]
     NoEntries,
     /// The recording has no repeatable request.

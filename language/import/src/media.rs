@@ -8,7 +8,7 @@ pub(crate) enum Kind {
     Multipart,
     /// Any other text.
     Text,
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     Binary,
 }
 

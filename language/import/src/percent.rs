@@ -1,11 +1,11 @@
 //! Percent-encoding of URLs and forms.
 
-/// Decodes a text; it stays unchanged if the result is no text.
+/// Decodes a text; it stays unchanged if the result is not UTF-8.
 pub(crate) fn decoded(text: &str) -> String {
     decode(text, false).unwrap_or_else(|| text.to_owned())
 }
 
-/// Decodes a name or value of a query or a form; `None` if the result is no text.
+/// Decodes a name or value of a query or a form; `None` if the result is not UTF-8.
 pub(crate) fn decoded_query(text: &str) -> Option<String> {
     decode(text, true)
 }

@@ -64,7 +64,7 @@ impl Budget {
         self.stream.set(None);
     }
 
-    /// Whether the call was ended for its steps.
+    /// Whether the call ended for lack of steps.
     pub(crate) fn is_spent(&self) -> bool {
         self.slices_left.get() == 0
     }

@@ -128,7 +128,7 @@ impl EventStream {
     /// it is dropped early.
     ///
     /// # Errors
-    /// If the connection breaks, or the bytes are no stream of events within the limit.
+    /// If the connection breaks, or the bytes are not a stream of events within the limit.
     pub async fn next(&mut self) -> Result<Option<Event<'_>>, Fault> {
         loop {
             let (n, whole) =

@@ -76,7 +76,7 @@ impl Events {
     /// The whole event.
     pub(crate) fn event(&self) -> Event<'_> {
         let name = if self.name.is_empty() { "message" } else { &self.name };
-        // Every line of data has added a line feed, of which the last one is no data.
+        // Every line of data has added a line feed, of which the last one is not data.
         Event { name, id: &self.id, data: self.data.strip_suffix('\n').unwrap_or(&self.data) }
     }
 

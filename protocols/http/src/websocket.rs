@@ -123,7 +123,7 @@ impl WebSocket {
         &self.head
     }
 
-    /// Sends a text; done when all of it is on its way.
+    /// Sends a text; returns when all of it is written.
     ///
     /// # Errors
     /// If the connection is broken or closed.
@@ -131,7 +131,7 @@ impl WebSocket {
         self.frames.send(Frame::text(text)).await.map_err(|why| fault_of(why, self.limit))
     }
 
-    /// Sends bytes; done when all of them are on their way.
+    /// Sends bytes; returns when all of them are written.
     ///
     /// # Errors
     /// If the connection is broken or closed.
@@ -143,7 +143,7 @@ impl WebSocket {
     /// dropped early.
     ///
     /// # Errors
-    /// If the connection breaks or was closed before, or the bytes are no message within the limit.
+    /// If the connection breaks or was closed before, or the bytes are not a message within the limit.
     pub async fn receive(&mut self) -> Result<Message, Fault> {
         loop {
             match self.frames.next().await {

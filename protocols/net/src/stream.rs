@@ -116,7 +116,7 @@ impl Stream {
     pub fn is_quiet(&mut self) -> bool {
         match &mut self.io {
             Io::Plain(socket) => socket.is_quiet(),
-            // Tickets may have come, which are no bytes of the protocol: only reading shows.
+            // Tickets may have come, which are not bytes of the protocol: only reading shows.
             Io::Tls(stream) => {
                 let (mut one, mut cx) = ([0], Context::from_waker(Waker::noop()));
                 Pin::new(stream).poll_read(&mut cx, &mut ReadBuf::new(&mut one)).is_pending()

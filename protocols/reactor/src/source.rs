@@ -190,7 +190,7 @@ fn happened(source: &mut Source, flags: EventFlags) {
     }
     if broken || flags.contains(EventFlags::OUT) {
         source.writable = true;
-        // Few wait for room, and not again soon.
+        // Writers rarely wait for room, and not again soon.
         if let Some(waker) = source.writer.take() {
             waker.wake();
         }

@@ -86,7 +86,7 @@ pub enum Read<'b> {
     },
 }
 
-/// Bytes that are no reply.
+/// Bytes that are not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
     /// An unknown type.
@@ -106,7 +106,7 @@ pub enum Flaw {
 /// Reads the reply at the front of `bytes`.
 ///
 /// # Errors
-/// [`Flaw`] if they are no reply.
+/// [`Flaw`] if they are not a reply.
 pub fn reply(bytes: &[u8]) -> Result<Read<'_>, Flaw> {
     read(bytes, 0)
 }

@@ -9,7 +9,7 @@ const MOST_WORDS: usize = 1024 * 1024;
 /// `None` if it is incomplete. A line of words without lengths is a command too, as typed by people.
 ///
 /// # Errors
-/// [`Flaw`] if they are no command.
+/// [`Flaw`] if they are not a command.
 pub fn request<'b>(bytes: &'b [u8], words: &mut Vec<&'b [u8]>) -> Result<Option<usize>, Flaw> {
     words.clear();
     match bytes.first() {

@@ -56,7 +56,7 @@ pub enum ScenarioError {
         #[source]
         why: Fault,
     },
-    /// A method that is none, or none that has an answer.
+    /// A text that is not a method, or CONNECT.
     #[error(
         "use `{method}` as a method in operation `{operation}`: give a token such as GET, and not CONNECT"
     )]

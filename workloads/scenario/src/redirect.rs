@@ -1,4 +1,4 @@
-//! Redirects: further requests until an answer that is no redirect.
+//! Redirects: further requests until an answer that is not a redirect.
 
 use std::rc::Rc;
 

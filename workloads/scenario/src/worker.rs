@@ -50,7 +50,7 @@ impl Worker {
         })
     }
 
-    /// Counts a failure with its reason. Endings that are no failures are left out.
+    /// Counts a failure with its reason. Endings that are not failures are left out.
     pub(crate) fn note(&self, op: OpId, bad: Bad, seen: &[u8]) {
         if bad.outcome.is_failure() {
             let failure = Failure { outcome: bad.outcome, why: bad.why, seen };

@@ -28,7 +28,7 @@ struct Alarm {
 
 impl Drop for Alarm {
     fn drop(&mut self) {
-        // A part that ended by itself or was stopped is no fault.
+        // A part that ended by itself or was stopped has not failed.
         if std::thread::panicking() {
             tracing::error!(part = self.part, "a bug ended a part of the node");
             self.app.broken.set(format!("a bug ended the {}", self.part));

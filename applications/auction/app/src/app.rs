@@ -46,8 +46,7 @@ const FULL_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 const FIRST_CLAIMS: std::time::Duration = std::time::Duration::from_secs(60);
 /// Time limit of a stop for storing the decisions made so far.
 const LAST_STORE: std::time::Duration = std::time::Duration::from_secs(20);
-/// Looks at the register in a start: to learn of the cluster, to be assigned, to claim, and to see the
-/// claims.
+/// Looks at the register in a start: to find the cluster, to be assigned, to claim, and to see the claims.
 const FIRST_LOOKS: u32 = 4;
 
 /// A failed start.
@@ -507,7 +506,7 @@ impl App {
         ]
     }
 
-    /// Reason why the node is not ready, if any. A bus that is down is no reason: all nodes would be unready
+    /// Reason why the node is not ready, if any. A bus that is down is not one: all nodes would be unready
     /// at once, though each can still do most of its work. `GET /cluster` shows it.
     pub(crate) fn trouble(&self) -> Option<String> {
         if let Some(trouble) = self.broken.get().or_else(|| self.passing.get()) {

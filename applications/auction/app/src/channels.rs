@@ -357,7 +357,7 @@ impl Channels {
         let Some(channel) = self.channel(id) else { return false };
         let snapshot = Snapshot::new(id, round, bidding);
         let ended = matches!(bidding.state, BidState::Sold | BidState::NotSold);
-        // Cached items must be known as outdated before followers learn of the change.
+        // Cached items must be known as outdated before followers get the change.
         let mut follows = true;
         let news = channel.state.send_if_modified(|now| {
             if (round, bidding.sequence) <= (now.round, now.sequence) {
@@ -379,7 +379,7 @@ impl Channels {
         match from {
             From::Own => {
                 self.updates.fetch_add(1, Ordering::Relaxed);
-                // A state that is no news arrived earlier by way of the next owner.
+                // A known state arrived earlier by way of the next owner.
                 self.gaps.fetch_add(u64::from(news && !follows), Ordering::Relaxed);
             }
             From::Hearsay => {

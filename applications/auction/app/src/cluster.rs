@@ -311,7 +311,7 @@ async fn take_one(app: &Arc<App>, auction: AuctionId, fence: i64) -> Result<(), 
     // An auction that has ended meanwhile has no owner.
     let Some(start) = app.decisions.start_state(auction).await? else { return Ok(()) };
     open(app, &start);
-    // The auctioneer owns it before other nodes learn to send bids here.
+    // The auctioneer owns it before other nodes send bids here.
     app.command(Command::Own(Box::new(start), fence)).await;
     app.known.state.lock().owned.push((auction, fence));
     app.owned_by(auction, &app.node, fence);

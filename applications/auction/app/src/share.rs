@@ -10,7 +10,7 @@ use barograph_auction_api::AuctionId;
 /// Neighbouring auctions go to different members as far as possible: users fill those that began first, and a
 /// member with a stretch of these would have all of the bidding.
 ///
-/// `assigned` holds the present assignment of each running auction; names that are no members count as
+/// `assigned` holds the present assignment of each running auction; names that are not members count as
 /// unassigned.
 pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) -> Vec<(AuctionId, String)> {
     if members.is_empty() {

@@ -1,5 +1,5 @@
 //! A node that is alone holds more connections than fit into one table of open files, and its threads share
-//! stores, pictures and wakes all the same.
+//! stores, pictures and wakes nevertheless.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

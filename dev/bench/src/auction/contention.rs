@@ -1,5 +1,5 @@
 //! One auction followed by all users, with bidders that bid as fast as answers come: the time until the last
-//! follower knows of an accepted bid.
+//! follower has received an accepted bid.
 //!
 //! Followers and bidders are tasks of one thread, so that sending and receiving are read from one clock. The
 //! thread's own time to read a thousand answers is part of the figures.

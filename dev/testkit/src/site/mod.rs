@@ -46,7 +46,7 @@ pub enum Speaks {
 /// | `/delay/MS` | `hello` after MS ms |
 /// | `/never` | nothing, ever |
 /// | `/redirect` | 302 to `/hello` |
-/// | `/cookie` | sets `session=K`, a new K each time; `/me` says K, or 401 |
+/// | `/cookie` | sets `session=K`, a new K each time; `/me` answers K, or 401 |
 /// | `/events/N/MS` | a comment and N Server-Sent Events `tick`, MS ms apart, then the end |
 /// | `/feed` | Server-Sent Events of what is published from now on, or after number N with `?after=N` |
 /// | `/poll/MS` | the next published text, as `{"n":..,"text":".."}`, or 204 after MS ms; `?after=N` as above |

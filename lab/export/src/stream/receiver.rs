@@ -47,7 +47,7 @@ pub enum NotAReceiver {
     /// Neither protocol is named.
     #[error("a receiver is written prometheus=URL or otlp=URL, as in prometheus=http://127.0.0.1:9090")]
     NoProtocol,
-    /// The rest is no URL.
+    /// The rest is not a URL.
     #[error("`{url}` is not a URL of a receiver; it is written as in http://127.0.0.1:9090")]
     NotAUrl {
         /// The text.

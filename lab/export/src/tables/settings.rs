@@ -11,7 +11,7 @@ type Row = (String, String);
 
 pub(super) fn write(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
     let columns = Columns::<Row>::new().text("key", |r| (&r.0).into()).text("value", |r| (&r.1).into());
-    // An unreadable plan is no reason to leave the rest out.
+    // Without a readable plan the rest is still exported.
     let plan = run.plan.as_deref().and_then(|plan| toml::from_str::<Value>(plan).ok());
     book.table("plan", &columns, plan.as_ref().map_or_else(Vec::new, flat))?;
     let decided = run.decisions().into_iter().flat_map(Decisions::rows);

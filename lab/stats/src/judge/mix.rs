@@ -24,7 +24,7 @@ const CERTAIN: f64 = 5.0;
 ///
 /// Operations are not independent draws: users who see the same event act at the same moment. So the swing of
 /// the share from interval to interval is taken from the window itself. A share that is missed all the time
-/// does not swing, so it is found all the same.
+/// does not swing, so it is still found.
 pub(super) fn chance(parts: &[Part], (profile, is_judged): (&Profile, &[bool]), op: usize) -> f64 {
     let required = profile.mix(OpId(op as u8)).map_or(0.0, Bound::limit);
     if required <= 0.0 {

@@ -124,8 +124,8 @@ fn a_wrong_mix_fails() {
     assert!(!verdict.ops[0].mix_ok && !verdict.ops[1].mix_ok && !verdict.passed());
 }
 
-/// Operations of users who have just come are no result. Later, or in a window that is too slow in any case,
-/// they are.
+/// Operations of users who have just started are not results. Later, or in a window that is too slow in any
+/// case, they are.
 #[test]
 fn a_wrong_mix_is_disbelieved_within_a_session_of_a_step() {
     let mut window = Window::clean(5);

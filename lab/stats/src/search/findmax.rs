@@ -7,8 +7,8 @@
 //!    becomes half of the gap, one that would fall to the highest pass three quarters of it. It ends when the gap is below
 //!    the resolution (1 % there).
 //!
-//! Each level is tried once, a failure is final, and nothing is said about how sure it is. The third phase of FindMax only
-//! happens with several periods per trial, which is not its default, and is left out.
+//! Each level is tried once, a failure is final, and the certainty of the result is unknown. The third
+//! phase of FindMax only happens with several periods per trial, which is not its default, and is left out.
 
 use barograph_model::{SearchBounds, TrialResult};
 

@@ -1,7 +1,7 @@
 //! A search with stated certainty: a posterior over every capacity, softness and share of spurious failures
 //! (`grid`), with each trial at the level that is expected to tell the most about the capacity.
 //!
-//! 1. Without a ramp that says where to begin, levels are doubled until one fails twice.
+//! 1. Without a ramp to begin from, levels are doubled until one fails twice.
 //! 2. Trials narrow the interval. Every eighth repeats an earlier level below the edge: a spurious pass or a
 //!    changed target would show there, as in all other trials at levels that should pass.
 //! 3. When the interval is narrow, or when only the trials kept for it are left, the safe level is confirmed by
@@ -196,7 +196,7 @@ impl Posterior {
         Next::Trial { level: self.telling_level(), purpose: Purpose::Search }
     }
 
-    /// Drops tests of levels that are no longer those to be tested.
+    /// Drops tests of levels that no longer need a test.
     fn forget_stale_tests(&mut self) {
         let [low, median, high] = self.grid.quantiles(INTERVAL);
         let beyond = self.beyond();

@@ -63,8 +63,8 @@ impl Search {
     }
 }
 
-/// A level with three digits, rounded by `round`: ends of an interval that still moves are no more exact than
-/// that.
+/// A level with three digits, rounded by `round`: the ends of an interval that still moves are not more
+/// exact.
 fn three(level: f64, round: fn(f64) -> f64) -> String {
     let step = 10f64.powf((level.max(1.0).log10().floor() - 2.0).max(0.0));
     count((round(level / step) * step) as u64)

@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// Greatest depth searched; pointers of scenarios are not much longer.
 const DEEPEST: usize = 24;
 
-/// Length from which on equal texts are no coincidence, under any name.
+/// Least length at which equal texts are not a coincidence, under any name.
 const TELLING: usize = 8;
 
 /// Shortest ids that count without an equal name: shorter ones are often equal by chance.

@@ -108,7 +108,7 @@ fn named(entry: &Value, at: usize) -> String {
     format!("entries[{at}] {what}").trim_end().to_owned()
 }
 
-/// A user's request, or the reason why it is none.
+/// A user's request, or the reason why it is left out.
 fn entry(value: &Value, (before, has_answers): (&mut f64, bool)) -> Result<Entry, &'static str> {
     let request = value.get("request").filter(|r| r.is_object()).ok_or("without a request")?;
     let response = value.get("response").unwrap_or(&Value::Null);

@@ -107,10 +107,10 @@ fn is_id(known_as: &str) -> bool {
 }
 
 /// The values of each answer. If the resource itself is available, mere mentions of it are ignored: the first
-/// bid of a new user is no good source of an item.
+/// bid of a new user is a poor source of an item.
 fn all_gives<'a>(schemas: Schemas<'a>, calls: &[Call<'a>], needs: &[Needs]) -> Vec<Gives> {
     let leaves: Vec<Vec<Leaf>> = calls.iter().map(|call| useful_leaves(schemas, call)).collect();
-    // An answer whose request needs the id is no source of it.
+    // An answer whose request needs the id is not a source of it.
     let owned: BTreeSet<&str> = leaves
         .iter()
         .zip(needs)

@@ -29,7 +29,7 @@ pub(super) fn credential<'a>(
     let own = name::free(&name::value(scheme));
     let kind = text("type");
     let http = text("scheme").to_ascii_lowercase();
-    // A token is no pair of name and password.
+    // A token is not a pair of name and password.
     let token = token.filter(|_| !(kind == "http" && http != "bearer"));
     let value = token.map_or_else(|| own.clone(), str::to_owned);
     let (credential, what) = match (kind, text("in")) {

@@ -72,7 +72,7 @@ pub(crate) fn keys_of(root: &Plain, key: &str) -> Vec<String> {
         .iter()
         .map(|(name, _)| name.clone())
         .collect();
-    // The main behaviour is number 0, wherever it stands.
+    // The main behaviour is number 0, at any place in the file.
     names.sort_by_key(|name| key == "behaviours" && name != "main");
     names
 }

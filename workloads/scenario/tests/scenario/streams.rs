@@ -53,7 +53,7 @@ fn events_are_read_one_by_one_until_the_target_ends_them() {
     assert!((sessions..=sessions + 1).contains(&ends), "{ends} ends in {sessions} sessions");
     assert_eq!(ended.whys("Next"), ["the target ended the stream `ticks`"]);
     assert_eq!(ended.outcome("Tell", Outcome::Good), ended.count("Tell"));
-    // Closing a closed stream is no fault.
+    // Closing a closed stream is not a fault.
     assert_eq!(ended.outcome("Close", Outcome::Good), sessions);
 }
 

@@ -265,7 +265,7 @@ fn add_open_bid(sale: &Sale<'_>, rng: &mut Stream, made: &mut Made) {
 }
 
 /// The amount, in cents, at a share of the time an item is on sale (`moment`, 0 to 1), and the approximate
-/// number of bids up to there. An item that starts above the ceiling has had one bid all the same.
+/// number of bids up to there. An item that starts above the ceiling has still had one bid.
 fn amount_in_progress(starting_bid_cents: i64, moment: f64) -> (i64, i64) {
     let start = starting_bid_cents as f64;
     let bids = (moment * ms_on_sale(start) / BID_EVERY_MS as f64).min(bids_to_the_ceiling(start)).round();

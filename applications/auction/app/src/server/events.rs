@@ -54,7 +54,7 @@ pub(crate) async fn follow(
     if watch.borrow().is_stopping() {
         return Err(ApiError::stopping());
     }
-    // A client that has missed nothing, or that sends an impossible id, gets the present state all the same.
+    // A client that has missed nothing, or that sends an impossible id, gets the present state as well.
     let seen = seen.filter(|seen| watch.borrow().unseen(Some(*seen)).next().is_some());
     let follower = Follower { watch, seen, next: None, state: Flow::On, _following: app.channels.follow() };
     let events = stream::unfold(follower, |mut follower| async move {
@@ -117,7 +117,7 @@ impl Follower {
                 }
                 now.unseen(self.seen)
             };
-            // A repeated state is no news.
+            // A repeated state is not sent.
             let Some((seen, event)) = unseen.next() else { continue };
             (self.seen, self.next) = (Some(seen), unseen.next());
             return Some(event);

@@ -125,7 +125,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Sent<T> {
     }
 }
 
-/// Refuses a number that is no id, for routes that do not look it up in a store.
+/// Refuses a number that is not an id, for routes that do not look it up in a store.
 pub(crate) fn check_id(what: &'static str, id: i64) -> Result<(), ApiError> {
     if (1..=MAX_INTEGER).contains(&id) { Ok(()) } else { Err(ApiError::no_such(what)) }
 }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 /// Content policy: pages load only from this server, run no inline scripts, and are not shown in frames.
 const POLICY: &str =
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
-/// Names carry no version, so a browser asks each time and gets a 304 as long as nothing changed.
+/// Names carry no version, so a browser sends a request each time and gets a 304 as long as nothing changed.
 const CACHING: &str = "no-cache";
 
 const HTML: &str = "text/html; charset=utf-8";

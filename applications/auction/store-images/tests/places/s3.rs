@@ -53,7 +53,7 @@ async fn serve(listener: TcpListener, service: S3Service) {
         socket.set_nodelay(true).unwrap();
         let service = service.clone();
         connections.spawn(async move {
-            // A client that disconnects is no failure of the server.
+            // A client that disconnects is not a failure of the server.
             http1::Builder::new().serve_connection(TokioIo::new(socket), service).await.ok();
         });
         while connections.try_join_next().is_some() {}

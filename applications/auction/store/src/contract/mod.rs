@@ -132,7 +132,7 @@ pub async fn registry<S: Relational + Registry + ?Sized>(
     registry::same_name(&*fresh().await).await;
 }
 
-/// Tests that a node replaced by another process of the same name learns of it: for stores opened by several
+/// Tests that a node replaced by another process of the same name notices: for stores opened by several
 /// processes. See [`relational`] for the arguments.
 ///
 /// # Panics

@@ -5,7 +5,7 @@ use barograph_model::TrialResult;
 
 use crate::search::{CrossCheck, Trial};
 
-/// Largest distance of levels from the capacity, as a logarithm: farther away the curve is no line.
+/// Largest distance of levels from the capacity, as a logarithm: farther away the curve is not a line.
 const NEAR: f64 = 0.25;
 
 /// Number of trials nearest to the capacity that are fitted. They are chosen by level and not by margin: of
