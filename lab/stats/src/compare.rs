@@ -294,7 +294,7 @@ fn needed(compared: &Comparison, metrics: usize) -> Option<u32> {
         let reach = (compared.high / compared.low).ln() / 2.0 + compared.floor.ln_1p();
         wanted = wanted.max(compared.pairs as f64 * (reach / compared.ratio.ln()).powi(2));
     }
-    // The present number of pairs did not decide, whatever their scatter implies.
+    // The present number of pairs did not decide, even if their scatter implies it.
     let least = (compared.pairs + 1).max(fewest_to_decide(metrics));
     Some((wanted.ceil() as u32).max(u32::try_from(least).unwrap_or(u32::MAX)))
 }

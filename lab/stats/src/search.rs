@@ -149,8 +149,8 @@ impl Search {
         })
     }
 
-    /// A search by posterior that starts from `prior`, whatever method the bounds name. Only simulations
-    /// choose one.
+    /// A search by posterior that starts from `prior`, with any method of the bounds. Only simulations choose
+    /// one.
     #[must_use]
     pub fn believing(bounds: SearchBounds, prior: Prior) -> Self {
         Search(Looking::Posterior(Box::new(Posterior::new(bounds, prior))))

@@ -247,7 +247,7 @@ mod tests {
         );
     }
 
-    /// Of five figures the median is the third, whatever the two above it are.
+    /// Of five figures the median is the third for any two above it.
     #[test]
     fn a_median_is_a_bound_where_one_at_or_below_it_is() {
         let figures: ByBlock = (1..=5).map(|block| (block, f64::from(block))).collect();

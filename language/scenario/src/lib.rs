@@ -3,8 +3,8 @@
 //! A scenario describes users of any HTTP service: operations of one or more exchanges, the values sent and
 //! extracted, the checks of answers, and the order and pace of operations. [`read`] turns text into a checked
 //! [`Scenario`], or into all [`Refusal`](barograph_model::Refusal)s at once with file, line and key.
-//! The language itself is described in docs/scenario.md. This crate does no I/O: files named in a scenario are
-//! read through a function passed to [`read`].
+//! The language itself is described in docs/scenario.md. This crate does no I/O: files named in a scenario
+//! are read through a function passed to [`read`].
 //!
 //! # The compiled form
 //!
@@ -15,9 +15,9 @@
 //! **For the engine**: [`Scenario::behaviours`], [`Scenario::operations`] (names), [`Scenario::rules`].
 //! A `ChooserId` is an index into [`Scenario::choosers`], an `OpId` into [`Scenario::operations`].
 //!
-//! **Where values live.** A [`Source`] is the origin of a value: a [`Place`], a column of the data row whose number
-//! is kept in a place, or a [`BuiltIn`]. A place is a slot in one of four arrays by its [`Life`]; [`Scenario::slots`]
-//! gives the length of each array:
+//! **Where values live.** A [`Source`] is the origin of a value: a [`Place`], a column of the data row whose
+//! number is kept in a place, or a [`BuiltIn`]. A place is a slot in one of four arrays by its [`Life`];
+//! [`Scenario::slots`] gives the length of each array:
 //!
 //! | life | one array per | cleared when |
 //! |---|---|---|
@@ -38,13 +38,14 @@
 //!    order, those [`Per::Exchange`] always, the others where their place is empty; leave the rest out unless `when`
 //!    holds; render; send.
 //! 3. `Template::fixed` gives the bytes of a template without placeholders, so that what is constant is prepared once.
-//!    A template with an absent value cannot be rendered: nothing is sent, and the operation is `WrongAnswer`.
+//!    A template with an absent value cannot be rendered: nothing is sent, and the operation is
+//!    `WrongAnswer`.
 //! 4. Judge the answer: a `wait` whose status is listed in `wait.expired` makes the operation `Expired`; a status
 //!    outside `check.status` makes it `Refused`; any other broken check, and a required extraction that finds nothing,
 //!    makes it `WrongAnswer`. The first bad exchange ends the operation. Otherwise put extracted values in their places.
 //! 5. Apply the requests to the engine ([`Beside`]), its draws first: `start` only after a good operation;
-//!    `stop_others`, `end` and `reset` after any, when their conditions hold; the built-in `outcome` is already
-//!    this operation's.
+//!    `stop_others`, `end` and `reset` after any, when their conditions hold; the built-in `outcome` is
+//!    already this operation's.
 //!
 //! **Activities.** `Turn::argument` is a number, the argument of a started behaviour is a text. So the executor keeps a
 //! frame per activity (argument text, behaviour, `Activity` slots) and passes the frame's number; frame 0 is the main

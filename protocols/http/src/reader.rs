@@ -30,7 +30,7 @@ pub(crate) struct Whole {
 /// Reads one answer.
 pub(crate) struct Reader {
     body_limit: usize,
-    /// Whether the answer has no body, whatever its head says: it is one to HEAD.
+    /// Whether the answer has no body regardless of its head: it is one to HEAD.
     bodiless: bool,
     /// Whether a switch to another protocol was requested.
     switching: bool,

@@ -77,7 +77,7 @@ pub struct Request<'a> {
 /// Properties of a request that its bytes do not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Whether the answer has no body, whatever its head says.
+    /// Whether the answer has no body regardless of its head.
     pub(crate) bodiless: bool,
     /// Whether it may be sent once more if a kept connection turns out to be closed.
     pub(crate) safe: bool,

@@ -63,8 +63,8 @@ pub enum LoadError {
     Images(#[from] PictureError),
 }
 
-/// A text that is equal for programs that leave the same stores after loading the same data set, whatever
-/// their products.
+/// A text that is equal for programs that leave the same stores after loading the same data set, with
+/// any products.
 #[must_use]
 pub fn form() -> String {
     let text = format!("{FORMAT}\n{}\n{}", barograph_store_sql::form(), barograph_store_documents::form());

@@ -38,7 +38,7 @@ pub(crate) fn moves(assigned: &[(AuctionId, Option<&str>)], members: &[&str]) ->
         places.push((member, room.saturating_sub(share.len())));
     }
     homeless.sort_unstable();
-    // The seats of each member spread evenly over all of them, whatever their numbers.
+    // The seats of each member spread evenly over all of them for any numbers.
     let all = homeless.len();
     let seats = |(member, room): (_, usize)| (0..room).map(move |seat| ((2 * seat + 1) * all / room, member));
     let mut seats: Vec<(usize, &str)> = places.into_iter().flat_map(seats).collect();

@@ -1,22 +1,23 @@
 //! The message bus between nodes of the auction application: in-process, RabbitMQ, NATS.
 //!
-//! A node sends messages to all nodes or to one, and receives its own in one bounded queue. The bus is independent
-//! of auctions: a message is bytes. It is not a store: messages are transient, and RabbitMQ and NATS forget them
-//! when they die. An application therefore announces its states again after every [`Heard::Connected`].
+//! A node sends messages to all nodes or to one, and receives its own in one bounded queue. The bus is
+//! independent of auctions: a message is bytes. It is not a store: messages are transient, and RabbitMQ and
+//! NATS forget them when they die. An application therefore announces its states again after every
+//! [`Heard::Connected`].
 //!
 //! Common guarantees:
 //!
 //! - Messages of one sender reach one receiver in order, whether they went to all or to its inbox.
-//! - Nothing waits in memory without a bound. [`Bus::send`] returns [`SendError::Full`] or [`SendError::Down`] and
-//!   never waits; nothing is queued while the link is down.
-//! - Reading stops for a receiver that does not keep up. In one process its senders get `Full`. RabbitMQ keeps
-//!   [`Settings::broker_queue`] messages for it and then drops the oldest without notice. NATS drops the link of
-//!   such a receiver, which then gets [`Heard::Lost`] and [`Heard::Connected`].
-//! - A lost link is retried at once, then after waits of half a second to a second, and after 30 s of waiting at
-//!   most every 10 s.
+//! - Nothing waits in memory without a bound. [`Bus::send`] returns [`SendError::Full`] or
+//!   [`SendError::Down`] and never waits; nothing is queued while the link is down.
+//! - Reading stops for a receiver that does not keep up. In one process its senders get `Full`. RabbitMQ
+//!   keeps [`Settings::broker_queue`] messages for it and then drops the oldest without notice. NATS drops
+//!   the link of such a receiver, which then gets [`Heard::Lost`] and [`Heard::Connected`].
+//! - A lost link is retried at once, then after waits of half a second to a second, and after 30 s of waiting
+//!   at most every 10 s.
 //!
-//! A link to a broker is one TCP connection without TLS. Waiting messages are written together, so that many small
-//! ones cost few system calls. RabbitMQ that is short of memory stops reading the link, including its
+//! A link to a broker is one TCP connection without TLS. Waiting messages are written together, so that many
+//! small ones cost few system calls. RabbitMQ that is short of memory stops reading the link, including its
 //! acknowledgements: senders get `Full` and receivers get nothing until it recovers.
 //!
 //! Measured with `cargo xtask bench bus` (in profile dev, 200 bytes, one sender and one receiver with a link each,

@@ -1,4 +1,4 @@
-//! The image store of the auction application: stores of pictures, a cache of small ones, and a queue of uploads.
+//! The image store of the auction application: stores of pictures, a cache of small ones, an upload queue.
 //!
 //! | place | form of a picture |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | PostgreSQL | a row of the table `picture` |
 //! | MongoDB protocol | a document of the collection `picture` |
 //!
-//! [`Pictures`] reads and stores, [`load`] brings the pictures of a fill into a place. The server checks with [`kind`]
-//! whether an upload is a picture; nothing here decodes.
+//! [`Pictures`] reads and stores, [`load`] brings the pictures of a fill into a place. The server checks with
+//! [`kind`] whether an upload is a picture; nothing here decodes.
 //!
 //! Metadata of images (their items and sizes) are in the event store.
 

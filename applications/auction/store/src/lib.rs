@@ -1,9 +1,10 @@
 //! Interfaces of the auction application's stores, and contract tests for their implementations, which are in
 //! `applications/auction/store-*`.
 //!
-//! [`Relational`] keeps users, auctions, items, high bids, and the register of nodes. [`Events`] keeps the history
-//! of users: bids, attendance, and the list of an item's images. Both are in terms of the auction, not of a query
-//! language: an implementation chooses tables, documents and statements. Pictures are stored elsewhere.
+//! [`Relational`] keeps users, auctions, items, high bids, and the register of nodes. [`Events`] keeps the
+//! history of users: bids, attendance, and the list of an item's images. Both are in terms of the auction,
+//! not of a query language: an implementation chooses tables, documents and statements. Pictures are stored
+//! elsewhere.
 //!
 //! | seam | embedded | real |
 //! |---|---|---|
@@ -12,10 +13,10 @@
 //!
 //! **Accepted bids.** A change is written in three steps: its bid is *proposed* in the events, the change is
 //! *applied* in the relational store, which is where it counts, and the bid is *settled* in the events. Only
-//! applied changes are published. A node that dies leaves proposed bids; the next owner of its auction settles
-//! them by [`fate`]. A node that lost its auction without noticing writes nothing that counts: every change
-//! carries the fence it was made under, and the relational store refuses one that is not the auction's current
-//! fence.
+//! applied changes are published. A node that dies leaves proposed bids; the next owner of its auction
+//! settles them by [`fate`]. A node that lost its auction without noticing writes nothing that counts: every
+//! change carries the fence it was made under, and the relational store refuses one that is not the auction's
+//! current fence.
 
 pub mod codes;
 #[cfg(feature = "contract")]

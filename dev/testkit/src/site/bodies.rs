@@ -22,7 +22,7 @@ const PIECES_UNDER_WAY: usize = 4;
 
 /// The first `count` bytes of an endless text in which every byte follows from its position.
 pub(super) fn known_bytes(count: usize) -> Vec<u8> {
-    // 251 is prime: a lost or doubled piece shows, whatever its size.
+    // 251 is prime: a lost or doubled piece of any size shows.
     (0..count).map(|i| (i % 251) as u8).collect()
 }
 

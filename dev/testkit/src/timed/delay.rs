@@ -36,7 +36,7 @@ impl Delay {
         match *self {
             Delay::Constant(value) => value,
             Delay::Bimodal { quick, slow, slow_share } => {
-                // A quantile rises with `u`, so the smaller value comes first whatever its name.
+                // A quantile rises with `u`, so the smaller value comes first under either name.
                 let (low, high, high_share) =
                     if quick <= slow { (quick, slow, slow_share) } else { (slow, quick, 1.0 - slow_share) };
                 if u < 1.0 - high_share { low } else { high }

@@ -136,7 +136,7 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Whether the window is too slow or fails too often: an overload, whatever the mix is.
+/// Whether the window is too slow or fails too often: an overload with any mix.
 pub(super) fn is_overload(rules: &[RuleVerdict]) -> bool {
     let of_overload = |rule: &&RuleVerdict| {
         matches!(

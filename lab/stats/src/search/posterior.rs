@@ -4,10 +4,10 @@
 //! 1. Without a ramp to begin from, levels are doubled until one fails twice.
 //! 2. Trials narrow the interval. Every eighth repeats an earlier level below the edge: a spurious pass or a
 //!    changed target would show there, as in all other trials at levels that should pass.
-//! 3. When the interval is narrow, or when only the trials kept for it are left, the safe level is confirmed by
-//!    a sequential test, and then the upper end is tested the same way. A test counts all trials that its level
-//!    ever had. The posterior also learns from the trials of tests, so a test that contradicts it moves it, and
-//!    the search goes on.
+//! 3. When the interval is narrow, or when only the trials kept for it are left, the safe level is confirmed
+//!    by a sequential test, and then the upper end is tested the same way. A test counts all trials that its
+//!    level ever had. The posterior also learns from the trials of tests, so a test that contradicts it moves
+//!    it, and the search goes on.
 //!
 //! An invalid trial carries no information: it is counted and repeated. After two in a row a lower level is
 //! tried; a level to which that happened three times, with valid lower ones in between, is avoided for good.
@@ -279,7 +279,7 @@ impl Posterior {
     }
 
     /// The highest tried level at or below the safe level, where a failure would be significant; the lowest
-    /// of all if the target has lost so much that none is.
+    /// of all if the target has lost so much capacity that there is none.
     fn level_to_repeat(&self) -> Option<u32> {
         let safe = self.safe();
         let tried = self.told.iter().filter(|t| t.result != TrialResult::Invalid).map(|t| t.level);

@@ -10,23 +10,23 @@
 //! | `marker.json` | description of the data; written last, so that a folder with a marker is complete |
 //!
 //! The application works on copies of the two stores, so using the data does not wear them away and the next
-//! run finds them as they were. Equal plans give equal bytes, whatever the number of threads.
+//! run finds them as they were. Equal plans give equal bytes with any number of threads.
 //!
 //! **The past.** Auctions are spread over 730 days before the present, ten items each, five minutes and twenty
 //! bids per item, each bid 20 units above the one before. The last bidder bought the item: with history factor 1
 //! a user has bought five items on average. **The future** holds auctions of the next 182 days.
 //!
 //! **Starting bids** are normal with mean 200 and deviation 200 units; of a negative draw half its size is taken.
-//! The published description says "halved until non-negative", which never ends for a negative number; this reading
-//! of it gives 680 s per item, as the published mix implies.
+//! The published description says "halved until non-negative", which never ends for a negative number; this
+//! reading of it gives 680 s per item, as the published mix implies.
 //!
-//! **A stationary start.** The first item of each current auction is in the midst of its bidding, as on a site
-//! that has been running for long: items that take long are found on sale more often, in proportion to
-//! their time, and each at a moment drawn evenly from its time. Amounts grow by 2.25 % a bid up to about 943 units, where
-//! `amount * 1.06` passes the ceiling of 1,000; then come last call and sale. The sequence number counts those bids;
-//! one of them, the highest, has a row. If every auction began with a fresh item instead, none would be sold in the
-//! first ten minutes of a run, all would be sold at about the same time after it, and the mix of operations in a
-//! measured window would depend on when it is taken.
+//! **A stationary start.** The first item of each current auction is in the midst of its bidding, as on a
+//! site that has been running for long: items that take long are found on sale more often, in proportion to
+//! their time, and each at a moment drawn evenly from its time. Amounts grow by 2.25 % a bid up to about 943
+//! units, where `amount * 1.06` passes the ceiling of 1,000; then come last call and sale. The sequence
+//! number counts those bids; one of them, the highest, has a row. If every auction began with a fresh item
+//! instead, none would be sold in the first ten minutes of a run, all would be sold at about the same time
+//! after it, and the mix of operations in a measured window would depend on when it is taken.
 //!
 //! Credit is 1,000,000 units for each user.
 

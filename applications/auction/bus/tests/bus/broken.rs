@@ -72,7 +72,7 @@ async fn nats_that_finds_us_slow_is_lost_and_found() {
     let _ = tokio::join!(server, client);
 }
 
-/// Number of measurements: one of them shows an attempt at once, whatever else the machine does meanwhile.
+/// Number of measurements: one of them shows an attempt at once, even on a busy machine.
 const TRIES: usize = 10;
 
 /// Age of a link at which the waits start anew; times stretched beyond it are meaningless.

@@ -17,8 +17,8 @@
 //! of a document, 16 MB: about 90,000 bids or 100,000 attendances of one user in one run, where a user of the benchmark
 //! makes a few hundred.
 //!
-//! No transactions are used. A write to several documents is ordered so that the remains of an unanswered write
-//! are harmless, and a repetition completes them.
+//! No transactions are used. A write to several documents is ordered so that the remains of an unanswered
+//! write are harmless, and a repetition completes them.
 
 mod attendance;
 mod bids;

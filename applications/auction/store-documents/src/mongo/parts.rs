@@ -1,17 +1,17 @@
 //! Distribution of related rows (the bids of a user, ...) over documents, and their writers.
 //!
-//! Loaded rows and rows of the run are in different collections, so that the data checks read only the rows of the
-//! run. A document is named `KEY.PART`:
+//! Loaded rows and rows of the run are in different collections, so that the data checks read only the rows
+//! of the run. A document is named `KEY.PART`:
 //!
-//! - Loaded parts, from 0: the loader fills documents in rounds, and a key has at most one document of each round.
-//!   They never change.
+//! - Loaded parts, from 0: the loader fills documents in rounds, and a key has at most one document of each
+//!   round. They never change.
 //! - Written parts: on a server that changes a document atomically there is one, 0, written by all stores.
-//!   FerretDB 1.x reads, changes and writes a document without a transaction, so that one of two concurrent changes
-//!   is lost. There every opened store claims the next part for itself, and changes of one document are made one
-//!   after another. Part 0 is the loader's there.
+//!   FerretDB 1.x reads, changes and writes a document without a transaction, so that one of two concurrent
+//!   changes is lost. There every opened store claims the next part for itself, and changes of one document
+//!   are made one after another. Part 0 is the loader's there.
 //!
-//! The contents of a key are the union of its parts, which never contradict each other: entries do not change once
-//! written, and later events (a settlement, a departure) are separate entries.
+//! The contents of a key are the union of its parts, which never contradict each other: entries do not change
+//! once written, and later events (a settlement, a departure) are separate entries.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -29,7 +29,7 @@ const SILENCE_WITHIN: Duration = Duration::from_secs(15);
 /// are idempotent.
 const ATTEMPTS: usize = 2;
 
-/// Time limit for removing all pictures, which takes a lock and unlinks files, whatever their number.
+/// Time limit for removing all pictures, which takes a lock and unlinks files: their number does not matter.
 const CLEAR_WITHIN: Duration = Duration::from_secs(60);
 
 /// The table of pictures. JPEG does not compress further, so the server's compression is off.

@@ -2,8 +2,8 @@
 //!
 //! The edge is a logistic curve: at level `x` a trial passes with probability `(1 - spurious) / (1 + (x /
 //! capacity)^(1 / softness))`. Capacities lie on a grid of equal ratios over all levels of trials, and some
-//! beyond at both ends. The grid is never narrowed, whatever the trials say: one that closes on a bracket
-//! cannot come back from a spurious failure.
+//! beyond at both ends. Trials never narrow the grid: one that closes on a bracket cannot come back from a
+//! spurious failure.
 
 mod outlook;
 

@@ -247,7 +247,7 @@ fn ended(trials: &[Trial], level: u32) -> bool {
     })
 }
 
-/// Two failures reject a level, whatever their purpose; a test from zero would leave them out.
+/// Two failures reject a level for any purpose; a test from zero would leave them out.
 #[test]
 fn a_level_that_was_rejected_is_not_confirmed_from_zero() {
     let mut search = Search::new(bounds(30));
