@@ -13,6 +13,7 @@ use anyhow::{Context, ensure};
 use crate::building;
 use crate::say::say;
 
+/// Manifest of the crate with the shared features.
 const MANIFEST: &str = "dev/features/Cargo.toml";
 
 /// Line after which the command writes its output.

@@ -14,6 +14,7 @@ use anyhow::{Context, ensure};
 use crate::go::{self, Program};
 use crate::packages::present;
 
+/// The Go module.
 const MODULE: &str = "github.com/FerretDB/FerretDB";
 
 /// The last version with SQLite inside; later ones need a PostgreSQL with an extension.
@@ -29,6 +30,7 @@ const MENDED: [&str; 3] = [
     r#"IDColumn = DefaultColumn + `->"_id"`"#,
 ];
 
+/// FerretDB, built from the changed module.
 const FERRETDB: Program = Program {
     file: "ferretdb",
     name: "FerretDB v1.24.0",

@@ -18,6 +18,7 @@ struct Package {
     needed_by: &'static str,
 }
 
+/// All packages.
 const PACKAGES: &[Package] = &[
     Package {
         name: "apache2-bin",
@@ -74,6 +75,7 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
+/// The usual folders of programs.
 const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin", "/snap/bin"];
 
 /// Installs missing packages. Returns the number still missing, each reported with its command.

@@ -24,12 +24,15 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
+/// Checks the format.
 const FORMAT: Step = Step { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] };
+/// Runs clippy, without warnings.
 const CLIPPY: Step = Step {
     name: "clippy",
     arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
     environment: &[],
 };
+/// Builds the documentation, without warnings.
 const DOCUMENTATION: Step = Step {
     name: "documentation",
     arguments: &["doc", "--no-deps", "--workspace"],

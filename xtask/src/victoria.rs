@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::go::{Program, go};
 
+/// The Go package.
 const PACKAGE: &str = "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics";
 
 /// The version: it reads exponential histograms; later ones need a newer Go.

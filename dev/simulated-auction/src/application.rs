@@ -22,6 +22,7 @@ const SERVICE: Nanos = Nanos::from_millis(2);
 /// Longest hold of a long poll.
 const POLL: Nanos = Nanos::from_secs(45);
 
+/// Items of each auction.
 const ITEMS: i64 = 15;
 
 struct Auction {

@@ -12,6 +12,7 @@ use barograph_stats::compare::{Comparison, Direction, Finding, NARROW_LOOKS, com
 use crate::say::say;
 use machine::{Design, Noise, Simulated};
 
+/// The page with the tables.
 const PAGE: &str = "docs/reference/comparison.md";
 /// Comparisons per cell of false verdicts and of coverage: a standard error of 0.3 points at 5 %.
 const ROUNDS: u64 = 4_000;
@@ -45,11 +46,13 @@ const ERRORS: f64 = 2.0;
 /// … and least share of 95 % intervals that hold the truth.
 const LEAST_COVERAGE: f64 = 0.93;
 
+/// Shapes of noise, with their names in the tables.
 const NOISES: [(Noise, &str); 3] = [
     (Noise::Independent, "independent"),
     (Noise::Autocorrelated, "autocorrelated, 0.55"),
     (Noise::HeavyTailed, "heavy-tailed"),
 ];
+/// Orders of runs, with their names in the tables.
 const DESIGNS: [(Design, &str); 3] = [
     (Design::Blocked, "blocked AA..BB"),
     (Design::Alternating, "ABAB"),

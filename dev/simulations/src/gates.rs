@@ -28,6 +28,7 @@ struct Size {
     faults: u64,
 }
 
+/// Extent of the page.
 const FULL: Size = Size { runs: 60, windows: 5, faults: 40 };
 
 /// Lengths of windows in seconds: those of a search by posterior with `quick`, `standard` and `full` durations
@@ -43,6 +44,7 @@ struct Kind {
     windows: fn(seed: u64, (u32, u32)) -> Vec<Window>,
 }
 
+/// Clean loads.
 const KINDS: [Kind; 3] = [
     Kind { name: "auction, 600 users", windows: of_auction },
     Kind {

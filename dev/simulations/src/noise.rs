@@ -17,6 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::compare::{MARGIN, MOST_FALSE, SLOWER, head, percent, row};
 use crate::say::say;
 
+/// The page with the tables.
 const PAGE: &str = "docs/reference/noise.md";
 /// Fewest pairs for the page. Of 100 some may be dropped.
 const FEWEST: usize = 90;

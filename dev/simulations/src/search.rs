@@ -26,7 +26,9 @@ pub(super) const USAGE: &str = "usage: cargo xtask simulate search [--searches N
   --prior P      what ours believes at first of the width of the edge (default even, as in runs; soft is a candidate)
   --out FILE     page to write (default docs/reference/search.md when N is 200 and P is even, else none)";
 
+/// Searches per line of the tables, unless an option changes it.
 const SEARCHES: u32 = 200;
+/// The page with the tables.
 const PAGE: &str = "docs/reference/search.md";
 
 /// Trials of the posterior method in most tables.
@@ -128,6 +130,7 @@ fn head(searches: u32, prior: Prior) -> String {
     )
 }
 
+/// Head of a table.
 const HEAD: &str = "| method | edge | softness | spurious | error, 5 % to 95 % | off | coverage | width | trials | confirmed | change |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|\n";
 

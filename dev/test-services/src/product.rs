@@ -12,6 +12,7 @@ use crate::kept;
 use crate::place::Place;
 use crate::service::{Service, Wanted};
 
+/// Address of all services.
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Time limit until a service is ready: the limits in descriptions are those of idle machines.

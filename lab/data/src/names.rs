@@ -23,16 +23,19 @@ pub const AUCTIONS: [&str; 6] = [
     "Workshop finds",
 ];
 
+/// First names.
 const FIRST: [&str; 24] = [
     "Ada", "Bela", "Cato", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jana", "Kurt", "Lena", "Milo",
     "Nora", "Otto", "Pia", "Quin", "Rosa", "Sven", "Tara", "Udo", "Vera", "Willa", "Zeno",
 ];
 
+/// Last names.
 const LAST: [&str; 20] = [
     "Abel", "Brook", "Castell", "Dale", "Ender", "Field", "Gray", "Hill", "Irwin", "Jensen", "Keller",
     "Lund", "Moor", "North", "Okafor", "Park", "Quist", "Reed", "Stone", "Tanaka",
 ];
 
+/// Manufacturers.
 const MAKERS: [&str; 12] = [
     "Alder & Sons",
     "Brightwater",

@@ -10,11 +10,17 @@ use crate::html::{Grid, Key};
 use crate::series::Measured;
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 420.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 66.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 14.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 26.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 52.0;
 
 /// The end of the whole curve and the begin of the enlarged edge, in pixels.

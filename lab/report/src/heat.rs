@@ -8,11 +8,17 @@ use crate::deciding::{Column, Deciding, Stretch, bin_from_ms};
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 380.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 66.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 14.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 10.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 46.0;
 
 /// CSS classes of the shades, from few operations to many.

@@ -9,8 +9,11 @@ use crate::deciding::Deciding;
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 pub(crate) const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 pub(crate) const HEIGHT: f64 = 420.0;
+/// Left end of the plot, in pixels.
 pub(crate) const LEFT: f64 = 66.0;
 /// Right end of the plot, with room for the names of operations.
 pub(crate) const RIGHT: f64 = WIDTH - 190.0;

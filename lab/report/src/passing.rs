@@ -9,11 +9,17 @@ use crate::curve::load_name;
 use crate::html::{Figure, Grid, Key};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 1140.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 340.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 66.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 14.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 14.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 52.0;
 
 /// Half the height of the ends of an interval.

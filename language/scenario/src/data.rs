@@ -60,6 +60,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
+    /// Formats with their names in a scenario.
     pub(crate) const WORDS: [(&'static str, Format); 3] =
         [("csv", Format::Csv(None)), ("jsonl", Format::JsonLines), ("lines", Format::Lines)];
 }

@@ -40,7 +40,9 @@ const KEEP: &[&str] = &[
     "decodeURIComponent",
 ];
 
+/// Script that removes the left-out parts from a realm.
 const STRIP: &str = include_str!("strip.js");
+/// Script that makes a realm unchangeable.
 const LOCKDOWN: &str = include_str!("lockdown.js");
 
 /// Remaining budget of the call in progress.

@@ -99,6 +99,7 @@ impl AuctionPlan {
     };
 }
 
+/// The parts of `like = "embedded"`.
 const EMBEDDED: Parts = Parts {
     like: "embedded",
     relational: "embedded",
@@ -117,8 +118,10 @@ const EMBEDDED: Parts = Parts {
     virtual_addresses: 0,
 };
 
+/// The parts of `like = "minimal"`.
 const MINIMAL: Parts = Parts { like: "minimal", relational: "postgres", ..EMBEDDED };
 
+/// The parts of `like = "full"`.
 const FULL: Parts = Parts {
     like: "full",
     events: "ferretdb",
@@ -132,6 +135,7 @@ const FULL: Parts = Parts {
     ..MINIMAL
 };
 
+/// The parts of `like = "full-ha"`.
 const FULL_HA: Parts = Parts {
     like: "full-ha",
     standby: true,
@@ -142,6 +146,7 @@ const FULL_HA: Parts = Parts {
     ..FULL
 };
 
+/// All values of `like`, with their parts.
 const LIKE: [Parts; 4] = [EMBEDDED, MINIMAL, FULL, FULL_HA];
 
 impl WorkloadKeys for Auctions {

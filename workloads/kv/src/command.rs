@@ -29,6 +29,7 @@ pub(crate) enum Family {
 }
 
 impl Family {
+    /// All families.
     pub(crate) const ALL: [Family; 4] = [Family::Strings, Family::Counters, Family::Hashes, Family::Lists];
 
     /// The text between the prefix and the number of a key.

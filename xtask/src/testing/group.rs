@@ -16,6 +16,7 @@ pub(crate) enum Group {
 }
 
 impl Group {
+    /// All groups, the quickest first.
     pub(crate) const ALL: [Group; 4] = [Group::Quick, Group::Service, Group::Program, Group::Emulated];
 
     pub(crate) fn name(self) -> &'static str {

@@ -37,7 +37,9 @@ enum InTests {
     Allowed,
 }
 
+/// Reason for the bans of clocks.
 const CLOCK: &str = "the time is read in a few listed places only; pass it down from there";
+/// Reason for the bans of queues without a bound.
 const QUEUE: &str = "every queue has a bound";
 
 /// Places that read the monotonic clock.
@@ -63,6 +65,7 @@ const TIME_OF_DAY_PLACES: &[(&str, &str)] = &[
     ("platforms/vm/src/clock.rs", "the clocks of guests are set by it"),
 ];
 
+/// All bans.
 const BANS: &[Ban] = &[
     clock(&["Instant", "now"], MONOTONIC_PLACES),
     clock(&["SystemTime", "now"], TIME_OF_DAY_PLACES),

@@ -7,7 +7,9 @@ use cargo_metadata::Metadata;
 
 use super::Finding;
 
+/// The page of crates.
 const PAGE: &str = "docs/crates.md";
+/// Name of the rule in findings.
 const RULE: &str = "crates-page";
 
 /// Names of all third-party crates in the root manifest or any manifest of the workspace.

@@ -19,6 +19,7 @@ struct Crate {
 /// Crates that the tests of any crate may use, on any floor, and others only as listed in the table.
 const FOR_TESTS: &[&str] = &["testkit", "test-services", "test-browser", "features", "simulated-auction"];
 
+/// All crates, with their floors and the other crates that each may use.
 const CRATES: &[Crate] = &[
     Crate { name: "features", floor: 0, may_use: &[] },
     Crate { name: "model", floor: 0, may_use: &[] },

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use crate::Hub;
 
+/// Default port of AMQP.
 const AMQP_PORT: u16 = 5672;
+/// Default port of NATS.
 const NATS_PORT: u16 = 4222;
 
 /// The longest part of an address: the limit of AMQP's short strings.

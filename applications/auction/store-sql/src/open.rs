@@ -13,6 +13,7 @@ use crate::sql::{Inner, Sql, exchange};
 use crate::value::{Row, Statement};
 use crate::{schema, settings};
 
+/// The operation in errors of opening.
 const OPEN: &str = "open its data set";
 
 /// Opens the store at an address such as `postgres://user:password@host:5432/database` or

@@ -19,11 +19,14 @@ const LEAD: &str = "UPDATE barograph_registry SET leader = ?, until_ms = {now} +
      WHERE id = 1 AND (leader IS NULL OR leader = ? OR until_ms <= {now}) \
      AND EXISTS (SELECT 1 FROM barograph_node WHERE name = ? AND number = ?)";
 
+/// Raises the version if the node still holds the leader's lease.
 const STILL_LEADS: &str = "UPDATE barograph_registry SET version = version + 1 \
      WHERE id = 1 AND leader = ? AND until_ms > {now} \
      AND EXISTS (SELECT 1 FROM barograph_node WHERE name = ? AND number = ?)";
 
+/// Number of an active node in the table.
 const ACTIVE: i64 = 0;
+/// Number of an idle node in the table.
 const IDLE: i64 = 1;
 
 fn standing_number(standing: Standing) -> i64 {

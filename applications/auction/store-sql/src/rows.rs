@@ -7,6 +7,7 @@ use barograph_auction_store::{Account, HighBidRow, StoreError, Window, codes};
 
 use crate::value::Row;
 
+/// Columns of an account, in the order of [`account`].
 pub(crate) const USER_COLUMNS: &str = "id, name, first_name, last_name, credit_cents, enabled, password";
 
 pub(crate) fn account(row: &Row) -> Result<Account, StoreError> {

@@ -43,6 +43,7 @@ const fn variant(name: &'static str, relational: Relational, nodes: usize, news:
     Variant { name, relational, nodes, news }
 }
 
+/// All variants.
 const VARIANTS: [Variant; 6] = [
     variant("embedded-stream", Relational::Embedded, 1, News::Stream),
     variant("embedded-poll", Relational::Embedded, 1, News::Poll),

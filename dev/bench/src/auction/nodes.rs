@@ -15,6 +15,7 @@ use crate::auction::usage::{Meter, words};
 use crate::auction::watch::Watch;
 use crate::say::say;
 
+/// Numbers of nodes.
 const SIZES: [usize; 3] = [1, 2, 4];
 
 /// Time within the window at which the bus is killed, as a share of it.

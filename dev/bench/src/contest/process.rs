@@ -15,6 +15,7 @@ use rustix::time::Timespec;
 
 /// Interval of reading peak memory. `VmHWM` only grows, so only the last moment can be missed.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// Readings per second: one in each interval of [`LOOK`].
 const LOOKS_PER_S: u64 = 20;
 
 /// Time beyond its measurement that a program gets to start, connect and print.

@@ -15,6 +15,7 @@ pub(super) enum Section {
     Scenario,
 }
 
+/// All sections, in the order of the page.
 pub(super) const SECTIONS: [Section; 5] =
     [Section::Closed, Section::Rate, Section::Idle, Section::Many, Section::Scenario];
 

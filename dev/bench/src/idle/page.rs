@@ -9,6 +9,7 @@ use jiff::Zoned;
 use super::figures::Measured;
 use crate::root;
 
+/// Beginning of the figures in a description.
 const HEAD: &str = "\n# Written by `cargo xtask bench services --write`.\n[measured]\n";
 
 /// Puts the figures at the end of the `service.toml`, in the place of older ones.

@@ -18,6 +18,7 @@ pub(super) enum Section {
     Proxies,
 }
 
+/// All sections, in the order of the page.
 pub(super) const SECTIONS: [Section; 5] =
     [Section::Direct, Section::Rate, Section::Stall, Section::Verify, Section::Proxies];
 

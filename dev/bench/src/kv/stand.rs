@@ -29,6 +29,7 @@ pub(super) enum Tier {
     Haproxy,
 }
 
+/// All roles.
 pub(super) const TIERS: [Tier; 3] = [Tier::Store, Tier::Twemproxy, Tier::Haproxy];
 
 impl Tier {

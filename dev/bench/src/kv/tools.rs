@@ -104,6 +104,7 @@ pub(super) static TOOLS: [Tool; 3] = [
     },
 ];
 
+/// The file in which memtier writes its figures.
 const MEMTIER_FILE: &str = "memtier.json";
 
 /// This product's tool. A broken rule, and a driver that was the limit, still give figures: at full load on

@@ -20,6 +20,7 @@ pub(super) enum Case {
 }
 
 impl Case {
+    /// All transactions.
     pub(super) const ALL: [Case; 3] = [Case::Select, Case::Tpcb, Case::TpcbBatch];
 
     pub(super) fn name(self) -> &'static str {

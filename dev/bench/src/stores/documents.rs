@@ -18,8 +18,11 @@ use crate::say::say;
 
 /// Users with a history, as in the size `micro` at history factor 0.1.
 const USERS: i64 = 15_000;
+/// Loaded bids.
 const BIDS: i64 = 150_000;
+/// Loaded attendances.
 const ATTENDANCES: i64 = 45_000;
+/// Loaded images.
 const IMAGES: i64 = 20_000;
 /// Rows of a batch while loading.
 const ROWS: i64 = 5_000;
@@ -29,7 +32,9 @@ const AUCTIONS: i64 = 200;
 const FOR: Duration = Duration::from_secs(3);
 /// Calls per second below which no larger batches are tried: they would exceed the store's time limit.
 const TOO_SLOW: f64 = 20.0;
+/// Connections to the store.
 const CONNECTIONS: usize = 8;
+/// Page of a list.
 const PAGE: Window = Window { page: 0, size: 5 };
 
 /// Source of ids and of users without repetition.

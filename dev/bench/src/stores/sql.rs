@@ -18,13 +18,19 @@ use tokio::runtime::Builder;
 
 use crate::say::say;
 
+/// Loaded users.
 const USERS: i64 = 20_000;
+/// Loaded auctions.
 const AUCTIONS: i64 = 1_000;
+/// Loaded items of each auction.
 const ITEMS: i64 = 100;
+/// Auctions that run.
 const RUNNING: i64 = 64;
+/// Users of a batch while loading.
 const BATCH: i64 = 5_000;
 /// Duration of each measurement.
 const FOR: Duration = Duration::from_secs(3);
+/// Page of a list.
 const PAGE: Window = Window { page: 0, size: 10 };
 
 /// Measures the store on one server, or on both.

@@ -21,6 +21,7 @@ pub(super) const OPS: [OpSpec; 4] = [
     OpSpec { name: "Buy", about: "buys it" },
 ];
 
+/// Limit of response times.
 const LIMIT: Nanos = Nanos::from_millis(500);
 
 /// Median service time, without waiting.

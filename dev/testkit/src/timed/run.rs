@@ -21,7 +21,9 @@ use super::Timing;
 use super::link::{Asked, Link};
 use super::log::{Given, Log};
 
+/// Number of the listener among the sources of events.
 const LISTENER: u64 = u64::MAX;
+/// Number of the request to stop among the sources of events.
 const STOP: u64 = u64::MAX - 1;
 
 /// Most events taken at once: few enough that an answer due meanwhile is late by microseconds only.

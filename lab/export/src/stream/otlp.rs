@@ -21,6 +21,7 @@ use super::point::{Batch, Metric, Point, Value};
 /// Header of the content type.
 pub(super) const HEADERS: [(&str, &str); 1] = [("content-type", "application/x-protobuf")];
 
+/// Counts since the start, not since the last request.
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
 /// The body of a request.

@@ -4,10 +4,15 @@
 use super::{Anchor, Scale, Svg};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 pub(super) const WIDTH: f64 = 560.0;
+/// Height of the drawing, in pixels.
 pub(super) const HEIGHT: f64 = 250.0;
+/// Left end of the plot, in pixels.
 pub(super) const LEFT: f64 = 62.0;
+/// Upper end of the plot, in pixels.
 pub(super) const TOP: f64 = 38.0;
+/// Lower end of the plot, in pixels.
 pub(super) const BOTTOM: f64 = HEIGHT - 26.0;
 
 /// A stretch of time with a name.

@@ -88,6 +88,7 @@ pub(crate) struct OverTime<'a> {
     pub(crate) series: &'a [Series],
 }
 
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 20.0;
 
 impl OverTime<'_> {

@@ -5,11 +5,17 @@ use barograph_record::{KeptFinding, KeptMetric, KeptRow};
 use crate::chart::{Anchor, Scale, Svg};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 860.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 230.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = 640.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 34.0;
+/// Height of a row, in pixels.
 const ROW: f64 = 30.0;
+/// Height of a bar, in pixels.
 const BAR: f64 = 14.0;
 /// Distance of the dots of single pairs below the middle of their bar, in pixels.
 const DOTS: f64 = 11.0;

@@ -6,11 +6,17 @@ use super::tables::sign;
 use crate::chart::{Anchor, Scale, Svg};
 use crate::words;
 
+/// Width of the drawing, in pixels.
 const WIDTH: f64 = 640.0;
+/// Height of the drawing, in pixels.
 const HEIGHT: f64 = 340.0;
+/// Left end of the plot, in pixels.
 const LEFT: f64 = 74.0;
+/// Right end of the plot, in pixels.
 const RIGHT: f64 = WIDTH - 30.0;
+/// Upper end of the plot, in pixels.
 const TOP: f64 = 24.0;
+/// Lower end of the plot, in pixels.
 const BOTTOM: f64 = HEIGHT - 52.0;
 
 /// Width of the name of a knee, in pixels.

@@ -22,8 +22,11 @@ const SEES: f64 = 2.0;
 const STARTS: [(f64, f64); 8] =
     [(0.01, 1e-4), (0.0, 0.0), (0.001, 1e-6), (0.1, 0.0), (0.1, 1e-3), (0.5, 1e-2), (0.0, 0.05), (0.9, 0.0)];
 
+/// Index of the speed of one among the parameters.
 const GAMMA: usize = 0;
+/// Index of contention among the parameters.
 const CONTENTION: usize = 1;
+/// Index of coherency among the parameters.
 const COHERENCY: usize = 2;
 
 /// Fit of the law.

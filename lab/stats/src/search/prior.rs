@@ -3,8 +3,10 @@
 /// Shares of spurious failures, with their prior probabilities.
 pub(super) const SPURIOUS: [(f64, f64); 5] = [(0.0, 0.3), (0.02, 0.2), (0.05, 0.2), (0.1, 0.2), (0.2, 0.1)];
 
+/// Widths of [`Prior::Even`], as shares of the capacity, with their prior probabilities.
 const EVEN: [(f64, f64); 4] = [(0.003, 0.25), (0.01, 0.25), (0.03, 0.25), (0.08, 0.25)];
 
+/// Widths of [`Prior::Soft`], as shares of the capacity, with their prior probabilities.
 const SOFT: [(f64, f64); 6] =
     [(0.003, 0.10), (0.006, 0.12), (0.012, 0.18), (0.025, 0.24), (0.05, 0.22), (0.1, 0.14)];
 

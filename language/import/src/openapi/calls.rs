@@ -6,6 +6,7 @@ use super::schema::{ANY, Schemas, known_as, resource};
 use crate::draft::From;
 use crate::media;
 
+/// Keys of operations in a path.
 const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
 
 /// Header parameters ignored by OpenAPI, since the body, the answer and the security schemes describe them;

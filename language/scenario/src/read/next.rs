@@ -21,6 +21,7 @@ const MOST_CHOOSERS: usize = 256;
 /// Most branches of a choice.
 const MOST_BRANCHES: usize = 64;
 
+/// Possible values of a choice, for refusals.
 const ALLOWED: &str =
     "an operation, \"end_session\", a name under [choices], { A = 0.5, B = 0.5 }, or { choose = ... }";
 

@@ -9,6 +9,7 @@ use crate::qos;
 use crate::read::Reading;
 use crate::section::Section;
 
+/// Possible values of `pace`, for refusals.
 const PACES: &str = "\"at_once\", or a table with one of think, cycle, beat";
 
 /// Largest file of measured times, in bytes.

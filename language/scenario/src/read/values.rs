@@ -28,6 +28,7 @@ enum Kind {
     Script,
 }
 
+/// Keys of generated values, with their kinds.
 const KINDS: [(&str, Kind); 12] = [
     ("sequence", Kind::Sequence),
     ("user_id", Kind::UserId),
@@ -43,6 +44,7 @@ const KINDS: [(&str, Kind); 12] = [
     ("script", Kind::Script),
 ];
 
+/// Default characters of a random text.
 const ALPHANUMERIC: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 impl Reading<'_> {

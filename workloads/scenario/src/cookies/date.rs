@@ -3,6 +3,7 @@
 use barograph_model::Nanos;
 use jiff::civil::DateTime;
 
+/// First letters of the months, in lower case.
 const MONTHS: [&[u8; 3]; 12] =
     [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
 

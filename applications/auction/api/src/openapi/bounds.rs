@@ -47,11 +47,17 @@ const fn field(schema: &'static str, name: &'static str, bound: Bound) -> Field 
     Field { schema, name, bound }
 }
 
+/// Bound of a user's name.
 const NAME: Bound = Bound::Text(1, MAX_NAME);
+/// Bound of a password.
 const PASSWORD: Bound = Bound::Text(1, MAX_PASSWORD);
+/// Bound of a first or last name.
 const PERSON: Bound = Bound::Text(1, MAX_PERSON);
+/// Bound of a manufacturer.
 const MANUFACTURER: Bound = Bound::Text(1, MAX_MANUFACTURER);
+/// Bound of a short description.
 const SHORT: Bound = Bound::Text(1, MAX_SHORT);
+/// Bound of a long description.
 const LONG: Bound = Bound::Text(1, MAX_LONG);
 
 /// All bounded fields of all bodies.

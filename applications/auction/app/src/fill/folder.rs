@@ -4,6 +4,7 @@ use super::FillError;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
+/// File that a fill locks in its folder.
 const LOCK: &str = "fill.lock";
 /// Entries that a fill makes in its folder.
 const OURS: [&str; 5] = ["pristine", "images", "marker.json", "marker.json.part", LOCK];

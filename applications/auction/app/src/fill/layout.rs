@@ -11,6 +11,7 @@ use barograph_data::{Stream, Streams};
 use rand::RngExt;
 use std::ops::Range;
 
+/// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 /// Time on sale of an item of the past.
 pub(super) const ITEM_MS: i64 = 300_000;

@@ -18,6 +18,7 @@ use super::respond;
 use super::traffic::Traffic;
 use crate::app::App;
 
+/// The start page of the node.
 const HOME: &str = include_str!("home.html");
 
 /// The OpenAPI document; constant while the program runs.

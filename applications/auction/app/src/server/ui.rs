@@ -18,9 +18,13 @@ const POLICY: &str =
 /// Names carry no version, so a browser sends a request each time and gets a 304 as long as nothing changed.
 const CACHING: &str = "no-cache";
 
+/// Content type of pages.
 const HTML: &str = "text/html; charset=utf-8";
+/// Content type of styles.
 const CSS: &str = "text/css; charset=utf-8";
+/// Content type of scripts.
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+/// Content type of drawings.
 const SVG: &str = "image/svg+xml";
 
 /// One file of the application.
@@ -32,6 +36,7 @@ struct File {
     bytes: &'static [u8],
 }
 
+/// All files of the application, each with its path.
 const FILES: [File; 12] = [
     File { name: "", kind: HTML, bytes: include_bytes!("../../ui/index.html") },
     File { name: "account.js", kind: SCRIPT, bytes: include_bytes!("../../ui/account.js") },

@@ -7,10 +7,15 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use crate::bounds::FRAME_BYTES;
 use crate::codec::LinkError;
 
+/// Type of a frame with a method.
 const METHOD: u8 = 1;
+/// Type of a frame with the header of a message.
 const HEADER: u8 = 2;
+/// Type of a frame with a part of a message's body.
 const BODY: u8 = 3;
+/// Type of a heartbeat.
 const HEARTBEAT: u8 = 8;
+/// Last byte of every frame.
 const END: u8 = 0xCE;
 
 /// Type, channel and length.

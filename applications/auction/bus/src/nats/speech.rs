@@ -15,8 +15,11 @@ pub(super) const ALL_ID: u64 = 1;
 /// Id of the subscription to the inbox.
 pub(super) const INBOX_ID: u64 = 2;
 
+/// The answer to a ping.
 pub(super) const PONG: &[u8] = b"PONG\r\n";
+/// A ping, answered by the server with a pong.
 const PING: &[u8] = b"PING\r\n";
+/// End of every line.
 const LINE_END: &[u8] = b"\r\n";
 
 pub(super) fn all(namespace: &str) -> String {

@@ -20,6 +20,7 @@ use crate::documents::AttendanceDocument;
 use crate::failure::{Deed, RACES, refused};
 use crate::histories;
 
+/// Collections of attendances.
 const ATTENDANCE: Pair = Pair { loaded: LOADED_ATTENDANCE, run: RUN_ATTENDANCE };
 
 /// One part of a user's attendances.

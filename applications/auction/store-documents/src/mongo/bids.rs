@@ -13,6 +13,7 @@ use crate::documents::BidDocument;
 use crate::failure::{Deed, refused};
 use crate::histories;
 
+/// Collections of bids.
 pub(super) const BIDS: Pair = Pair { loaded: LOADED_BIDS, run: RUN_BIDS };
 
 /// Bids whose auction is remembered until they are settled, so that they can be removed from the auction's

@@ -14,6 +14,7 @@ use crate::documents::ImageDocument;
 use crate::failure::refused;
 use crate::histories;
 
+/// Collections of images.
 const IMAGES: Pair = Pair { loaded: LOADED_IMAGES, run: RUN_IMAGES };
 
 /// One part of an item's images.

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, Deed, RACES, refused};
 
+/// Name of the store in errors.
 pub(super) const STORE: &str = "the document store";
 
 /// Default database.

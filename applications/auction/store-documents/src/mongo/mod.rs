@@ -44,15 +44,25 @@ use parts::Parts;
 
 pub(crate) use load::Load;
 
+/// Collection of loaded bids.
 const LOADED_BIDS: &str = "loaded_bids";
+/// Collection of the run's bids.
 const RUN_BIDS: &str = "run_bids";
+/// Collection of loaded attendances.
 const LOADED_ATTENDANCE: &str = "loaded_attendance";
+/// Collection of the run's attendances.
 const RUN_ATTENDANCE: &str = "run_attendance";
+/// Collection of loaded images.
 const LOADED_IMAGES: &str = "loaded_images";
+/// Collection of the run's images.
 const RUN_IMAGES: &str = "run_images";
+/// Collection of lists of bids that are not settled, by auction.
 const UNSETTLED: &str = "unsettled";
+/// Collection of present attendances, one per user and auction.
 const ATTENDING: &str = "attending";
+/// Collection of the numbers claimed by opened stores.
 const WRITERS: &str = "writers";
+/// Collection of the description of the data set.
 const META: &str = "meta";
 
 /// All collections.

@@ -25,6 +25,7 @@ const JOIN: &str = "
 const SAME: &str = "
     SELECT user_id, id, doc::text FROM auction_events.attendance WHERE user_id = $1 AND ms = $2 AND id = $3";
 
+/// Ends a user's attendance of one auction, or of all.
 const LEAVE: &str = "
     UPDATE auction_events.attendance SET doc = jsonb_set(doc, '{state}', '1')
     WHERE user_id = $1 AND doc->>'state' = '0' AND ($2::bigint IS NULL OR auction = $2)";
@@ -37,6 +38,7 @@ const HISTORY: &str = "
 /// The total, for a page behind the last row.
 const TOTAL: &str = "SELECT count(*) FROM auction_events.attendance WHERE user_id = $1";
 
+/// Users who attend an auction more than once, for the data checks.
 const DOUBLES: &str = "
     SELECT user_id, auction FROM auction_events.attendance WHERE doc->>'state' = '0'
     GROUP BY user_id, auction HAVING count(*) > 1 ORDER BY user_id, auction";

@@ -11,6 +11,7 @@ use tokio_postgres::{Config, Error, NoTls, Row};
 
 use crate::failure::{ANSWER_LIMIT, Access, BULK_LIMIT, CONNECT_LIMIT, Deed, refused};
 
+/// Name of the store in errors.
 pub(super) const STORE: &str = "the PostgreSQL document store";
 
 /// Silence of an idle connection after which the kernel probes the server.

@@ -17,11 +17,13 @@ use mongodb::{Client, Collection};
 use super::{Key, Later, Picture, Store, bad, name_of};
 use crate::error::PictureError;
 
+/// Name of the store in messages.
 const NAME: &str = "MongoDB protocol";
 
 /// Default database.
 const DATABASE: &str = "auction";
 
+/// The collection of pictures.
 const COLLECTION: &str = "picture";
 
 /// Default number of connections; each serves one operation at a time.

@@ -14,6 +14,7 @@ use super::objects::{About, Clearing, Failure, Layer, Objects};
 use super::{Purpose, SIZES, Store, bad};
 use crate::error::{PictureError, file};
 
+/// Name of the store in messages.
 const NAME: &str = "image folder";
 
 /// Durability of writes. Waiting for the disk after each picture would cost more than the rest of an upload,

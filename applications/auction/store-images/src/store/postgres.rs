@@ -14,12 +14,14 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use super::{Key, Later, Picture, Store, bad, name_of};
 use crate::error::PictureError;
 
+/// Name of the store in messages.
 const NAME: &str = "PostgreSQL";
 
 /// Number of connections. Requests of one connection are answered in order, so a few connections keep a large
 /// picture from delaying others. Each costs a process of the server.
 const CONNECTIONS: usize = 4;
 
+/// Time limit for a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Time limit for noticing a server that vanished silently.
@@ -37,8 +39,10 @@ const SCHEMA: &str = "\
     CREATE TABLE IF NOT EXISTS picture (_id text PRIMARY KEY, bytes bytea NOT NULL);
     ALTER TABLE picture ALTER COLUMN bytes SET STORAGE EXTERNAL;";
 
+/// The bytes of a picture.
 const GET: &str = "SELECT bytes FROM picture WHERE _id = $1";
 
+/// Inserts pictures, or replaces their bytes.
 const PUT: &str = "\
     INSERT INTO picture (_id, bytes) SELECT * FROM unnest($1::text[], $2::bytea[])
     ON CONFLICT (_id) DO UPDATE SET bytes = excluded.bytes";

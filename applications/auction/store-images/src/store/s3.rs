@@ -19,6 +19,7 @@ use super::objects::{About, Clearing, Failure, Layer, Objects};
 use super::{STAMP, Store, bad};
 use crate::error::{PictureError, Source};
 
+/// Name of the store in messages.
 const NAME: &str = "S3";
 
 /// Region of stores without regions.
@@ -30,6 +31,7 @@ const NO_BUCKET: &str = "NoSuchBucket";
 /// Time limit of one request, from the connection to the last byte of its answer.
 const REQUEST_WITHIN: Duration = Duration::from_secs(20);
 
+/// Time limit for a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Idle connections kept: more than the concurrent readers and writers of one node would only be closed by

@@ -16,6 +16,7 @@ struct Target {
     spurious: f64,
 }
 
+/// Simulated searches of each target.
 const SEEDS: u64 = 200;
 
 /// Result, relative to the true capacity.
