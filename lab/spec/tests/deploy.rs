@@ -1,4 +1,4 @@
-//! Platforms, limits and links, and what does not go together.
+//! Platforms, limits and links, and conflicts between them.
 
 use barograph_spec::{
     Ability, Act, Catalogue, Plan, PlatformKind, Refused, Resize, WorkloadKeys, explain, read,
@@ -152,7 +152,7 @@ fn cores_are_read_in_any_form_and_kept_in_one() {
         assert!(first.resolved.contains(&format!("\nweb_cores = {kept:?}\n")), "{}", first.resolved);
         assert_eq!(plan(&first.resolved).unwrap().deploy, first.deploy, "{written}");
     }
-    // Without quotes, as people write it for a shell.
+    // Without quotes, as in a shell.
     let sets = ["deploy.driver_cores=0-1", "deploy.web_cores=0,2", "driver.place=unit"];
     let deploy = read(CATALOGUE, "p.toml", "", &sets.map(str::to_owned)).unwrap().deploy;
     let cores = |tier: &str| deploy.limits_of(tier).unwrap().cores.numbers().to_vec();

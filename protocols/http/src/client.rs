@@ -1,4 +1,4 @@
-//! What all users of a worker share: the target, buffers, counters, and the pool where there is one.
+//! State shared by all users of a worker: the target, buffers, counters, and the pool if there is one.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::options::Protocol;
 use crate::request::Blank;
 use crate::target::{Resolved, Target};
 
-/// First size of a buffer for answers: most fit.
+/// Initial size of an answer's buffer: most answers fit.
 const ANSWER_CAPACITY: usize = 8 * 1024;
 
 /// A worker's client of one target.
@@ -22,13 +22,13 @@ pub struct Client {
     pub(crate) answers: Rc<Buffers>,
     pub(crate) dialer: Dialer,
     repeated: Cell<u64>,
-    /// What the target speaks, once it is known.
+    /// The HTTP version of the target, once known.
     pub(crate) speaks: Cell<Option<Speaks>>,
     lanes: Pools<Lane>,
 }
 
 impl Client {
-    /// A client of this target, for the thread that makes it. No connection is made yet.
+    /// A client of this target for the calling thread. Opens no connection yet.
     #[must_use]
     pub fn new(resolved: &Resolved) -> Rc<Self> {
         let target = resolved.target();
@@ -48,7 +48,8 @@ impl Client {
         })
     }
 
-    /// The connections of one user. The number spreads users over the target's addresses and over source addresses.
+    /// The connections of one user. The number spreads users over the target's addresses and over source
+    /// addresses.
     #[must_use]
     pub fn user(self: &Rc<Self>, user: u32) -> Connections {
         let options = self.target().options();
@@ -56,13 +57,13 @@ impl Client {
         Connections::new(self, user, lane)
     }
 
-    /// What its connections have done so far.
+    /// Counters of its connections so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.dialer.counters()
     }
 
-    /// Requests sent once more because a kept connection had been closed before the first byte of an answer.
+    /// Requests repeated because a kept connection had been closed before the first byte of an answer.
     #[must_use]
     pub fn repeated(&self) -> u64 {
         self.repeated.get()

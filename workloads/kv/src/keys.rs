@@ -1,4 +1,4 @@
-//! Which keys are asked for, and how they are written.
+//! Choice and notation of keys.
 
 use barograph_engine::Stream;
 use rand::RngExt;
@@ -6,24 +6,24 @@ use rand_distr::{Distribution as _, Zipf};
 
 use crate::command::Family;
 
-/// How often each key is asked for.
+/// Distribution of commands over keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Popularity {
-    /// All keys alike.
+    /// Uniform over all keys.
     Uniform,
     /// The k-th most popular key in proportion to `k^-exponent`.
     Zipf {
         /// The exponent.
         exponent: f64,
     },
-    /// A part of the keys gets a part of the commands; within both parts all keys alike.
+    /// A part of the keys gets a part of the commands; uniform within both parts.
     Hot {
-        /// The part of the keys that is hot.
+        /// The part of hot keys.
         keys: f64,
-        /// The part of the commands that go to them.
+        /// The part of commands to hot keys.
         commands: f64,
     },
-    /// One after the other: each user from a random key on.
+    /// One key after the other: each user from a random key on.
     Sequential,
 }
 
@@ -47,19 +47,19 @@ enum Draw {
     Sequential,
 }
 
-/// Where a user is that goes through keys in order.
+/// Position of a user that goes through keys in order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Position(Option<u64>);
 
 impl Keys {
-    /// `count` keys, at least one, of `bytes` bytes each, or as long as prefix and number need.
+    /// `count` keys, at least one, of `bytes` bytes each, or more if prefix and number need them.
     pub(crate) fn new(count: u64, popularity: Popularity, prefix: &str, bytes: usize) -> Self {
         let count = count.max(1);
         let draw = match popularity {
             Popularity::Uniform => Draw::Uniform,
             Popularity::Zipf { exponent } => match Zipf::new(count as f64, exponent) {
                 Ok(zipf) => Draw::Zipf(zipf),
-                // Only an exponent below zero or no key at all would be an error, and neither is read.
+                // Only a negative exponent or no keys at all would be an error, and plans allow neither.
                 Err(_) => Draw::Uniform,
             },
             Popularity::Hot { keys, commands } => {
@@ -72,7 +72,7 @@ impl Keys {
         Keys { count, draw, stride: coprime(count), prefix: prefix.to_owned(), digits }
     }
 
-    /// How many there are.
+    /// Number of keys.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
@@ -102,7 +102,7 @@ impl Keys {
         }
     }
 
-    /// The key of a rank of popularity. Neighbours in rank are no neighbours among the keys.
+    /// The key of a rank of popularity. Neighbours in rank are not neighbours among the keys.
     fn spread(&self, rank: u64) -> u64 {
         ((u128::from(rank) * u128::from(self.stride)) % u128::from(self.count)) as u64
     }
@@ -112,7 +112,7 @@ impl Keys {
         self.prefix.len() + family.infix().len() + self.digits
     }
 
-    /// What a key begins with, before its number.
+    /// The beginning of a key, before its number.
     pub(crate) fn begin(&self, family: Family) -> String {
         format!("{}{}", self.prefix, family.infix())
     }
@@ -146,7 +146,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The store, of `stores`, that a key is in when the driver spreads them: by a hash of its number.
+/// The store, of `stores`, of a key that the driver assigns: by a hash of its number.
 pub(crate) fn store_of(key: u64, stores: usize) -> usize {
     if stores == 1 {
         return 0;
@@ -154,7 +154,7 @@ pub(crate) fn store_of(key: u64, stores: usize) -> usize {
     ((u128::from(hash(key)) * stores as u128) >> 64) as usize
 }
 
-/// A number without likeness to `key`: the finaliser of SplitMix64.
+/// A number unlike `key`: the finaliser of SplitMix64.
 pub(crate) fn hash(key: u64) -> u64 {
     let mut z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -170,7 +170,7 @@ mod tests {
 
     const DRAWS: u64 = 100_000;
 
-    /// How often each of `count` keys is drawn in `DRAWS`.
+    /// Number of draws of each of `count` keys in `DRAWS`.
     fn counts(count: u64, popularity: Popularity) -> Vec<u64> {
         let keys = Keys::new(count, popularity, "key:", 16);
         let (mut rng, mut position) = (barograph_engine::stream(1, 2, 3), Position::default());

@@ -1,4 +1,4 @@
-//! What came of an exchange, and what is taken from it.
+//! Result of an exchange, and extraction of values from it.
 
 use barograph_http::Answer;
 use barograph_scenario::{Exchange, Extract, Pointer, Where, say};
@@ -8,7 +8,7 @@ use crate::judge::Bad;
 use crate::memory::{FrameKey, Memory};
 use crate::slot::Slot;
 
-/// What came of an exchange.
+/// Result of an exchange.
 pub(crate) enum Seen<'a> {
     /// An answer.
     Answer(Answer),
@@ -18,7 +18,7 @@ pub(crate) enum Seen<'a> {
     Upgrade(&'a Answer),
     /// A message of a stream.
     Message(Vec<u8>),
-    /// Nothing that could be looked at.
+    /// No contents.
     Nothing,
 }
 
@@ -27,7 +27,7 @@ impl Seen<'_> {
         self.answer().map(|answer| answer.status)
     }
 
-    /// The status that a check is about.
+    /// The status for checks.
     pub(crate) fn judged_status(&self) -> Option<u16> {
         self.status().filter(|_| !matches!(self, Seen::Upgrade(_)))
     }
@@ -58,7 +58,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Puts what is to be kept into its places.
+    /// Stores the extracted values in their places.
     pub(crate) fn keep(
         &self,
         exchange: &Exchange,

@@ -1,4 +1,4 @@
-//! Counters of the workload: what connections carried, and how many were made.
+//! Counters of the workload: bytes on connections, and connections opened.
 
 use std::cell::Cell;
 
@@ -10,12 +10,12 @@ use crate::worker::Worker;
 /// Names of the counters, by index.
 pub(crate) const NAMES: [&str; 4] = ["received_bytes", "sent_bytes", "connections_made", "tls_handshakes"];
 
-/// What the connections of a worker had done when it was last counted.
+/// Totals of a worker's connections at the last count.
 #[derive(Default)]
 pub(crate) struct Traffic(Cell<[u64; NAMES.len()]>);
 
 impl Worker {
-    /// Adds to the counters what the connections of this worker have done since it was last asked for.
+    /// Adds to the counters the traffic of this worker's connections since the last call.
     pub(crate) fn count_traffic(&self, turn: &mut Turn) {
         let mut now = [0; NAMES.len()];
         let mut add = |client: &barograph_http::Client| {

@@ -4,7 +4,7 @@ use barograph_record::{Compared, KeptMetric, KeptRow};
 use barograph_stats::compare::{Believed, Finding};
 use serde_json::{Value, json};
 
-/// The comparison as JSON. What is not known is `null`.
+/// The comparison as JSON. Unknown values are `null`.
 #[must_use]
 pub fn json(compared: &Compared) -> Value {
     let metrics: Vec<Value> =
@@ -55,7 +55,7 @@ fn of_metric(compared: &Compared, metric: &KeptMetric, row: &KeptRow) -> Value {
     })
 }
 
-/// A figure with its interval, of which an open end is `null`.
+/// A figure with its interval; an open end is `null`.
 fn of_believed(figure: &Believed) -> Value {
     json!({ "value": figure.value, "low": figure.low, "high": figure.high })
 }

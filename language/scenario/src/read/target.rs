@@ -13,13 +13,13 @@ use crate::read::names::Scope;
 use crate::section::Section;
 use crate::target::{Connections, Protocol, Target, Tls, Url};
 
-/// Most connections of one user: beyond it, users are what should be more.
+/// Most connections of one user: beyond it, users should be added instead.
 const MOST_PER_USER: i64 = 256;
 
-/// Most connections of a pool; local ports end there.
+/// Most connections of a pool: the number of local ports.
 const MOST_POOLED: i64 = 65_535;
 
-/// Largest file of certificates or a key: a system's whole list is a tenth of it.
+/// Largest file of certificates or a key, in bytes: a system's whole list is a tenth of it.
 const MOST_CERTIFICATES: usize = 4 << 20;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -49,8 +49,8 @@ impl Reading<'_> {
         let connect_timeout = section.span_or("connect_timeout", "10 s");
         let timeout = section.span("timeout").and_then(|got| self.longer_than_nothing(&got));
         let cookies = section.flag("cookies", true);
-        // Headers of every request may name what lives at least as long as an exchange, which is everything; each
-        // request that uses them makes the draws.
+        // Headers of every request may name all values that live at least as long as an exchange, which is
+        // all of them; each request that uses them makes the draws.
         self.headers = self.request_headers(section.section("headers"), &mut Scope::new(Per::Exchange));
         let headers = self.headers.clone();
         let tls = section.section("tls").map(|tls| self.tls(tls)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Connections in the clear: where they go, where they come from, and why there is none.
+//! Connections in the clear: destinations, sources, and failures.
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
@@ -21,12 +21,12 @@ fn bytes_go_both_ways_and_are_counted() {
         assert!(stream.is_quiet());
         let open = Counters { opened: 1, bytes_in: 5, bytes_out: 5, ..Counters::default() };
         assert_eq!(dialer.counters(), open);
-        // The same in the form that libraries take.
+        // The same in the form for libraries.
         stream.write_all(b"again").await.unwrap();
         let mut read = [0; 5];
         stream.read_exact(&mut read).await.unwrap();
         assert_eq!(&read, b"again");
-        // More than any buffer on the way holds at once comes in pieces.
+        // More than any buffer on the way holds at once, so it arrives in pieces.
         let (mut from, mut to) = tokio::io::split(stream);
         let (mut all, mut sent) = (Vec::new(), &large[..]);
         let sending = async {
@@ -75,7 +75,7 @@ fn source_addresses_take_turns() {
     };
     let seen: Vec<String> = (0..4).map(|number| from(&sources, number)).collect();
     assert_eq!(seen, ["127.0.0.5", "127.0.0.6", "127.0.0.5", "127.0.0.6"]);
-    // On the loopback network they do without being asked.
+    // On the loopback network this is the default.
     assert_eq!([from(&[], 0), from(&[], 249), from(&[], 250)], ["127.0.1.1", "127.0.1.250", "127.0.1.1"]);
 }
 
@@ -108,7 +108,7 @@ fn a_refusal_is_the_targets_and_a_lack_is_the_drivers() {
     assert!(matches!(refused, Fault::Connect { .. }), "{refused:?}");
     assert!(in_words(&refused).starts_with(&format!("connect to {to}: Connection refused")), "{refused:?}");
     assert_eq!(refused.outcome(), Outcome::Broken);
-    // No address of this machine.
+    // Not an address of this machine.
     let lacking = fault(&["192.0.2.1".parse().unwrap()]);
     assert_eq!(lacking.outcome(), Outcome::DriverFault, "{lacking:?}");
 }

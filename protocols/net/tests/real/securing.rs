@@ -14,7 +14,7 @@ const GREETING: &[u8] = b"220 ready\r\n";
 const COMMAND: &[u8] = b"STARTTLS\r\n";
 const GO_AHEAD: &[u8] = b"220 go ahead\r\n";
 
-/// The peer's side of the lines in the clear.
+/// The peer's side of the exchange in the clear.
 fn greet(stream: &mut TcpStream) {
     stream.write_all(GREETING).unwrap();
     let mut command = [0; COMMAND.len()];
@@ -23,7 +23,7 @@ fn greet(stream: &mut TcpStream) {
     stream.write_all(GO_AHEAD).unwrap();
 }
 
-/// This side of them.
+/// This side of it.
 async fn greeted(dialer: &Dialer) -> Stream {
     let mut stream = dialer.connect(0).await.unwrap();
     expect(&mut stream, GREETING).await;

@@ -68,7 +68,7 @@ impl KvPlan {
         format!("data      {} keys ({popularity}), values of {bytes}, {fill}", count(self.keys))
     }
 
-    /// The parts of what is deployed, from the users to the stores.
+    /// The deployed parts, from the users to the stores.
     fn deployed(&self) -> String {
         let parts = &self.deploy;
         let several = |n: u32, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} x {one}") };

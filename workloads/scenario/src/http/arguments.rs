@@ -1,4 +1,4 @@
-//! What can be typed after `barograph http`, beside the options of every load command.
+//! Arguments of `barograph http`, beside the options of every load command.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -77,7 +77,7 @@ pub(super) struct HttpArgs {
     pub(super) source: Vec<IpAddr>,
 }
 
-/// The order in which a user asks for several URLs.
+/// The order in which a user requests several URLs.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum UrlOrder {
     /// One after the other, then from the beginning
@@ -86,10 +86,10 @@ pub(super) enum UrlOrder {
     Random,
 }
 
-/// Redirects of a chain at the most; browsers follow 20.
+/// Most redirects of a chain; browsers follow 20.
 const MOST_REDIRECTS: i64 = 50;
 
-/// Redirects that `--follow` allows.
+/// Redirects allowed by `--follow`.
 const USUAL_REDIRECTS: u8 = 10;
 
 impl HttpArgs {
@@ -117,7 +117,7 @@ fn connections(text: &str) -> Result<Connections, String> {
     }
 }
 
-/// `Name: value`.
+/// Parses `Name: value`.
 fn header(text: &str) -> Result<(String, String), String> {
     let wrong = || "a header is written `Name: value`, as in -H 'Accept: text/html'".to_owned();
     let (name, value) = text.split_once(':').ok_or_else(wrong)?;

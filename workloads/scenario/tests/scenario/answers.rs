@@ -1,4 +1,4 @@
-//! What comes: extraction, checks, outcomes, and the reasons people are told.
+//! Answers: extraction, checks, outcomes, and reasons for people.
 
 use std::sync::{Arc, Mutex};
 
@@ -48,7 +48,7 @@ fn values_are_found_everywhere_in_an_answer() {
     assert_eq!(paths[1..3], ["GET /a%20b/1/none/abc9/yes/next?x=1", "GET /a%20b/2/none/abc9/yes/next?x=1"]);
 }
 
-/// Runs one exchange with these keys against the page and says how it ended and why.
+/// Runs one exchange with these keys against the page; returns its outcome and the reason.
 fn judged(keys: &str) -> (Outcome, String) {
     let target = answering(page);
     let text = format!("[operations.Get]\n[[operations.Get.exchanges]]\npath = \"/\"\n{keys}\n");
@@ -249,7 +249,7 @@ fn what_follows_a_bad_end_can_be_chosen() {
         "Told = \"Told\"\nWrong = \"Wrong\"\n".to_owned(),
     ]
     .concat();
-    // What is answered must not run into it as well, on a machine that takes the processor away for seconds.
+    // Other requests must not reach it as well, on a machine that takes the processor away for seconds.
     let run = Run { timeout: Nanos::from_secs(5), ..Run::at(&text, &server.url("/")) };
     let ended = run.until_done("Told", 1);
     assert_eq!(ended.outcome("Late", Outcome::TimedOut), 1);

@@ -1,4 +1,4 @@
-//! Redirects: what is sent again, to whom, and how a chain ends.
+//! Redirects: repeated parts of the request, their destinations, and the end of a chain.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn followed(target: &Noting, keys: &str) -> Ended {
     run.until_done("Go", 1)
 }
 
-/// What was asked first, a line each: method, path, body and credentials.
+/// The first requests, a line each: method, path, body and credentials.
 fn asked(target: &Noting, count: usize) -> Vec<String> {
     let line = |r: &Request| {
         let secret = r.header("authorization").unwrap_or("-");
