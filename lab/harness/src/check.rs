@@ -11,6 +11,7 @@ use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
+pub use barograph_record::Most;
 use barograph_spec::{Ability, Act, ActionPlan, Plan, Refusal, Refused};
 pub use barograph_workload::Machine;
 use barograph_workload::topology::{Part, Topology, Work};
@@ -57,37 +58,6 @@ pub enum Target {
         /// Where it answers.
         url: String,
     },
-}
-
-/// What sets the most load of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Most {
-    /// The plan asks for no more.
-    Plan,
-    /// The plan leaves it open, and this is as far as a search looks then.
-    LeftOpen,
-    /// The data admit no more.
-    Data,
-    /// More would need more open files than there may be.
-    OpenFiles {
-        /// How many files there may be.
-        limit: u64,
-    },
-}
-
-impl Most {
-    /// As the reason in a sentence.
-    pub(crate) fn because(self) -> String {
-        match self {
-            Most::Plan => "the plan asks for no more".to_owned(),
-            Most::LeftOpen => "the plan sets no maximum and a search looks no further by itself".to_owned(),
-            Most::Data => "the data admit no more".to_owned(),
-            Most::OpenFiles { limit } => format!(
-                "the connections of more do not fit into the {} files a process may open",
-                barograph_model::words::count(limit)
-            ),
-        }
-    }
 }
 
 /// Checks a plan against the workload and this machine.

@@ -156,7 +156,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
         search: Some(SearchSummary {
             highest_pass: answer.highest_pass,
             lowest_fail: answer.lowest_fail,
-            bounded_by: sentence::bound_words(case, answer.bounded_by),
+            bounded_by: sentence::bound(case, answer.bounded_by),
             at_least: is_bound(answer),
             trials: answer.trials,
             confirmed: answer.confirmed,

@@ -18,7 +18,7 @@ pub use conclusions::{
     KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs,
 };
 
-use crate::{Appender, Figure, KeptTimes, RecordError};
+use crate::{Appender, Figure, KeptTimes, RecordError, SearchBound};
 
 /// Version of `study.jsonl` written by this program. It rises when an old reader would misunderstand a new file.
 pub const STUDY_VERSION: u32 = 1;
@@ -117,9 +117,9 @@ pub struct RunEnded {
     pub reasons: Vec<String>,
     /// Figures by the label of the metric; those that were not measured are left out.
     pub figures: Vec<Figure>,
-    /// The capacity is only a bound: what kept the search from looking higher, in words.
+    /// The capacity is only a bound: what kept the search from looking higher.
     #[serde(default)]
-    pub at_least: Option<String>,
+    pub at_least: Option<SearchBound>,
     /// CPU time that a hypervisor took away in the window the figures are from, relative; older entries do not say.
     #[serde(default)]
     pub stolen: Option<f64>,

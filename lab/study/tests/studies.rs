@@ -378,7 +378,8 @@ fn as_bounds(study: &Study, progress: &Progress, figure: &Figure) -> [Conclusion
         for run in progress.ended() {
             let mut run = run.clone();
             run.figures[0] = figure.clone();
-            run.at_least = bound.map(str::to_owned);
+            run.at_least =
+                bound.map(|words| barograph_record::SearchBound::Words { words: words.to_owned() });
             bounded.add(run);
         }
         concluded(study, &bounded)
