@@ -42,8 +42,8 @@ pub(crate) fn of(name: &str, method: Option<SearchMethod>) -> (Durations, u64) {
 /// The durations of a pace, and how many trials of a search go with them.
 ///
 /// Ramp and warm-up together are never shorter than one and a half sessions (of 103 s): users that begin together move
-/// through their sessions in step, and what they wait for happens in step; simulated load of the default workload
-/// (`workloads/auction/tests`) shows the mix swing by more than its tolerance until then.
+/// through their sessions in step, and what they wait for happens in step. In simulated load of the default workload, the mix
+/// swings by more than its tolerance until then.
 fn few(name: &str) -> (Durations, u64) {
     match name {
         "full" => (
