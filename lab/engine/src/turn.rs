@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use barograph_model::{BehaviourId, CounterId, Counters, UserId};
+use barograph_model::{BehaviourId, CounterId, Counters, Nanos, UserId};
 
 use crate::Stream;
 use crate::core::Core;
 
-/// One activity's hand-out. It shows no clock: time is the engine's.
+/// One activity's hand-out. Time is the engine's: it shows no clock, but for clients that count durations.
 pub struct Turn {
     /// The user this activity belongs to.
     pub user: UserId,
@@ -74,6 +74,14 @@ impl Turn {
         let took = core.clock.now() - begun;
         self.counters.raise(counter, took.0);
         done
+    }
+
+    /// Tells the time of the worker's clock to a client below that counts durations of its own, as of connecting. Outside of
+    /// a run it stands still.
+    #[must_use]
+    pub fn watch(&self) -> impl Fn() -> Nanos + 'static {
+        let core = self.core.clone();
+        move || core.as_ref().map_or(Nanos::ZERO, |core| core.clock.now())
     }
 
     /// After this operation, start an asynchronous activity of this user.

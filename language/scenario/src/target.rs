@@ -32,7 +32,7 @@ pub struct Target {
     pub timeout: Option<Nanos>,
     /// Are cookies kept until the session ends, and sent?
     pub cookies: bool,
-    /// The most redirects that a request follows. Files leave it at 0: they extract the `location` header.
+    /// The most redirects that a request follows.
     pub redirects: u8,
 }
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use barograph_net::{Buffers, Counters, Dialer, Pools};
+use barograph_net::{Buffers, Counters, Dialer, Pools, Watch};
 
 use crate::connect::Speaks;
 use crate::connections::Connections;
@@ -54,6 +54,11 @@ impl Client {
         let options = self.target().options();
         let lane = self.lanes.user(|| Lane::new(options.policy, options.streams, self.speaks.get()));
         Connections::new(self, user, lane)
+    }
+
+    /// Counts from now on how long connecting and TLS handshakes take. The first watch stays.
+    pub fn time_by(&self, watch: &Watch) {
+        self.dialer.time_by(watch);
     }
 
     /// What its connections have done so far.

@@ -4,7 +4,8 @@
 //! [`TlsConfig`]; both are shared by all workers. Each worker has a [`Dialer`], which makes [`Stream`]s, [`Buffers`]
 //! for what comes, and [`Pools`], which give its users connections by a [`Policy`].
 //!
-//! It knows no protocol and no clock: time-outs are the engine's, which drops an operation and its connection with it.
+//! It knows no protocol and no clock: time-outs are the engine's, which drops an operation and its connection with it, and
+//! how long connecting takes is told by a [`Watch`] where there is one.
 //! A number tells the connections of a worker apart: it decides to which address one goes and from which it comes.
 
 mod buffers;
@@ -21,7 +22,7 @@ mod trust;
 
 pub use barograph_reactor::Peer;
 pub use buffers::Buffers;
-pub use dialer::Dialer;
+pub use dialer::{Dialer, Watch};
 pub use endpoint::{Endpoint, Routes};
 pub use fault::{Fault, TlsFault};
 pub use identity::Identity;

@@ -6,6 +6,7 @@
 //! exchange that keeps neither lists nor groups of regular expressions allocates nothing.
 
 mod beside;
+mod coding;
 mod cookies;
 mod doing;
 mod draw;

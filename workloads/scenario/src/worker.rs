@@ -15,7 +15,7 @@ use crate::origins::Origins;
 use crate::program::Program;
 use crate::script;
 use crate::slot::{self, Slot};
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, Watching};
 use crate::user::ScenarioUser;
 
 /// Sets of slots kept for the next operation; more than this many operations at once give theirs back to the system.
@@ -29,6 +29,7 @@ pub(crate) struct Worker {
     pub(crate) origins: Origins,
     pub(crate) scripts: Vec<Scripts>,
     pub(crate) traffic: Traffic,
+    pub(crate) watching: Watching,
     /// Room for texts on their way from values to values.
     pub(crate) scratch: RefCell<Vec<u8>>,
     reasons: Arc<Mutex<Reasons>>,
@@ -41,6 +42,7 @@ impl Worker {
             client: Client::new(&program.resolved),
             origins: Origins::known(&program.further),
             traffic: Traffic::default(),
+            watching: Watching::default(),
             scripts: script::compile(&program.scenario)
                 .expect("they were compiled when the program was made"),
             program: Arc::clone(program),

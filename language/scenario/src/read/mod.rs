@@ -31,6 +31,7 @@ pub use answer::statuses;
 pub use bodies::MOST_BODY;
 use names::Names;
 use operations::Operations;
+pub use target::MOST_REDIRECTS;
 
 /// How files that a scenario names are read: paths are relative to the scenario's folder, which is put before them.
 pub type Files<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use barograph_http::{Detour, Proxy};
-use barograph_scenario::{Connections, statuses};
+use barograph_scenario::{Connections, MOST_REDIRECTS, statuses};
 use clap::{ArgGroup, Args, ValueEnum};
 
 /// Load one URL or several: users or a rate, figures as they come, a verdict at the end
@@ -85,9 +85,6 @@ pub(super) enum UrlOrder {
     /// Any of them, as the seed says
     Random,
 }
-
-/// Redirects of a chain at the most; browsers follow 20.
-const MOST_REDIRECTS: i64 = 50;
 
 /// Redirects that `--follow` allows.
 const USUAL_REDIRECTS: u8 = 10;
