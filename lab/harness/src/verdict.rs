@@ -69,7 +69,7 @@ fn of_load(
             workload: workload.name().to_owned(),
             profile: checked.plan.profile.clone(),
         },
-        Target::There { .. } => KeptAbout::Target { url: url.to_owned() },
+        Target::There { .. } => KeptAbout::Target { url: run.record.shown(url).into_owned() },
     };
     let trials: Vec<&Trial> = together::deciding(held, at);
     let case = Case {
