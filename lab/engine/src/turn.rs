@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use barograph_model::{BehaviourId, CounterId, Counters, UserId};
+use barograph_model::{BehaviourId, CounterId, Counters, Nanos, UserId};
 
 use crate::Stream;
 use crate::core::Core;
@@ -76,7 +76,15 @@ impl Turn {
         done
     }
 
-    /// Starts another activity of this user after this operation.
+    /// Tells the time of the worker's clock to a client below that counts durations of its own, as of connecting. Outside of
+    /// a run it stands still.
+    #[must_use]
+    pub fn watch(&self) -> impl Fn() -> Nanos + 'static {
+        let core = self.core.clone();
+        move || core.as_ref().map_or(Nanos::ZERO, |core| core.clock.now())
+    }
+
+    /// After this operation, start an asynchronous activity of this user.
     pub fn start(&mut self, behaviour: BehaviourId, argument: u32) {
         self.wishes.start = Some((behaviour, argument));
     }

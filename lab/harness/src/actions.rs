@@ -1,5 +1,7 @@
 //! Actions on the deployment while the load goes on, each at its moment.
 
+mod scale;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -12,7 +14,9 @@ use barograph_spec::{Act, ActionPlan, Plan, Resize};
 use crate::clock::RunClock;
 use crate::deploy::{self, Deployed, Hold, Started};
 
-/// Actions of a plan that are still to come.
+pub(crate) use scale::scalable;
+
+/// The actions of a plan that are still to come.
 pub(crate) struct Actions<'d> {
     deployed: Option<&'d Deployed>,
     waiting: VecDeque<ActionPlan>,
@@ -39,12 +43,13 @@ impl Changed {
         })
     }
 
-    /// Remembers the limits set by a completed action. A part that starts again gets the limits of the plan.
-    fn keep(&mut self, action: &ActionPlan, limits: Option<Limits>) {
+    /// Keeps the limits of an action that was done. A part that starts again has the limits of the plan.
+    fn keep(&mut self, action: &ActionPlan, limits: Option<Limits>, started: &[String]) {
         if let Some(limits) = limits {
             self.0.insert(action.unit.clone(), limits);
-        } else if matches!(action.act, Act::Start | Act::Restart) {
-            self.0.remove(&action.unit);
+        }
+        for unit in started {
+            self.0.remove(unit);
         }
     }
 }
@@ -65,11 +70,19 @@ pub(crate) struct Done {
     words: String,
     /// Time for which the part did nothing, if known.
     pause: Option<Duration>,
+    /// Parts that started again.
+    started: Vec<String>,
+}
+
+impl Done {
+    fn in_words(words: String) -> Self {
+        Done { words, ..Done::default() }
+    }
 }
 
 impl From<Moved> for Done {
     fn from(moved: Moved) -> Self {
-        Done { words: mib(moved.bytes), pause: Some(moved.downtime) }
+        Done { words: mib(moved.bytes), pause: Some(moved.downtime), started: Vec::new() }
     }
 }
 
@@ -136,8 +149,8 @@ impl<'d> Actions<'d> {
         let Some(Acting { action, began, limits, .. }) = self.acting.take() else {
             return std::future::pending().await;
         };
-        if done.is_ok() {
-            self.limits.keep(&action, limits);
+        if let Ok(done) = &done {
+            self.limits.keep(&action, limits, &done.started);
         }
         (action, began, done)
     }
@@ -171,13 +184,19 @@ async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) ->
         network(deployed, "heal")?.heal().await?;
         return Ok(Done::default());
     }
+    if let Act::Scale(count) = action.act {
+        return scale::scale(deployed, &action.unit, count).await;
+    }
     let part = part_of(deployed, &action).ok_or_else(|| NotDone::NoPart(action.unit.clone()))?;
     let host = part.unit.host.as_str();
     match &action.act {
         Act::Kill => part.kill().await?,
-        Act::Stop => return Ok(Done { words: stop(part).await?.to_string(), pause: None }),
+        Act::Stop => return Ok(Done::in_words(stop(part).await?.to_string())),
         Act::Start if !(part.is_meant_to_be_down() && part.has_ended()) => return Err(NotDone::Runs),
-        Act::Start => part.start_again(deployed.site()).await?,
+        Act::Start => {
+            part.start_again(deployed.site()).await?;
+            return Ok(Done { started: vec![action.unit], ..Done::default() });
+        }
         Act::Restart => return restart(deployed, part, &clock).await,
         Act::Pause => part.hold(Hold::Pause).await.ok_or(NotDone::Unable("pause"))??,
         Act::Resume => part.hold(Hold::Resume).await.ok_or(NotDone::Unable("resume"))??,
@@ -199,7 +218,7 @@ async fn act(deployed: Option<&Deployed>, change: Change, action: ActionPlan) ->
         Act::Snapshot(name) => return Ok(machines(deployed, "keep")?.snapshot(host, name).await?.into()),
         Act::Restore(name) => return Ok(machines(deployed, "take back")?.restore(host, name).await?.into()),
         Act::Clone(name) => return Ok(machines(deployed, "clone")?.clone_host(host, name).await?.into()),
-        Act::Heal => {}
+        Act::Heal | Act::Scale(_) => {}
     }
     Ok(Done::default())
 }
@@ -217,7 +236,8 @@ async fn restart(deployed: &Deployed, part: &Started, clock: &RunClock) -> Resul
     let ended = stop(part).await?;
     let begun = clock.now();
     part.start_again(deployed.site()).await?;
-    Ok(Done { words: ended.to_string(), pause: Some((clock.now() - begun).into()) })
+    let pause = Some((clock.now() - begun).into());
+    Ok(Done { words: ended.to_string(), pause, started: vec![part.name.clone()] })
 }
 
 /// Replaces the limits of a part. Runs on another thread, because the kernel may have to reclaim memory
@@ -254,7 +274,7 @@ async fn fill_disk(disks: &dyn Disks, part: &Started) -> Result<Done, NotDone> {
     let was_down = part.is_meant_to_be_down();
     part.expect_end(true);
     match disks.fill(&part.unit).await {
-        Ok(filled) => Ok(Done { words: format!("{} of {}", mib(filled.bytes), filled.kind), pause: None }),
+        Ok(filled) => Ok(Done::in_words(format!("{} of {}", mib(filled.bytes), filled.kind))),
         Err(fault) => {
             part.expect_end(was_down);
             Err(fault.into())
@@ -322,7 +342,8 @@ mod tests {
         let mut now = |act| {
             let action = action("a-1", act);
             let limits = changed.with(&action, &planned);
-            changed.keep(&action, limits.clone());
+            let started = if action.act == Act::Start { vec!["a-1".to_owned()] } else { vec![] };
+            changed.keep(&action, limits.clone(), &started);
             limits.map(|limits| (limits.cpus, limits.memory_bytes.map(|bytes| bytes >> 20), limits.cpu_set))
         };
         assert_eq!(now(memory(64)), Some((Some(2.0), Some(64), vec![0])));
@@ -340,8 +361,8 @@ mod tests {
         let mut changed = Changed::default();
         let other = action("b-1", memory(64));
         let limits = changed.with(&other, &planned);
-        changed.keep(&other, limits);
-        // This change failed, so it is not kept.
+        changed.keep(&other, limits, &["c-1".to_owned()]);
+        // Asked for, and not kept.
         changed.with(&action("a-1", memory(32)), &planned);
         let limits = changed.with(&action("a-1", cpus(0.5)), &planned).unwrap();
         assert_eq!((limits.cpus, limits.memory_bytes), (Some(0.5), None));

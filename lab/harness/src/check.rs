@@ -6,15 +6,18 @@ mod files;
 mod load;
 mod loads;
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 
 use barograph_model::{Nanos, OpenLoop, SearchBounds, Strategy, check_measures};
 use barograph_record::Decisions;
+pub use barograph_record::Most;
 use barograph_spec::{Ability, Act, ActionPlan, Plan, Refusal, Refused};
 pub use barograph_workload::Machine;
 use barograph_workload::topology::{Part, Topology, Work};
 use barograph_workload::{Application, DataSet, DataSets, Workload};
 
+use crate::actions::scalable;
 use crate::deploy;
 pub(crate) use effect::disk_mib;
 pub(crate) use loads::OF_LOAD;
@@ -55,37 +58,6 @@ pub enum Target {
         /// URL of the target.
         url: String,
     },
-}
-
-/// Origin of the highest level of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Most {
-    /// The plan.
-    Plan,
-    /// The default bound of a search, for a plan that leaves the level open.
-    LeftOpen,
-    /// The number of users in the data.
-    Data,
-    /// The limit of open files.
-    OpenFiles {
-        /// Limit of open files.
-        limit: u64,
-    },
-}
-
-impl Most {
-    /// Returns the reason as a sentence.
-    pub(crate) fn because(self) -> String {
-        match self {
-            Most::Plan => "the plan asks for no more".to_owned(),
-            Most::LeftOpen => "the plan sets no maximum and a search looks no further by itself".to_owned(),
-            Most::Data => "the data admit no more".to_owned(),
-            Most::OpenFiles { limit } => format!(
-                "the connections of more do not fit into the {} files a process may open",
-                barograph_model::words::count(limit)
-            ),
-        }
-    }
 }
 
 /// Checks a plan against the workload and this machine.
@@ -182,16 +154,36 @@ fn no_such_unit(key: &'static str, unit: &str, allowed: String) -> Wrong {
 
 /// Actions of a plan on parts that do not exist.
 fn unknown_units<'p>(plan: &Plan, parts: impl Iterator<Item = &'p Part>) -> Vec<Wrong> {
-    let serve = parts.filter(|part| matches!(part.work, Work::Service(_)));
-    let names: Vec<&str> = serve.map(|part| part.name.as_str()).collect();
-    let unknown = plan
-        .actions
-        .iter()
-        .filter(|action| action.act != Act::Heal && !names.contains(&action.unit.as_str()));
-    let wrong = |action: &ActionPlan| {
-        no_such_unit(key_of_actions(plan), &action.unit, format!("one of {}", names.join(", ")))
+    let serve: Vec<&Part> = parts.filter(|part| matches!(part.work, Work::Service(_))).collect();
+    let names: Vec<&str> = serve.iter().map(|part| part.name.as_str()).collect();
+    let tiers = scalable(&serve);
+    let key = key_of_actions(plan);
+    let wrong = |action: &ActionPlan| match action.act {
+        Act::Heal => None,
+        Act::Scale(count) => unscalable(key, &action.unit, count, &tiers),
+        _ if names.contains(&action.unit.as_str()) => None,
+        _ => Some(no_such_unit(key, &action.unit, format!("one of {}", names.join(", ")))),
     };
-    unknown.map(wrong).collect()
+    plan.actions.iter().filter_map(wrong).collect()
+}
+
+/// Why a tier cannot have this number of running nodes.
+fn unscalable(key: &'static str, unit: &str, count: u32, tiers: &BTreeMap<&str, u32>) -> Option<Wrong> {
+    let Some(nodes) = tiers.get(unit) else {
+        let several = "several nodes behind a balancer or web server";
+        let allowed = match &tiers.keys().copied().collect::<Vec<_>>()[..] {
+            [] => format!("no act \"scale\" where no tier has {several}"),
+            tiers => format!("a tier of {several} for act \"scale\": {}", tiers.join(", ")),
+        };
+        let remedy = "leave it out, or scale a tier that has them".to_owned();
+        return Some(Wrong { key, value: format!("{unit:?}"), allowed, remedy });
+    };
+    (count > *nodes).then(|| Wrong {
+        key,
+        value: format!("scale to {count}"),
+        allowed: format!("1 to {nodes} nodes of {unit}, all of which are deployed when the run begins"),
+        remedy: "deploy more nodes, or lower `count`".to_owned(),
+    })
 }
 
 /// A check in progress: the plan as far as it is resolved, and the results so far.

@@ -130,9 +130,10 @@ pub(crate) async fn prepare(
     });
     let job = LoadJob { url, plan: &checked.plan, data: checked.data.as_ref() };
     let Some(mut filling) = workload.prepare(&job, progress) else { return Ok(()) };
+    let shown = run.record.shown(url);
     let about = match checked.plan.load.as_str() {
-        "" => format!("through {url}"),
-        name => format!("for load {name}, through {url}"),
+        "" => format!("through {shown}"),
+        name => format!("for load {name}, through {shown}"),
     };
     run.phase(Phase::Fill, &about)?;
     let begun_s = run.clock.at_s();

@@ -1,6 +1,6 @@
 //! One run from its first phase to its last.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use barograph_model::Phase;
@@ -95,7 +95,7 @@ async fn run_on(
 ) -> Result<Finished, HarnessError> {
     let notes = loads.iter_mut().flat_map(|load| std::mem::take(&mut load.checked.notes)).collect();
     let plan = deploy::plan_of_all(&loads).checked.plan.clone();
-    let mut record = begin_record(&plan.runs, world)?;
+    let mut record = begin_record(&plan, world)?;
     let ledger = match Ledger::open(record.dir().join("ledger.jsonl")) {
         Ok(ledger) => ledger,
         Err(why) => {
@@ -127,8 +127,11 @@ async fn run_on(
     Ok(end(&mut run.record, &clock, verdict, broken))
 }
 
-fn begin_record(runs: &Path, world: &World<'_>) -> Result<RunWriter, HarnessError> {
-    let mut record = RunWriter::create(runs, &world.id)?.followed_by(world.followers.clone());
+fn begin_record(plan: &Plan, world: &World<'_>) -> Result<RunWriter, HarnessError> {
+    let mut record = RunWriter::create(&plan.runs, &world.id)?.followed_by(world.followers.clone());
+    if plan.has_absolute_paths {
+        record = record.with_absolute_paths();
+    }
     record.append(&Entry::Header(Header {
         v: barograph_record::VERSION,
         id: world.id.to_string(),

@@ -104,7 +104,9 @@ pub(crate) struct TestWorkload {
     pub(crate) deploys_nothing: bool,
     /// Whether its application has no data sets and no checks, and answers at two addresses.
     pub(crate) bare: bool,
-    /// Whether its operations block.
+    /// Nodes of its application behind a web server, where it has one.
+    pub(crate) behind: usize,
+    /// Its operations block.
     pub(crate) blocks: bool,
     /// Tables of open files of its application, if several.
     pub(crate) tables: Option<usize>,
@@ -341,20 +343,28 @@ impl Application for TestWorkload {
         (!self.bare).then_some(self)
     }
     fn topology(&self, _: &Plan, _: Option<&DataSet>) -> Topology {
-        let part = |name: &str| Part {
+        let part = |name: &str, uses: &[&str]| Part {
             name: name.to_owned(),
             tier: "application",
-            node: true,
+            node: uses.is_empty(),
             host: name.to_owned(),
             work: Work::Service(barograph_services::find("driver").expect("it is a service")),
             needs: vec![],
-            uses: vec![],
+            uses: uses.iter().map(|name| (*name).to_owned()).collect(),
             values: vec![("token_file", Value::Text("/nonexistent".to_owned()))],
             limits: Limits::default(),
         };
-        let names = if self.bare { &["application-1", "application-2"][..] } else { &["application-1"] };
+        let nodes = &["application-1", "application-2", "application-3"][..];
+        if self.behind > 0 {
+            let nodes = &nodes[..self.behind];
+            let web = part("web-1", nodes);
+            let parts = [web].into_iter().chain(nodes.iter().map(|name| part(name, &[]))).collect();
+            return Topology { parts, fronts: vec!["web-1".to_owned()], ..Topology::empty() };
+        }
+        let names = &nodes[..1 + usize::from(self.bare)];
         let fronts = names.iter().map(|name| (*name).to_owned()).collect();
-        Topology { parts: names.iter().copied().map(part).collect(), fronts, ..Topology::empty() }
+        let parts = names.iter().map(|name| part(name, &[])).collect();
+        Topology { parts, fronts, ..Topology::empty() }
     }
     fn tables(&self, _: &Plan) -> usize {
         self.tables.unwrap_or(1)

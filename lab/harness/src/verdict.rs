@@ -71,7 +71,7 @@ fn of_load(
             workload: workload.name().to_owned(),
             profile: checked.plan.profile.clone(),
         },
-        Target::There { .. } => KeptAbout::Target { url: url.to_owned() },
+        Target::There { .. } => KeptAbout::Target { url: run.record.shown(url).into_owned() },
     };
     let trials: Vec<&Trial> = together::deciding(held, at);
     let case = Case {
@@ -159,7 +159,7 @@ fn of_search(case: &Case<'_>, answer: &Answer) -> Verdict {
         search: Some(SearchSummary {
             highest_pass: answer.highest_pass,
             lowest_fail: answer.lowest_fail,
-            bounded_by: sentence::bound_words(case, answer.bounded_by),
+            bounded_by: sentence::bound(case, answer.bounded_by),
             at_least: is_bound(answer),
             trials: answer.trials,
             confirmed: answer.confirmed,

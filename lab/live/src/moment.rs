@@ -333,15 +333,15 @@ pub(crate) mod tests {
     fn a_phase_is_counted_from_its_start() {
         let mut moment = Moment::new("x");
         moment.begin(Phase::WarmUp, "warm");
-        moment.interval(&second(0, 400, 900), &["Bid", "Poll"]);
+        moment.interval(&second(0, 400, 900), &["Buy", "Poll"]);
         moment.begin(Phase::Hold, "measured");
-        moment.interval(&second(1, 1_000, 2), &["Bid", "Poll"]);
-        moment.interval(&second(2, 2_000, 2), &["Bid", "Poll"]);
+        moment.interval(&second(1, 1_000, 2), &["Buy", "Poll"]);
+        moment.interval(&second(2, 2_000, 2), &["Buy", "Poll"]);
         moment.begin(Phase::Drain, "in flight");
-        moment.interval(&second(3, 5, 900), &["Bid", "Poll"]);
-        let bid = &moment.ops[0];
-        assert_eq!((bid.count, bid.failed, moment.seconds), (3_000, 30, 2.0));
-        assert!(bid.response.max() < 3_000, "neither the warm-up nor the drain");
+        moment.interval(&second(3, 5, 900), &["Buy", "Poll"]);
+        let buy = &moment.ops[0];
+        assert_eq!((buy.count, buy.failed, moment.seconds), (3_000, 30, 2.0));
+        assert!(buy.response.max() < 3_000, "neither the warm-up nor the drain");
         assert!(!moment.ops[1].seen);
         let rates: Vec<f64> = moment.points.iter().map(|point| point.rate).collect();
         assert_eq!(rates, [400.0, 1_000.0, 2_000.0, 5.0]);
@@ -355,18 +355,18 @@ pub(crate) mod tests {
         let p99 = |limits| {
             let mut moment = Moment::new("x");
             moment.entry(&expected(limits));
-            moment.interval(&both, &["Bid", "Poll"]);
+            moment.interval(&both, &["Buy", "Poll"]);
             moment.points[0].p99_ms.unwrap()
         };
-        assert!(p99(&[("Bid", Some(5.0)), ("Poll", None)]) < 3.1);
-        assert!(p99(&[("Bid", None), ("Poll", None)]) > 29_000.0);
+        assert!(p99(&[("Buy", Some(5.0)), ("Poll", None)]) < 3.1);
+        assert!(p99(&[("Buy", None), ("Poll", None)]) > 29_000.0);
     }
 
     #[test]
     fn another_run_begins_with_nothing_but_the_lines_of_those_before() {
         let mut moment = Moment::new("one");
         moment.begin(Phase::Hold, "measured");
-        moment.interval(&second(1, 10, 2), &["Bid", "Poll"]);
+        moment.interval(&second(1, 10, 2), &["Buy", "Poll"]);
         moment.progress(0.5, Some(Nanos::from_secs(30)));
         moment.say("one ended well");
         assert_eq!(moment.all_remaining(), None, "there is only one");
@@ -383,7 +383,7 @@ pub(crate) mod tests {
     fn what_grows_is_bounded() {
         let mut moment = Moment::new("x");
         for n in 0..1_000 {
-            moment.interval(&second(n, 1, 1), &["Bid", "Poll"]);
+            moment.interval(&second(n, 1, 1), &["Buy", "Poll"]);
             moment.say("line");
             moment.probe(&ProbeRow { subject: format!("part-{n}"), ..ProbeRow::default() });
         }

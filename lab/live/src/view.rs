@@ -300,9 +300,9 @@ mod tests {
     #[test]
     fn a_view_holds_figures_against_limits() {
         let mut moment = Moment::new("a <title>");
-        moment.entry(&expected(&[("Bid", Some(5.0)), ("Poll", None)]));
+        moment.entry(&expected(&[("Buy", Some(5.0)), ("Poll", None)]));
         moment.begin(Phase::Hold, "50 users, measured");
-        moment.interval(&second(0, 1_000, 4), &["Bid", "Poll"]);
+        moment.interval(&second(0, 1_000, 4), &["Buy", "Poll"]);
         moment.say("a line");
         let json = serde_json::to_value(View::of(&moment)).unwrap();
         assert_eq!(

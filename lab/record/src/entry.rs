@@ -5,7 +5,8 @@ use barograph_stats::search::OPEN;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Decisions, KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources, Trial,
+    Decisions, KeptAction, KeptAnswer, KeptEstimate, KeptReason, KeptTopology, KeptUnit, Resources,
+    SearchBound, Trial,
 };
 
 /// Version of the record written by this program. It is raised when an old reader would misread a new record.
@@ -399,10 +400,9 @@ pub struct SearchSummary {
     pub highest_pass: Option<u32>,
     /// Lowest level that failed.
     pub lowest_fail: Option<u32>,
-    /// Reason for the end of the search, in words.
-    pub bounded_by: String,
-    /// Whether the capacity may be higher, because nothing above it was tried or valid. False in older
-    /// records.
+    /// What kept the answer from being higher.
+    pub bounded_by: SearchBound,
+    /// The capacity may be higher: nothing above it was tried, or could be believed. Older records do not say it.
     #[serde(default)]
     pub at_least: bool,
     /// Number of trials.

@@ -12,11 +12,16 @@ use crate::{RecordError, draft_of};
 const OF_SYSTEM: [&str; 14] =
     ["bin", "boot", "dev", "etc", "lib", "lib64", "nix", "opt", "proc", "run", "sbin", "sys", "usr", "var"];
 
-/// Absolute folders and files with their short names.
+/// What stands before the path of a file in a URL, the slash that begins the path included.
+const LOCAL: &str = ":///";
+
+/// Absolute folders and files, each with its short name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
     /// Longest path first. The short name of the working folder is empty.
     known: Vec<(String, String)>,
+    /// Nothing is shortened.
+    absolute: bool,
 }
 
 impl Folders {
@@ -36,10 +41,22 @@ impl Folders {
         folders
     }
 
-    /// Adds the absolute paths in `text`, a command or a plan, under their last components. Paths of the
-    /// system and paths below a known folder are left out.
+    /// No folders, whatever is learned: paths stay as they are.
+    #[must_use]
+    pub fn absolute() -> Self {
+        Folders { known: Vec::new(), absolute: true }
+    }
+
+    /// Adds the absolute paths in `text`, a command or a plan, under their last parts. Paths of the system and paths below a
+    /// known folder are left out.
     pub fn learn(&mut self, text: &str) {
+        if self.absolute {
+            return;
+        }
         for word in text.split(ends_path) {
+            // A URL without a host, as `sqlite:///FILE`, names a file.
+            let word =
+                word.split_once(LOCAL).map_or(word, |(scheme, _)| &word[scheme.len() + LOCAL.len() - 1..]);
             let path = Path::new(word.trim_end_matches('/'));
             let is_known = self.known.iter().any(|(folder, _)| path.starts_with(folder));
             if let Some(name) = path.file_name().and_then(|name| name.to_str())
@@ -140,7 +157,9 @@ fn replaced(text: &str, path: &str, name: &str) -> String {
     while let Some(at) = rest.find(path) {
         out.push_str(&rest[..at]);
         rest = &rest[at + path.len()..];
-        let is_whole = !out.ends_with(|c| continues_name(c) || c == '/') && !begins_with_name(rest);
+        let goes_on =
+            out.ends_with(|c| continues_name(c) || c == '/') && !out.ends_with(&LOCAL[..LOCAL.len() - 1]);
+        let is_whole = !goes_on && !begins_with_name(rest);
         match rest.strip_prefix('/') {
             _ if !is_whole => out.push_str(path),
             Some(below) if name.is_empty() => rest = below,
@@ -182,6 +201,7 @@ mod tests {
             ("/home/me/bench/target/debug/barograph run", "barograph run"),
             ("in /srv/records/1/run.jsonl and /srv/records.", "in records/1/run.jsonl and records."),
             ("--runs=/srv/records", "--runs=records"),
+            ("at sqlite:///home/me/bench/data/x.db kept", "at sqlite://data/x.db kept"),
         ] {
             assert_eq!(folders().relative(text), expected);
         }
@@ -206,16 +226,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let text = format!(
-            "barograph run {} --set data.dir={} --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x",
+            "barograph run {} --set data.dir={} --set target.url=sqlite://{} --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x",
             path("plan.toml"),
-            path("data/nano/")
+            path("data/nano/"),
+            path("orders.db")
         );
         let mut folders = Folders::default();
         folders.learn(&text);
         assert_eq!(
             folders.relative(&text),
-            "barograph run plan.toml --set data.dir=nano/ --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x"
+            "barograph run plan.toml --set data.dir=nano/ --set target.url=sqlite://orders.db --set tls.ca=/etc/ssl/ca.pem http://h/items/1 /no-such-folder/x"
         );
+    }
+
+    #[test]
+    fn absolute_paths_stay_where_they_are_wanted() {
+        let mut folders = Folders::absolute();
+        let here = std::env::current_dir().unwrap().display().to_string();
+        folders.learn(&here);
+        assert_eq!(folders.relative(&here), here);
     }
 
     #[test]

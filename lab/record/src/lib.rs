@@ -12,6 +12,7 @@
 
 mod answer;
 mod append;
+mod bound;
 mod decisions;
 mod entry;
 mod error;
@@ -39,6 +40,7 @@ mod writer;
 
 pub use answer::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold};
 pub use append::Appender;
+pub use bound::{Most, SearchBound};
 pub use decisions::Decisions;
 pub use entry::{
     Control, Count, Entry, Expected, Figure, Fill, Finished, Header, Interrupted, IntervalRow, KeptDerived,

@@ -18,7 +18,7 @@ pub use conclusions::{
     KeptQuantile, KeptRow, KeptRun, KeptScaling, KnownAs,
 };
 
-use crate::{Appender, Figure, KeptTimes, RecordError};
+use crate::{Appender, Figure, KeptTimes, RecordError, SearchBound};
 
 /// Version of `study.jsonl` written by this program. It is raised when an old reader would misread a new
 /// file.
@@ -121,8 +121,8 @@ pub struct RunEnded {
     pub figures: Vec<Figure>,
     /// Reason why the search looked no higher, in words, if the capacity is only a lower bound.
     #[serde(default)]
-    pub at_least: Option<String>,
-    /// Share of CPU time that a hypervisor took in the window of the figures; absent in older entries.
+    pub at_least: Option<SearchBound>,
+    /// CPU time that a hypervisor took away in the window the figures are from, relative; older entries do not say.
     #[serde(default)]
     pub stolen: Option<f64>,
     /// Metrics of the study without a figure; empty in older entries.

@@ -1,5 +1,6 @@
 //! Writer of the record of one run, which appends as the run goes on.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -97,6 +98,19 @@ impl RunWriter {
         let mut probes = Appender::open(dir.join("probe.csv"))?;
         probes.bytes(probe::header().as_bytes())?;
         RunWriter::in_folder(dir, Some(probes), Folders::of(root))
+    }
+
+    /// Keeps absolute paths in all that is written from here on.
+    #[must_use]
+    pub fn with_absolute_paths(mut self) -> Self {
+        self.folders = Folders::absolute();
+        self
+    }
+
+    /// A text with paths as the record has them.
+    #[must_use]
+    pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.folders.relative(text)
     }
 
     fn in_folder(

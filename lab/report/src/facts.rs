@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(told(&keys), ["Rows: 1,000,000", "This run: filled in 2.5 s"]);
         let found = Fill { reused: true, seconds: 0.0, ..keys };
         assert_eq!(told(&found), ["Rows: 1,000,000", "This run: found filled"]);
-        let of_auction = Fill {
+        let of_data = Fill {
             size: "nano".to_owned(),
             max_users: 60,
             factors: vec![Figure::new("history", 0.1)],
@@ -289,7 +289,7 @@ mod tests {
             ..found
         };
         assert_eq!(
-            told(&of_auction),
+            told(&of_data),
             [
                 "Size: nano, admits 60 users",
                 "Rows: 1,000,000",

@@ -224,9 +224,9 @@ mod tests {
     fn levels_follow_from_use_also_in_a_circle() {
         let parts = vec![
             part("address", 1, "Keepalived", &["balancer-1"]),
-            part("balancer", 1, "HAProxy", &["node-1", "bidder-1"]),
-            part("node", 1, "shop", &["store-1", "bidder-1"]),
-            part("bidder", 1, "shop", &["store-1", "node-1"]),
+            part("balancer", 1, "HAProxy", &["node-1", "worker-1"]),
+            part("node", 1, "shop", &["store-1", "worker-1"]),
+            part("worker", 1, "shop", &["store-1", "node-1"]),
             part("store", 1, "PostgreSQL", &[]),
             part("store", 2, "PostgreSQL", &["store-1"]),
             part("load", 1, "job", &["store-1"]),
@@ -238,7 +238,7 @@ mod tests {
         };
         let levels: Vec<Vec<String>> = levels(&topology).into_iter().map(names).collect();
         let expected: [&[&str]; 5] =
-            [&["address-1"], &["balancer-1"], &["node-1"], &["bidder-1"], &["store-1", "store-2"]];
+            [&["address-1"], &["balancer-1"], &["node-1"], &["worker-1"], &["store-1", "store-2"]];
         assert_eq!(levels, expected);
     }
 
@@ -249,8 +249,8 @@ mod tests {
             front: "web-1".to_owned(),
             parts: vec![
                 part("web", 1, "nginx", &["application-1", "application-2"]),
-                part("application", 1, "auction", &["relational-1"]),
-                part("application", 2, "auction", &["relational-1"]),
+                part("application", 1, "shop", &["relational-1"]),
+                part("application", 2, "shop", &["relational-1"]),
                 store,
                 part("load", 1, "job", &["relational-1"]),
                 part("driver", 1, "barograph", &["web-1"]),

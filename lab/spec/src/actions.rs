@@ -16,7 +16,10 @@ const MOST: usize = 100;
 /// Most letters in the name of a snapshot or a clone: it is part of the names of files and devices.
 const LONGEST_NAME: usize = 32;
 
-/// The list of actions.
+/// Nodes of one tier.
+const MOST_NODES: u64 = 1_000;
+
+/// The list, and the name that plans had for it before it had more than faults.
 const LIST: &str = "actions";
 /// Its older name.
 const OLD_LIST: &str = "faults";
@@ -56,7 +59,9 @@ pub enum Act {
     Delay(Nanos),
     /// Its limits change while it runs.
     Resize(Resize),
-    /// Its disk, a file system of its own, is filled to the last byte.
+    /// This number of nodes of a tier runs.
+    Scale(u32),
+    /// Its disk, a file system of its own, has not a byte free any more.
     FillDisk,
     /// The filling of its disk is removed.
     FreeDisk,
@@ -98,7 +103,7 @@ const PLAIN: [Act; 12] = [
 ];
 
 /// Acts with keys of their own; `cpus` and `memory` resize one limit.
-const KEYED: [&str; 7] = ["delay", "resize", "cpus", "memory", "snapshot", "restore", "clone"];
+const KEYED: [&str; 8] = ["delay", "resize", "cpus", "memory", "scale", "snapshot", "restore", "clone"];
 
 impl Act {
     /// The ability of a platform needed for it.
@@ -128,6 +133,7 @@ impl Act {
             Act::Heal => "heal",
             Act::Delay(_) => "delay",
             Act::Resize(_) => "resize",
+            Act::Scale(_) => "scale",
             Act::FillDisk => "fill-disk",
             Act::FreeDisk => "free-disk",
             Act::Move => "move",
@@ -157,6 +163,7 @@ impl fmt::Display for Act {
                 let both: Vec<String> = cores.into_iter().chain(memory).collect();
                 write!(f, " to {}", both.join(", "))
             }
+            Act::Scale(count) => write!(f, " to {count}"),
             Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => write!(f, " {name}"),
             _ => Ok(()),
         }
@@ -226,6 +233,7 @@ fn action(g: &mut Given, prefix: &str) -> Option<(ActionPlan, Table)> {
             cpus.iter().for_each(|cpus| keep("cpus", (*cpus).into()));
             memory_mib.iter().for_each(|mib| keep("memory_mib", (*mib as i64).into()));
         }
+        Act::Scale(count) => keep("count", i64::from(*count).into()),
         Act::Snapshot(name) | Act::Restore(name) | Act::Clone(name) => keep("name", name.clone().into()),
         _ => {}
     }
@@ -239,6 +247,7 @@ fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
         ("delay_ms", &["delay"][..]),
         ("cpus", &["resize", "cpus"]),
         ("memory_mib", &["resize", "memory"]),
+        ("count", &["scale"]),
         ("name", &["snapshot", "restore", "clone"]),
     ] {
         let condition: Vec<String> = acts.iter().map(|act| format!("act = {act:?}")).collect();
@@ -253,6 +262,7 @@ fn act(g: &mut Given, prefix: &str, name: &str) -> Option<Act> {
             Some(Act::Delay(Nanos::from_secs_f64(ms / 1e3)))
         }
         "resize" | "cpus" | "memory" => resize(g, prefix, name).map(Act::Resize),
+        "scale" => scale(g, prefix).map(Act::Scale),
         "snapshot" => label(g, &key("name")).map(Act::Snapshot),
         "restore" => label(g, &key("name")).map(Act::Restore),
         "clone" => label(g, &key("name")).map(Act::Clone),
@@ -271,6 +281,20 @@ fn resize(g: &mut Given, prefix: &str, name: &str) -> Option<Resize> {
     let cpus = if has_cpus { Some(g.listed_fraction(&cpus, 0.0..=1_024.0)?) } else { None };
     let memory_mib = if has_memory { Some(g.listed_number(&memory, 0..=MOST_MIB)?) } else { None };
     Some(Resize { cpus, memory_mib })
+}
+
+/// The number of nodes, which has no default.
+fn scale(g: &mut Given, prefix: &str) -> Option<u32> {
+    let count = format!("{prefix}.count");
+    if !g.stands(&count) {
+        g.refuse(
+            &format!("{prefix}.act"),
+            "\"scale\"",
+            "scale with `count`",
+            "say how many nodes are to run",
+        );
+    }
+    Some(g.listed_number(&count, 1..=MOST_NODES)? as u32)
 }
 
 /// The name of a snapshot or a clone.

@@ -115,7 +115,8 @@ pub fn explain(plan: &Plan) -> String {
         let unit = if action.unit.is_empty() { "everything" } else { &action.unit };
         lines.push(format!("action    {} {unit} at {} of the load", action.act, span(action.at)));
     }
-    lines.push(format!("record    a new folder in {}", plan.runs.display()));
+    let paths = if plan.has_absolute_paths { ", with absolute paths" } else { "" };
+    lines.push(format!("record    a new folder in {}{paths}", plan.runs.display()));
     let most = span(estimate(plan));
     lines.push(match (plan.durations.window, plan.operations) {
         (Nanos::ZERO, Some(_)) => format!("duration  at most {most} of load beside the operations"),

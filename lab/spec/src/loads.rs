@@ -38,8 +38,9 @@ const OF_A_LOAD: [&str; 8] = [
 ];
 
 /// Keys outside of `[load]` that all loads of a run have in common.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 15] = [
     "runs",
+    "record_paths",
     "seed",
     "platform",
     "actions",

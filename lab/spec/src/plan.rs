@@ -67,6 +67,8 @@ pub struct Plan {
     pub own: Arc<dyn WorkloadSettings>,
     /// Folder that holds the records.
     pub runs: PathBuf,
+    /// The record has absolute paths of this machine, and not those seen from the working folder.
+    pub has_absolute_paths: bool,
     /// The plan of this load with every default filled in, as TOML.
     pub resolved: String,
     /// The numbers of the plan with every default filled in, by key.
@@ -302,6 +304,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
     let profile = g.word("profile", &[], "");
     let seed = g.number("seed", 0..=i64::MAX as u64, 1);
     let runs = g.word("runs", &[], "runs");
+    let paths = g.choice("record_paths", &["relative", "absolute"], "relative");
     let load = load(g);
     let data = data(g);
     let deploy = deploy(g, tiers, catalogue);
@@ -344,6 +347,7 @@ pub(crate) fn check(name: &str, g: &mut Given, catalogue: Catalogue<'_>) -> Opti
         driver,
         own: own?,
         runs: runs?.into(),
+        has_absolute_paths: paths? == "absolute",
         resolved,
         numbers_of_run: numbers.clone(),
         numbers,

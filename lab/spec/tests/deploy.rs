@@ -49,15 +49,17 @@ fn a_plan_as_resolved_reads_back_to_itself() {
                 [[actions]]\nat_s = 12\nunit = \"web-1\"\nact = \"memory\"\nmemory_mib = 64\n\
                 [[actions]]\nat_s = 13\nunit = \"web-1\"\nact = \"memory\"\n\
                 [[actions]]\nat_s = 14\nunit = \"web-1\"\nact = \"resize\"\ncpus = 0.5\nmemory_mib = 32\n\
-                [[actions]]\nat_s = 15\nunit = \"web-1\"\nact = \"stop\"\n";
+                [[actions]]\nat_s = 15\nunit = \"web-1\"\nact = \"stop\"\n\
+                [[actions]]\nat_s = 16\nunit = \"web\"\nact = \"scale\"\ncount = 3\n";
     let first = plan(text).unwrap();
     let second = plan(&first.resolved).unwrap();
     assert_eq!((&first.deploy, &first.actions), (&second.deploy, &second.actions));
     let acts: Vec<&str> = first.actions.iter().map(|f| f.act.name()).collect();
     assert_eq!(
         acts,
-        ["delay", "kill", "heal", "fill-disk", "free-disk", "resize", "resize", "resize", "stop"]
+        ["delay", "kill", "heal", "fill-disk", "free-disk", "resize", "resize", "resize", "stop", "scale"]
     );
+    assert_eq!(first.actions[9].act, Act::Scale(3));
     let resized: Vec<Act> = first.actions[5..8].iter().map(|action| action.act.clone()).collect();
     let resize = |cpus, memory_mib| Act::Resize(Resize { cpus, memory_mib });
     assert_eq!(resized, [resize(None, Some(64)), resize(None, Some(0)), resize(Some(0.5), Some(32))]);
@@ -117,6 +119,9 @@ fn what_does_not_go_together_is_refused_with_its_key() {
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"memory\"\nmemory_mib = 0.5", "actions[0].memory_mib"),
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"resize\"", "actions[0].act"),
         ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"stop\"\nname = \"b\"", "actions[0].name"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"scale\"", "actions[0].act"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"scale\"\ncount = 0", "actions[0].count"),
+        ("[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"start\"\ncount = 2", "actions[0].count"),
         (
             "platform = \"guests\"\n[[actions]]\nat_s = 1\nunit = \"a\"\nact = \"clone\"\nname = \"B/c\"",
             "actions[0].name",

@@ -2,7 +2,7 @@
 //! one, so the system may hold more. Two such figures can be equal while the capacities are not.
 
 use barograph_model::Metric;
-use barograph_record::RunEnded;
+use barograph_record::{RunEnded, SearchBound};
 use barograph_spec::study::{MetricPlan, Study};
 
 use crate::sentences::number;
@@ -31,8 +31,8 @@ pub(crate) fn warnings(study: &Study, runs: &[RunEnded]) -> Vec<String> {
     let called = metric.called();
     let told = |capacity: f64| if metric.per.is_some() { number(capacity) } else { format!("{capacity:.0}") };
     let bounds = runs.iter().filter(|run| run.valid);
-    let bounds: Vec<(&RunEnded, &str, f64)> =
-        bounds.filter_map(|run| Some((run, run.at_least.as_deref()?, run.figure(&metric.label)?))).collect();
+    let bounds: Vec<(&RunEnded, &SearchBound, f64)> =
+        bounds.filter_map(|run| Some((run, run.at_least.as_ref()?, run.figure(&metric.label)?))).collect();
     let named = bounds.iter().take(MOST_NAMED).map(|(run, bound, capacity)| {
         let (configuration, block) = (&run.started.configuration, run.started.block);
         format!(

@@ -216,6 +216,7 @@ fn evened(sizes: &[(f64, ByBlock)]) -> (Vec<Point>, usize) {
 
 #[cfg(test)]
 mod tests {
+    use barograph_record::SearchBound;
     use barograph_spec::study::read;
 
     use super::*;
@@ -281,7 +282,7 @@ of = "capacity"
                 .collect();
             let highest = |run: &&mut RunEnded| run.started.configuration == study.configurations[2].name;
             for run in runs.iter_mut().filter(highest).filter(|run| run.started.block <= bounded) {
-                run.at_least = Some("the highest level".to_owned());
+                run.at_least = Some(SearchBound::Fail);
             }
             scalings(&study, &runs).remove(0)
         };

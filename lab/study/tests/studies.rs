@@ -2,8 +2,8 @@
 
 use barograph_model::Metric;
 use barograph_record::{
-    Conclusions, Figure, KeptFinding, KeptRun, MissingFigure, RecordError, RunEnded, RunStarted, StudyEntry,
-    append_to_study,
+    Conclusions, Figure, KeptFinding, KeptRun, MissingFigure, RecordError, RunEnded, RunStarted, SearchBound,
+    StudyEntry, append_to_study,
 };
 use barograph_spec::study::{Study, read};
 use barograph_study::{About, CONTROL, Made, Progress, Runner, Wanted, carry_out, conclude, figure, places};
@@ -378,7 +378,7 @@ fn as_bounds(study: &Study, progress: &Progress, figure: &Figure) -> [Conclusion
         for run in progress.ended() {
             let mut run = run.clone();
             run.figures[0] = figure.clone();
-            run.at_least = bound.map(str::to_owned);
+            run.at_least = bound.map(|words| SearchBound::Words { words: words.to_owned() });
             bounded.add(run);
         }
         concluded(study, &bounded)

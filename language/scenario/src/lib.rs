@@ -98,7 +98,7 @@ pub use operation::{
     StreamId, Wait, Where,
 };
 pub use pattern::{Pattern, Schema};
-pub use read::{Files, MOST_BODY, read, statuses};
+pub use read::{Files, MOST_BODY, MOST_REDIRECTS, read, statuses};
 pub use scenario::Scenario;
 pub use target::{Connections, Protocol, Target, Tls, Url};
 pub use template::{Escape, Segment, Template};

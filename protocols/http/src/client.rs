@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use barograph_net::{Buffers, Counters, Dialer, Pools};
+use barograph_net::{Buffers, Counters, Dialer, Pools, Watch};
 
 use crate::connect::Speaks;
 use crate::connections::Connections;
@@ -57,7 +57,12 @@ impl Client {
         Connections::new(self, user, lane)
     }
 
-    /// Counters of its connections so far.
+    /// Counts from now on how long connecting and TLS handshakes take. The first watch stays.
+    pub fn time_by(&self, watch: &Watch) {
+        self.dialer.time_by(watch);
+    }
+
+    /// What its connections have done so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.dialer.counters()

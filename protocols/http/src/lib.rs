@@ -41,7 +41,7 @@ mod url;
 mod websocket;
 
 pub use answer::Answer;
-pub use barograph_net::{Identity, Policy, Tls, Verify, certificates};
+pub use barograph_net::{Identity, Policy, Tls, Verify, Watch, certificates};
 pub use client::Client;
 pub use connections::Connections;
 pub use detour::Detour;

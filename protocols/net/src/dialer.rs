@@ -1,7 +1,9 @@
 //! Opening of connections: TCP or a socket file, then optionally TLS.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
+use barograph_model::Nanos;
 use barograph_reactor::{Peer, Socket};
 
 use crate::endpoint::Routes;
@@ -10,17 +12,34 @@ use crate::pool::Policy;
 use crate::stream::{Counters, Stream, Tally};
 use crate::tls::TlsConfig;
 
-/// Opens the connections of one worker to one target, and counts their traffic.
+/// Tells the time of the engine's clock to a dialer, which has none.
+pub type Watch = Rc<dyn Fn() -> Nanos>;
+
+/// Makes the connections of one worker to one target, and counts what they do.
 pub struct Dialer {
     routes: Routes,
     tally: Rc<Tally>,
+    watch: OnceCell<Watch>,
 }
 
 impl Dialer {
     /// A dialer for the calling thread. Opens no connection yet.
     #[must_use]
     pub fn new(routes: &Routes) -> Self {
-        Dialer { routes: routes.clone(), tally: Rc::default() }
+        Dialer { routes: routes.clone(), tally: Rc::default(), watch: OnceCell::new() }
+    }
+
+    /// Counts from now on how long connecting and TLS handshakes take. The first watch stays.
+    pub fn time_by(&self, watch: &Watch) {
+        self.watch.get_or_init(|| Rc::clone(watch));
+    }
+
+    fn now(&self) -> Option<Nanos> {
+        self.watch.get().map(|watch| watch())
+    }
+
+    fn since(&self, begun: Option<Nanos>) -> Nanos {
+        begun.zip(self.now()).map_or(Nanos::ZERO, |(begun, now)| now - begun)
     }
 
     /// Opens a connection in the clear. Must run on the thread of a reactor, like all later calls.
@@ -29,8 +48,13 @@ impl Dialer {
     /// If the target or this machine refuses it.
     pub async fn connect(&self, number: u32) -> Result<Stream, Fault> {
         let peer = self.routes.peer(number);
+        let begun = self.now();
         match Socket::connect(peer, self.routes.source(number)).await {
-            Ok(socket) => Ok(Stream::new(socket, &self.tally)),
+            Ok(socket) => {
+                let took = self.since(begun);
+                self.tally.count(|c| c.connecting = c.connecting + took);
+                Ok(Stream::new(socket, &self.tally))
+            }
             Err(why) => Err(Fault::Connect { to: peer.clone(), why }),
         }
     }
@@ -51,7 +75,12 @@ impl Dialer {
     /// # Errors
     /// If the TLS handshake fails; the connection is closed.
     pub async fn secure(&self, stream: Stream, number: u32, tls: &TlsConfig) -> Result<Stream, Fault> {
-        stream.secure(tls).await.map_err(|why| Fault::Tls { to: self.peer(number).clone(), why })
+        let begun = self.now();
+        let secured = stream.secure(tls).await;
+        let stream = secured.map_err(|why| Fault::Tls { to: self.peer(number).clone(), why })?;
+        let took = self.since(begun);
+        self.tally.count(|c| c.securing = c.securing + took);
+        Ok(stream)
     }
 
     /// The number of the next connection for this user: the user's own all have one route, shared and

@@ -23,7 +23,7 @@ mod trust;
 
 pub use barograph_reactor::Peer;
 pub use buffers::Buffers;
-pub use dialer::Dialer;
+pub use dialer::{Dialer, Watch};
 pub use endpoint::{Endpoint, Routes};
 pub use fault::{Fault, TlsFault};
 pub use identity::Identity;

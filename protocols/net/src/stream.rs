@@ -7,6 +7,7 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
+use barograph_model::Nanos;
 use barograph_reactor::Socket;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
@@ -23,7 +24,11 @@ pub struct Counters {
     pub closed: u64,
     /// Completed TLS handshakes.
     pub handshakes: u64,
-    /// Bytes received, without those of TLS itself.
+    /// Time that making connections took, added up; nothing without a watch.
+    pub connecting: Nanos,
+    /// Time that TLS handshakes with a good end took, added up; nothing without a watch.
+    pub securing: Nanos,
+    /// Bytes received, those of TLS itself left out.
     pub bytes_in: u64,
     /// Bytes sent, without those of TLS itself.
     pub bytes_out: u64,
@@ -38,7 +43,7 @@ impl Tally {
         self.0.get()
     }
 
-    fn count(&self, change: impl FnOnce(&mut Counters)) {
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
         let mut counters = self.0.get();
         change(&mut counters);
         self.0.set(counters);

@@ -37,6 +37,7 @@ impl<'u> Doing<'u> {
     /// Begins an operation; `None` if the activity is over.
     pub(crate) fn begin(user: &'u ScenarioUser, op: OpId, turn: &'u mut Turn) -> Option<Self> {
         let at = user.memory.borrow_mut().begin(turn.argument, op)?;
+        user.worker.watch(turn);
         Some(Doing { user, turn, op, at, set: user.worker.take_set(), over: false })
     }
 
@@ -82,7 +83,7 @@ impl<'u> Doing<'u> {
         if self.program().scenario.target.redirects > 0 && redirect::is_redirect(answer.status) {
             answer = Box::pin(self.follow(request, (ready.method, connections), answer)).await?;
         }
-        self.take(exchange, &Seen::Answer(answer))
+        self.take(exchange, &Seen::of(answer))
     }
 
     /// Makes the draws of an exchange; returns whether it is to be done.
@@ -167,7 +168,7 @@ impl<'u> Doing<'u> {
         let memory = &*self.user.memory.borrow();
         let sight = Sight { scenario: &program.scenario, memory, frame: self.at.number, operation };
         let bench = Bench { program, sight, scratch: &self.user.worker.scratch };
-        bench.judge(exchange, seen).map_err(|bad| self.note(bad, seen.body()))
+        bench.judge(exchange, seen).map_err(|bad| self.note(bad, seen.shown()))
     }
 
     pub(crate) fn keep(&mut self, exchange: &Exchange, seen: &Seen<'_>) -> Result<(), Outcome> {
@@ -175,7 +176,7 @@ impl<'u> Doing<'u> {
             let memory = &mut *self.user.memory.borrow_mut();
             seen.keep(exchange, memory, self.at, &mut self.set)
         };
-        kept.map_err(|bad| self.note(bad, seen.body()))
+        kept.map_err(|bad| self.note(bad, seen.shown()))
     }
 
     pub(crate) fn program(&self) -> &'u Program {

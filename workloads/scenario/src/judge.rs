@@ -54,7 +54,11 @@ impl Bench<'_> {
             let (least, most) = (size.start(), size.end());
             return Err(Bad::wrong(format!("the body has not between {least} and {most} bytes")));
         }
-        check.body.iter().try_for_each(|body| self.body(body, seen.body()))
+        if check.body.is_empty() {
+            return Ok(());
+        }
+        let text = seen.text()?;
+        check.body.iter().try_for_each(|body| self.body(body, text))
     }
 
     fn header(&self, check: &HeaderCheck, seen: &Seen<'_>) -> Result<(), Bad> {

@@ -7,6 +7,7 @@
 //! lists nor groups of regular expressions allocates nothing.
 
 mod beside;
+mod coding;
 mod cookies;
 mod doing;
 mod draw;

@@ -385,6 +385,7 @@ mod tests {
             ("timeout", "timeout = \"2 s\""),
             ("cookies", "cookies = false"),
             ("accept", "\n[target.headers]\naccept = \"x\""),
+            ("redirects", "redirects = 3"),
             ("verify", "\n[target.tls]\nverify = false"),
             ("authorities", &authorities),
             ("server_name", "\n[target.tls]\nserver_name = \"x\""),
@@ -404,9 +405,9 @@ mod tests {
             let Action::Request(request) = &workload.scenario.operations[0].groups[0][0].action else {
                 panic!("a request")
             };
-            // Cookies are taken while answers arrive, the time to connect before the load begins; both have
+            // Cookies are taken and redirects followed while answers come, the time to connect before the load begins; all have
             // tests of their own.
-            let others = (of.cookies, of.connect_timeout, &request.headers);
+            let others = (of.cookies, of.redirects, of.connect_timeout, &request.headers);
             format!("{:?} {:?} {:?} {others:?}", reach::reach(of), workload.target(), workload.timeout())
         };
         for (key, change) in changes {

@@ -68,7 +68,7 @@ impl<'u> Doing<'u> {
     ) -> Result<(), Outcome> {
         while let Some((number, answered)) = answers.next().await {
             let Sent { exchange, set, seen } = &mut sent[number];
-            let answer = Seen::Answer(answered.map_err(|fault| self.broken(&fault))?);
+            let answer = Seen::of(answered.map_err(|fault| self.broken(&fault))?);
             self.greet(&answer);
             self.judge(exchange, &answer, set)?;
             if !exchange.extract.is_empty() {

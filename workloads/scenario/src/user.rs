@@ -45,6 +45,7 @@ impl ScenarioUser {
     /// Its connections to another origin than the target's.
     pub(crate) async fn connections_to(&self, origin: &str) -> Result<Rc<Connections>, String> {
         let (number, client) = self.worker.origins.client(origin, self.connections.target()).await?;
+        self.worker.watching.give(&client);
         Ok(self.other(number, || client))
     }
 

@@ -15,7 +15,7 @@ use crate::origins::Origins;
 use crate::program::Program;
 use crate::script;
 use crate::slot::{self, Slot};
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, Watching};
 use crate::user::ScenarioUser;
 
 /// Most sets of slots kept for later operations; others are freed.
@@ -29,7 +29,8 @@ pub(crate) struct Worker {
     pub(crate) origins: Origins,
     pub(crate) scripts: Vec<Scripts>,
     pub(crate) traffic: Traffic,
-    /// Buffer for texts on their way between values.
+    pub(crate) watching: Watching,
+    /// Room for texts on their way from values to values.
     pub(crate) scratch: RefCell<Vec<u8>>,
     reasons: Arc<Mutex<Reasons>>,
     sets: RefCell<Vec<Box<[Slot]>>>,
@@ -41,6 +42,7 @@ impl Worker {
             client: Client::new(&program.resolved),
             origins: Origins::known(&program.further),
             traffic: Traffic::default(),
+            watching: Watching::default(),
             scripts: script::compile(&program.scenario)
                 .expect("they were compiled when the program was made"),
             program: Arc::clone(program),

@@ -276,6 +276,9 @@ impl Begun {
 
 /// Folders of this machine that the texts of a study name.
 fn folders(study: &Path, prepared: &Prepared, command: &str) -> Folders {
+    if prepared.has_absolute_paths() {
+        return Folders::absolute();
+    }
     let mut folders = Folders::of(study.parent().unwrap_or(study));
     folders.learn(&prepared.study.resolved());
     prepared.plans().iter().for_each(|(_, plan)| folders.learn(plan));

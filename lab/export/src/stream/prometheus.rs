@@ -193,7 +193,7 @@ mod tests {
     use barograph_stats::interval::histogram;
 
     fn point(metric: Metric, value: Value) -> Point {
-        Point { metric, labels: vec![("operation", "Bid".to_owned())], at_ns: 1_500_000_000, value }
+        Point { metric, labels: vec![("operation", "Buy".to_owned())], at_ns: 1_500_000_000, value }
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
         let all: Vec<_> = request.timeseries.iter().map(text).collect();
         let bucket = |le: &str| {
             let labels = format!(
-                "__name__=barograph_response_seconds_bucket,job=barograph,le={le},operation=Bid,run=r1"
+                "__name__=barograph_response_seconds_bucket,job=barograph,le={le},operation=Buy,run=r1"
             );
             all.iter().find(|(found, ..)| *found == labels).unwrap_or_else(|| panic!("{le} in {all:?}")).1
         };
@@ -241,7 +241,7 @@ mod tests {
             ["0.0001", "0.0002", "0.002", "0.005", "100", "+Inf"].map(bucket),
             [0.0, 2.0, 2.0, 3.0, 3.0, 4.0]
         );
-        let users = "__name__=barograph_users,job=barograph,operation=Bid,run=r1".to_owned();
+        let users = "__name__=barograph_users,job=barograph,operation=Buy,run=r1".to_owned();
         assert!(all.contains(&(users, 7.0, 1_500)));
         assert_eq!(all.len(), BOUNDS_US.len() + 3 + 1);
     }

@@ -89,7 +89,7 @@ fn verdict(book: &mut Book<'_>, run: &Run) -> Result<(), ExportError> {
         .whole("exit_code", |r| r.exit_code.into())
         .whole("highest_pass", |r| r.search.as_ref().and_then(|s| s.highest_pass).into())
         .whole("lowest_fail", |r| r.search.as_ref().and_then(|s| s.lowest_fail).into())
-        .text("bounded_by", |r| r.search.as_ref().map(|s| &s.bounded_by).into())
+        .text("bounded_by", |r| r.search.as_ref().map(|s| s.bounded_by.to_string()).into())
         .truth("at_least", |r| r.search.as_ref().map(|s| s.at_least).into())
         .whole("trials", |r| r.search.as_ref().map(|s| s.trials).into())
         .truth("confirmed", |r| r.search.as_ref().map(|s| s.confirmed).into())

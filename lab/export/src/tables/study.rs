@@ -90,7 +90,7 @@ fn runs(book: &mut Book<'_>, entries: &[StudyEntry]) -> Result<(), ExportError> 
         .truth("valid", |r| r.valid.into())
         .truth("passed", |r| r.passed.into())
         .truth("interrupted", |r| r.interrupted.into())
-        .text("capacity_bounded_by", |r| r.at_least.as_ref().into())
+        .text("capacity_bounded_by", |r| r.at_least.as_ref().map(ToString::to_string).into())
         .float("stolen_share", |r| r.stolen.into());
     book.table("study_runs", &columns, runs())?;
     let columns = of_run(Columns::<(&RunEnded, &Figure)>::new(), |r| r.0)

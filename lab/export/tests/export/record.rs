@@ -11,8 +11,8 @@ use barograph_record::{
     Control, Count, Decisions, Entry, Expected, Figure, Fill, Follower, Header, Interrupted, KeptAbove,
     KeptAction, KeptBound, KeptCause, KeptConfirmation, KeptCrossCheck, KeptDerived, KeptEstimate, KeptPart,
     KeptPassPoint, KeptReason, KeptRepeats, KeptRule, KeptSnapshot, KeptSubject, KeptTopology, KeptUnit,
-    LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchSummary, StatisticRow,
-    Tier, Tiers, Trial, Unknown, VERSION, Verdict,
+    LoadStarted, Note, ProbeRow, Purpose, Resources, Rule, RunId, RunWriter, SearchBound, SearchSummary,
+    StatisticRow, Tier, Tiers, Trial, Unknown, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -261,7 +261,7 @@ pub(crate) fn verdict() -> Verdict {
         search: Some(SearchSummary {
             highest_pass: Some(998),
             lowest_fail: None,
-            bounded_by: "the highest level".to_owned(),
+            bounded_by: SearchBound::Words { words: "the highest level".to_owned() },
             at_least: true,
             trials: 17,
             confirmed: false,

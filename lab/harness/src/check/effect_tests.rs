@@ -60,6 +60,26 @@ fn a_disk_fault_gives_its_part_a_file_system_or_is_refused() {
 }
 
 #[test]
+fn only_several_nodes_behind_another_part_are_scaled() {
+    let refused = |behind: usize, unit: &str, count: u32| {
+        let sets = [format!("actions=[{{at_s=1,unit=\"{unit}\",act=\"scale\",count={count}}}]")];
+        let plan = barograph_spec::read(CATALOGUE, "p.toml", "", &sets).unwrap();
+        let workload = TestWorkload { behind, ..TestWorkload::default() };
+        check(&plan, &workload, ROOMY).err().map(|refused| refused.0[0].allowed.clone())
+    };
+    assert_eq!(refused(3, "application", 3), None);
+    let none = "no act \"scale\" where no tier has several nodes behind a balancer or web server";
+    assert_eq!(refused(0, "application", 1).as_deref(), Some(none));
+    assert_eq!(refused(1, "application", 1).as_deref(), Some(none));
+    let tiers = "a tier of several nodes behind a balancer or web server for act \"scale\": application";
+    for unit in ["web", "application-1", "moon"] {
+        assert_eq!(refused(3, unit, 1).as_deref(), Some(tiers), "{unit}");
+    }
+    let most = "1 to 2 nodes of application, all of which are deployed when the run begins";
+    assert_eq!(refused(2, "application", 3).as_deref(), Some(most));
+}
+
+#[test]
 fn an_action_after_the_load_is_noted() {
     let at = |at: &str| format!("actions=[{{at_s={at},unit=\"application-1\",act=\"kill\"}}]");
     let fixed =

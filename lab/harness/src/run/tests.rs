@@ -291,3 +291,14 @@ fn without_a_record_there_is_only_an_error() {
     assert_eq!(error.exit_code(), ExitCode::CannotWrite);
     assert_eq!(std::fs::read_dir(root.path().join(id().as_str())).unwrap().count(), 0);
 }
+
+#[test]
+fn a_record_has_paths_of_this_machine_only_where_they_are_asked_for() {
+    for (keys, absolute) in [(&[][..], false), (&["record_paths=absolute"], true)] {
+        let root = tempfile::tempdir().unwrap();
+        let screen = &mut Dark::default();
+        let finished = run_with(root.path(), &here(), TestWorkload::default(), (keys, screen)).unwrap();
+        let plan = std::fs::read_to_string(finished.dir.join("plan.toml")).unwrap();
+        assert_eq!(plan.contains(root.path().to_str().unwrap()), absolute, "{plan}");
+    }
+}

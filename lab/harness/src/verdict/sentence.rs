@@ -2,7 +2,9 @@
 
 use barograph_model::words::{count, figure, listed, offered};
 use barograph_model::{Level, LoadUnit, Offered};
-use barograph_record::{KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold, KeptResult, Purpose, Trial};
+use barograph_record::{
+    KeptAbout, KeptAnswer, KeptClaim, KeptData, KeptHold, KeptResult, Purpose, SearchBound, Trial,
+};
 use barograph_stats::search::{Answer, BoundedBy};
 
 use super::certainty;
@@ -149,7 +151,7 @@ fn without_a_pass(case: &Case<'_>, answer: &Answer) -> (KeptClaim, String) {
 /// Reason why the capacity is not higher, as the end of the sentence.
 fn limit(case: &Case<'_>, answer: &Answer) -> String {
     match answer.bounded_by {
-        BoundedBy::Maximum => format!("more was not tried, because {}", case.most.because()),
+        BoundedBy::Maximum => format!("more was not tried, because {}", case.most),
         BoundedBy::Disbelief => lowest_disbelieved(case, answer.capacity.unwrap_or(0)),
         BoundedBy::Budget => {
             let gave_way = gave_way(case, answer);
@@ -208,15 +210,15 @@ fn disbelief(trial: &Trial) -> String {
     )
 }
 
-/// Bound of the answer, for the summary of a search.
-pub(super) fn bound_words(case: &Case<'_>, bound: BoundedBy) -> String {
+/// What bounds the answer, for the summary of a search.
+pub(super) fn bound(case: &Case<'_>, bound: BoundedBy) -> SearchBound {
     match bound {
-        BoundedBy::Maximum => format!("the most {} allowed: {}", case.unit.name(), case.most.because()),
-        BoundedBy::Fail => "a higher level that failed".to_owned(),
-        BoundedBy::Disbelief => "a level that could not be believed".to_owned(),
-        BoundedBy::Budget => "the number of trials".to_owned(),
-        BoundedBy::Minimum => format!("the fewest {} worth a trial", case.unit.name()),
-        BoundedBy::Gain => "a step that brought no more throughput".to_owned(),
-        BoundedBy::Cpu => "the CPU of the host".to_owned(),
+        BoundedBy::Maximum => SearchBound::Maximum { unit: case.unit.into(), because: Some(case.most) },
+        BoundedBy::Fail => SearchBound::Fail,
+        BoundedBy::Disbelief => SearchBound::Disbelief,
+        BoundedBy::Budget => SearchBound::Budget,
+        BoundedBy::Minimum => SearchBound::Minimum { unit: case.unit.into() },
+        BoundedBy::Gain => SearchBound::Gain,
+        BoundedBy::Cpu => SearchBound::Cpu,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use barograph_model::LoadUnit;
-use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose};
+use barograph_record::{KeptCheck, KeptOp, KeptUnit, KeptWindow, Purpose, SearchBound};
 
 use barograph_stats::search::{Above, Confirmation, CrossCheck, Estimate, Repeats};
 
@@ -150,7 +150,7 @@ fn a_capacity_says_how_sure_it_is_and_what_kept_it_from_being_higher() {
         (Some(11_818), Some(11_818), true, true)
     );
     let search = verdict.search.unwrap();
-    assert_eq!((search.bounded_by.as_str(), search.at_least), ("a higher level that failed", false));
+    assert_eq!((search.bounded_by, search.at_least), (SearchBound::Fail, false));
     for bound in [BoundedBy::Maximum, BoundedBy::Disbelief] {
         let verdict = verdict_on(&trials, &answer(Some(11_818), bound), None);
         assert!(verdict.search.unwrap().at_least, "{bound:?}");

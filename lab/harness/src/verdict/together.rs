@@ -3,7 +3,7 @@
 use barograph_model::words::listed;
 use barograph_model::{LoadUnit, Strategy};
 use barograph_record::{
-    KeptAbout, KeptAnswer, KeptClaim, KeptReason, KeptResult, SearchSummary, Trial, Verdict,
+    KeptAbout, KeptAnswer, KeptClaim, KeptReason, KeptResult, SearchBound, SearchSummary, Trial, Verdict,
 };
 use barograph_stats::search::{Answer, BoundedBy};
 
@@ -53,9 +53,9 @@ pub(super) fn of_all(strategy: &Strategy, held: &Held, names: &[&str], verdicts:
         highest_pass: answer.highest_pass,
         lowest_fail: answer.lowest_fail,
         bounded_by: match answer.bounded_by {
-            BoundedBy::Maximum => "the highest scale that was allowed".to_owned(),
-            BoundedBy::Disbelief => "windows that could not be believed".to_owned(),
-            _ => "a load that did not pass".to_owned(),
+            BoundedBy::Maximum => SearchBound::Maximum { unit: LoadUnit::Scale.into(), because: None },
+            BoundedBy::Disbelief => SearchBound::Windows,
+            _ => SearchBound::OtherLoad,
         },
         at_least: matches!(answer.bounded_by, BoundedBy::Maximum | BoundedBy::Disbelief),
         trials: answer.trials,

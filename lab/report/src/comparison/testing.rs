@@ -43,7 +43,7 @@ pub(super) fn searched((value, low, high): (f64, f64, f64)) -> Compared {
 pub(super) fn compared() -> Compared {
     let all = [
         (("throughput", "op/s"), Direction::Higher, (432.0, 1.001), 0.01),
-        (("Login p99", "ms"), Direction::Lower, (120.0, 1.25), 0.05),
+        (("Order p99", "ms"), Direction::Lower, (120.0, 1.25), 0.05),
         (("a \"<b>\" | p99", "ms"), Direction::Lower, (8.0, 1.05), 0.4),
     ];
     let mut family =
@@ -73,8 +73,8 @@ pub(super) fn single() -> Compared {
                    study` repeats both in random order, and `barograph compare A1,A2,.. B1,B2,..` compares runs that are \
                    there already, pair by pair."
             .to_owned(),
-        metrics: vec![metric(("Login p99", "ms"), Direction::Lower, 100.0, &found)],
-        within_run: vec![WithinRun { metric: "Login p99".to_owned(), low: 1.2, high: 1.4, blocks: 30 }],
+        metrics: vec![metric(("Order p99", "ms"), Direction::Lower, 100.0, &found)],
+        within_run: vec![WithinRun { metric: "Order p99".to_owned(), low: 1.2, high: 1.4, blocks: 30 }],
         ..Compared::default()
     }
 }

@@ -8,7 +8,7 @@ use barograph_model::{
 };
 use barograph_record::{
     Entry, Expected, Header, KeptUnit, LoadStarted, ProbeRow, Purpose, RecordError, Resources, Run,
-    RunWriter, SearchSummary, Trial, VERSION, Verdict,
+    RunWriter, SearchBound, SearchSummary, Trial, VERSION, Verdict,
 };
 use barograph_report::{render_html, terminal_summary};
 use barograph_stats::judge::{DriverLimits, WindowInput, judge_window};
@@ -159,7 +159,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         search: Some(SearchSummary {
             highest_pass: Some(12_100),
             lowest_fail: Some(12_650),
-            bounded_by: "a higher level that failed".to_owned(),
+            bounded_by: SearchBound::Words { words: "a higher level that failed".to_owned() },
             trials: 4,
             confirmed: true,
             ..SearchSummary::default()

@@ -7,8 +7,8 @@ use barograph_model::{
 };
 use barograph_record::{
     Count, Entry, Expected, Figure, Fill, Header, KeptAbout, KeptAnswer, KeptClaim, KeptDerived, KeptUnit,
-    LoadStarted, Note, ProbeRow, Purpose, RecordError, Resources, Rule, RunWriter, SearchSummary, Tier,
-    Tiers, Trial, VERSION, Verdict,
+    LoadStarted, Note, ProbeRow, Purpose, RecordError, Resources, Rule, RunWriter, SearchBound,
+    SearchSummary, Tier, Tiers, Trial, VERSION, Verdict,
 };
 use barograph_stats::Interval;
 
@@ -349,7 +349,7 @@ fn ending(writer: &mut RunWriter) -> Result<(), RecordError> {
         search: Some(SearchSummary {
             highest_pass: Some(12_500),
             lowest_fail: Some(12_650),
-            bounded_by: "response times".to_owned(),
+            bounded_by: SearchBound::Words { words: "response times".to_owned() },
             trials: 8,
             confirmed: true,
             ..SearchSummary::default()

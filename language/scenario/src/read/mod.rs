@@ -31,6 +31,7 @@ pub use answer::statuses;
 pub use bodies::MOST_BODY;
 use names::Names;
 use operations::Operations;
+pub use target::MOST_REDIRECTS;
 
 /// Reader of the files named in a scenario; paths are relative to the scenario's folder, which is put before
 /// them.

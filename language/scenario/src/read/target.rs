@@ -19,7 +19,10 @@ const MOST_PER_USER: i64 = 256;
 /// Most connections of a pool: the number of local ports.
 const MOST_POOLED: i64 = 65_535;
 
-/// Largest file of certificates or a key, in bytes: a system's whole list is a tenth of it.
+/// Redirects of a chain at the most; browsers follow 20.
+pub const MOST_REDIRECTS: i64 = 50;
+
+/// Largest file of certificates or a key: a system's whole list is a tenth of it.
 const MOST_CERTIFICATES: usize = 4 << 20;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -49,8 +52,9 @@ impl Reading<'_> {
         let connect_timeout = section.span_or("connect_timeout", "10 s");
         let timeout = section.span("timeout").and_then(|got| self.longer_than_nothing(&got));
         let cookies = section.flag("cookies", true);
-        // Headers of every request may name all values that live at least as long as an exchange, which is
-        // all of them; each request that uses them makes the draws.
+        let redirects = section.integer_or("redirects", 0..=MOST_REDIRECTS, 0) as u8;
+        // Headers of every request may name what lives at least as long as an exchange, which is everything; each
+        // request that uses them makes the draws.
         self.headers = self.request_headers(section.section("headers"), &mut Scope::new(Per::Exchange));
         let headers = self.headers.clone();
         let tls = section.section("tls").map(|tls| self.tls(tls)).unwrap_or_default();
@@ -66,7 +70,7 @@ impl Reading<'_> {
             connect_timeout,
             timeout,
             cookies,
-            redirects: 0,
+            redirects,
         }
     }
 

@@ -1,10 +1,12 @@
 //! Connections in the clear: destinations, sources, and failures.
 
+use std::cell::Cell;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::rc::Rc;
 
-use barograph_model::Outcome;
-use barograph_net::{Counters, Dialer, Endpoint, Fault, Policy, Routes};
+use barograph_model::{Nanos, Outcome};
+use barograph_net::{Counters, Dialer, Endpoint, Fault, Policy, Routes, Watch};
 use barograph_testkit::Closed;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -39,6 +41,29 @@ fn bytes_go_both_ways_and_are_counted() {
         drop((from, to));
         let closed = Counters { closed: 1, bytes_in: 300_010, bytes_out: 300_010, ..open };
         assert_eq!(dialer.counters(), closed);
+    });
+    peer.join().unwrap();
+}
+
+#[test]
+fn connecting_is_timed_by_a_watch_once_for_each_connection() {
+    let (address, peer) = serve(2, |stream| drop(peer::echo(stream)));
+    on_worker(async {
+        // Each look at it is a millisecond later.
+        let looks = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&looks);
+        let watch: Watch = Rc::new(move || Nanos::from_millis(seen.replace(seen.get() + 1)));
+        let dialer = Dialer::new(&Routes::at(address));
+        drop(dialer.connect(0).await.unwrap());
+        assert_eq!(dialer.counters().connecting, Nanos::ZERO, "no watch");
+        dialer.time_by(&watch);
+        let mut stream = dialer.connect(0).await.unwrap();
+        for _ in 0..3 {
+            echo(&mut stream, b"hello").await;
+        }
+        let counters = dialer.counters();
+        assert_eq!((counters.connecting, counters.securing), (Nanos::from_millis(1), Nanos::ZERO));
+        assert_eq!(looks.get(), 2, "a kept connection costs no look");
     });
     peer.join().unwrap();
 }

@@ -1,10 +1,13 @@
 //! TLS on a connection that began in the clear.
 
+use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use barograph_net::{Alpn, Dialer, Fault, Routes, Stream, Tls, TlsConfig, TlsFault};
+use barograph_model::Nanos;
+use barograph_net::{Alpn, Dialer, Fault, Routes, Stream, Tls, TlsConfig, TlsFault, Watch};
 use barograph_testkit::Authority;
 
 use super::peer::{self, secured, serve};
@@ -44,8 +47,13 @@ fn tls_begins_after_lines_in_the_clear() {
     let tls = TlsConfig::new(&tls, "127.0.0.1", Alpn::NONE).unwrap();
     on_worker(async {
         let dialer = Dialer::new(&Routes::at(address));
+        // Each look at it is a millisecond later.
+        let looks = Cell::new(0);
+        dialer.time_by(&(Rc::new(move || Nanos::from_millis(looks.replace(looks.get() + 1))) as Watch));
         let stream = greeted(&dialer).await;
         let mut stream = dialer.secure(stream, 0, &tls).await.unwrap();
+        let (counters, once) = (dialer.counters(), Nanos::from_millis(1));
+        assert_eq!((counters.connecting, counters.securing), (once, once));
         echo(&mut stream, b"EHLO there\r\n").await;
         // A second call changes nothing.
         let mut stream = dialer.secure(stream, 0, &tls).await.unwrap();

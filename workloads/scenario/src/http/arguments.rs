@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use barograph_http::{Detour, Proxy};
-use barograph_scenario::{Connections, statuses};
+use barograph_scenario::{Connections, MOST_REDIRECTS, statuses};
 use clap::{ArgGroup, Args, ValueEnum};
 
 /// Load one URL or several: users or a rate, figures as they come, a verdict at the end
@@ -86,10 +86,7 @@ pub(super) enum UrlOrder {
     Random,
 }
 
-/// Most redirects of a chain; browsers follow 20.
-const MOST_REDIRECTS: i64 = 50;
-
-/// Redirects allowed by `--follow`.
+/// Redirects that `--follow` allows.
 const USUAL_REDIRECTS: u8 = 10;
 
 impl HttpArgs {

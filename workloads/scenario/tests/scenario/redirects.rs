@@ -1,7 +1,5 @@
 //! Redirects: repeated parts of the request, their destinations, and the end of a chain.
 
-use std::sync::Arc;
-
 use barograph_model::Outcome;
 use barograph_testkit::{Answer, Request};
 
@@ -10,11 +8,9 @@ use crate::rig::{Ended, Noting, answering};
 /// Runs one exchange with these keys, which follows up to three redirects.
 fn followed(target: &Noting, keys: &str) -> Ended {
     let text = format!(
-        "[target]\ncookies = false\n[operations.Go]\n[[operations.Go.exchanges]]\npath = \"/a\"\n{keys}\n"
+        "[target]\ncookies = false\nredirects = 3\n[operations.Go]\n[[operations.Go.exchanges]]\npath = \"/a\"\n{keys}\n"
     );
-    let mut run = target.run(&text);
-    Arc::get_mut(&mut run.scenario).unwrap().target.redirects = 3;
-    run.until_done("Go", 1)
+    target.run(&text).until_done("Go", 1)
 }
 
 /// The first requests, a line each: method, path, body and credentials.

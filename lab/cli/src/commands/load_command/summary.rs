@@ -178,7 +178,7 @@ impl Summary {
             search: verdict.search.as_ref().map(|search| Found {
                 highest: verdict.capacity,
                 lowest_fail: search.lowest_fail,
-                bounded_by: search.bounded_by.clone(),
+                bounded_by: search.bounded_by.to_string(),
                 trials: search.trials,
                 confirmed: search.confirmed,
                 interval: search

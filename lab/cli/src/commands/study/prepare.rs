@@ -364,7 +364,12 @@ impl Prepared {
         names.zip(self.checked.iter().map(text)).collect()
     }
 
-    /// Requirements that this machine lacks, each with the configuration.
+    /// Whether a plan asks for absolute paths in its record.
+    pub(super) fn has_absolute_paths(&self) -> bool {
+        self.checked.iter().flatten().any(|load| load.checked.plan.has_absolute_paths)
+    }
+
+    /// What this machine lacks, each with the configuration.
     pub(super) fn missing(&self) -> Result<Vec<(String, Missing)>, Failed> {
         let mut all: Vec<(String, Missing)> = Vec::new();
         for (configuration, loads) in self.study.configurations.iter().zip(&self.checked) {

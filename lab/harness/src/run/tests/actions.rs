@@ -55,6 +55,27 @@ fn a_part_is_stopped_started_and_restarted_with_what_each_took() {
 }
 
 #[test]
+fn nodes_of_a_tier_stop_and_start_side_by_side_until_the_number_runs() {
+    let scale =
+        |at_s: f64, count: u32| format!("{{at_s={at_s},unit=\"application\",act=\"scale\",count={count}}}");
+    let kill = "{at_s=2.5,unit=\"application-1\",act=\"stop\"}";
+    let actions = [scale(1.0, 1), scale(1.5, 1), scale(2.0, 2), kill.to_owned(), scale(3.0, 3)].join(",");
+    let (_root, kept) = acted(TestWorkload { behind: 3, ..TestWorkload::default() }, &actions);
+    assert_eq!(
+        told(&kept),
+        [
+            (1.0, "scale", "scale to 1: application-2, application-3 stopped", 0.1, None, None),
+            (1.5, "scale", "scale to 1: no node stopped or started", 0.0, None, None),
+            (2.0, "scale", "scale to 2: application-2 started", 0.25, None, None),
+            (2.5, "stop", "stop: exit code 0", 0.1, None, None),
+            (3.0, "scale", "scale to 3: application-1, application-3 started", 0.25, None, None),
+        ]
+    );
+    assert!(kept.actions().all(|action| action.unit.starts_with("application")));
+    assert_eq!(kept.impacts().len(), 5);
+}
+
+#[test]
 fn a_machine_is_moved_with_the_pause_that_its_guest_saw() {
     let (_root, kept) = acted(
         TestWorkload::default(),
