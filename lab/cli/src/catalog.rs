@@ -5,9 +5,11 @@ mod platforms;
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
 use barograph_workload_kv::KeyValue;
+use barograph_workload_linpack::Linpack;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
+use barograph_workload_stream::StreamMemory;
 
 use crate::commands::run::time_of_day;
 
@@ -15,6 +17,6 @@ pub(crate) use platforms::{platform, platforms};
 
 /// Every workload and every kind of platform. The first of each is that of plans that name none.
 pub(crate) const WORKLOADS: Workloads = Workloads {
-    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Null],
+    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Linpack, &StreamMemory, &Null],
     platforms: &platforms::KINDS,
 };
