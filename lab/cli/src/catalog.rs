@@ -5,10 +5,12 @@ mod platforms;
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
 use barograph_workload_kv::KeyValue;
+use barograph_workload_linpack::Linpack;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
 use barograph_workload_scenario::ScenarioFiles;
 use barograph_workload_store::Store;
+use barograph_workload_stream::StreamMemory;
 
 use crate::commands::run::time_of_day;
 
@@ -16,6 +18,15 @@ pub(crate) use platforms::{platform, platforms};
 
 /// Every workload and every kind of platform. The first of each is the default of plans.
 pub(crate) const WORKLOADS: Workloads = Workloads {
-    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Store, &Null],
+    all: &[
+        &Auctions,
+        &ScenarioFiles { time_of_day },
+        &KeyValue,
+        &OrderEntry,
+        &Store,
+        &Linpack,
+        &StreamMemory,
+        &Null,
+    ],
     platforms: &platforms::KINDS,
 };

@@ -37,9 +37,18 @@ const DEEPEST: usize = 16;
 /// All Rust files of our crates.
 pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<Source>> {
     let mut found = Vec::new();
-    for top in
-        ["lab", "protocols", "language", "machines", "applications", "workloads", "platforms", "dev", "xtask"]
-    {
+    for top in [
+        "lab",
+        "protocols",
+        "language",
+        "machines",
+        "applications",
+        "kernels",
+        "workloads",
+        "platforms",
+        "dev",
+        "xtask",
+    ] {
         walk(&Walk { root, extension: "rs" }, &root.join(top), &mut found)?;
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
