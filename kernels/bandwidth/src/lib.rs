@@ -188,16 +188,16 @@ mod x86 {
                 let factor = $set(factor);
                 let (into, from, other, len) = (to.as_mut_ptr(), from.as_ptr(), other.as_ptr(), to.len());
                 macro_rules! walk {
-                                            ($put:ident, $at:ident, $number:expr) => {
-                                                for line in (0..len).step_by(NUMBERS) {
-                                                    for part in (0..NUMBERS).step_by($count) {
-                                                        let $at = line + part;
-                                                        // SAFETY: `at` and the numbers of a vector behind it are within the arrays, and aligned.
-                                                        unsafe { $put(into.add($at), $number) }
+                                                        ($put:ident, $at:ident, $number:expr) => {
+                                                            for line in (0..len).step_by(NUMBERS) {
+                                                                for part in (0..NUMBERS).step_by($count) {
+                                                                    let $at = line + part;
+                                                                    // SAFETY: `at` and the numbers of a vector behind it are within the arrays, and aligned.
+                                                                    unsafe { $put(into.add($at), $number) }
+                                                                }
+                                                            }
+                                                        };
                                                     }
-                                                }
-                                            };
-                                        }
                 macro_rules! by_pass {
                     ($put:ident) => {
                         match pass {

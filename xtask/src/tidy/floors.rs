@@ -117,14 +117,6 @@ const CRATES: &[Crate] = &[
         ],
     },
     Crate {
-        name: "workload-order-entry",
-        floor: 5,
-        may_use: &[
-            "model", "spec", "record", "data", "platform", "services", "workload", "engine", "reactor",
-            "postgres",
-        ],
-    },
-    Crate {
         name: "workload-scenario",
         floor: 5,
         may_use: &["model", "spec", "engine", "http", "scenario", "scenario-script", "workload"],
@@ -247,6 +239,7 @@ const ANY_WORKLOAD: Crate = Crate {
         "net",
         "http",
         "resp",
+        "postgres",
         "bandwidth",
         "matrix",
         "pages",
