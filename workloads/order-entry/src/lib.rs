@@ -20,6 +20,7 @@ mod tables;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod topology;
 mod transactions;
 mod user;
 
