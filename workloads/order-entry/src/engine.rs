@@ -15,6 +15,7 @@ use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value};
 
 use crate::generate::Generator;
+use crate::plan::OrderEntryPlan;
 use crate::postgres::PostgresEngine;
 use crate::sqlite::SqliteEngine;
 use crate::tables::{Size, Table};
@@ -27,7 +28,10 @@ pub(crate) fn of(plan: &Plan) -> Option<Box<dyn Engine>> {
         Some(url) if SqliteEngine::is_address(url) => Some(Box::new(SqliteEngine::new(plan))),
         Some(url) if PostgresEngine::is_address(url) => Some(Box::new(PostgresEngine::new(plan))),
         Some(_) => None,
-        None => Some(Box::new(SqliteEngine::new(plan))),
+        None => Some(match OrderEntryPlan::of(plan).database {
+            "postgres" => Box::new(PostgresEngine::new(plan)),
+            _ => Box::new(SqliteEngine::new(plan)),
+        }),
     }
 }
 
