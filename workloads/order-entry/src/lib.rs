@@ -7,6 +7,7 @@
 mod checks;
 mod conditions;
 mod draw;
+mod engine;
 mod generate;
 mod input;
 mod measures;

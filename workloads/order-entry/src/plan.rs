@@ -1,6 +1,5 @@
 //! The keys of the workload in plans: `[order_entry]`.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use barograph_model::words::count;
 use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
 use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
 
+use crate::engine;
 use crate::generate::Generator;
 use crate::measures::MEASURES;
 use crate::seam::{NAME, NOTICE, OrderEntry};
@@ -16,11 +16,8 @@ use crate::tables::{Size, Table};
 /// Most warehouses: a terabyte.
 const MOST_WAREHOUSES: u64 = 10_000;
 
-/// The scheme of addresses of the embedded engine.
-const SCHEME: &str = "sqlite://";
-
-/// Bytes in a SQLite file of a warehouse of the published size, and of the items.
-const BYTES: (f64, f64) = (71e6, 9e6);
+/// Addresses of databases.
+const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db";
 
 /// Published keying times and mean think times, in seconds.
 const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
@@ -60,41 +57,6 @@ impl OrderEntryPlan {
         });
         Pace::ByOperation(waits.to_vec())
     }
-
-    /// Durability in words.
-    pub(crate) fn durability(&self) -> &'static str {
-        match self.is_durable {
-            true => "WAL, synchronous=FULL: a commit is on the disk before it is done",
-            false => {
-                "WAL, synchronous=OFF: commits survive the process, the last may be lost with the machine"
-            }
-        }
-    }
-}
-
-/// The database file of a plan.
-pub(crate) fn file(plan: &Plan) -> PathBuf {
-    match plan.target.url.as_deref().and_then(file_of) {
-        Some(file) => file.to_owned(),
-        None => {
-            let Size { warehouses, scale, .. } = OrderEntryPlan::of(plan).size;
-            let part = if scale < 1.0 { format!("-x{scale}") } else { String::new() };
-            let load = if plan.load.is_empty() { String::new() } else { format!("-{}", plan.load) };
-            let name = format!("order-entry{load}-w{warehouses}{part}-s{}.db", plan.seed);
-            let path = plan.data.dir.join(name);
-            std::path::absolute(&path).unwrap_or(path)
-        }
-    }
-}
-
-/// The file of an address; `None` for an address of another kind.
-fn file_of(url: &str) -> Option<&Path> {
-    url.strip_prefix(SCHEME).map(Path::new).filter(|path| path.is_absolute())
-}
-
-/// The address of a file.
-pub(crate) fn address(file: &Path) -> String {
-    format!("{SCHEME}{}", file.display())
 }
 
 /// The generator of a plan's rows.
@@ -130,16 +92,20 @@ impl WorkloadKeys for OrderEntry {
 
 impl WorkloadSettings for OrderEntryPlan {
     fn check(&self, plan: &Plan, g: &mut Given) {
-        if let Some(url) = plan.target.url.as_deref().filter(|url| file_of(url).is_none()) {
-            let allowed = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db";
-            g.refuse("target.url", format!("{url:?}"), allowed, "name a file, or leave it out");
+        match (engine::of(plan), &plan.target.url) {
+            (None, Some(url)) => {
+                g.refuse("target.url", format!("{url:?}"), ADDRESSES, "correct it, or leave it out")
+            }
+            (engine, _) => engine.into_iter().for_each(|engine| engine.check(plan, g)),
         }
     }
 
     fn explain(&self, plan: &Plan) -> Vec<String> {
+        let Some(engine) = engine::of(plan) else { return Vec::new() };
         let Size { warehouses, scale, .. } = self.size;
         let rows: u64 = Table::ALL.into_iter().map(|table| self.size.rows(table)).sum();
-        let gigabytes = (warehouses as f64 * BYTES.0 + BYTES.1) * scale / 1e9;
+        let (of_warehouse, of_items) = engine.bytes();
+        let gigabytes = (warehouses as f64 * of_warehouse + of_items) * scale / 1e9;
         let part = match scale {
             1.0 => String::new(),
             _ => format!(" with {} % of the published rows", (scale * 1e5).round() / 1e3),
@@ -149,22 +115,19 @@ impl WorkloadSettings for OrderEntryPlan {
             1.0 => "with the published keying and think times".to_owned(),
             part => format!("with {part} of the published keying and think times"),
         };
-        let lock = match self.is_queued {
-            true => "writers wait in a queue",
-            false => "writers ask for the lock again and again",
-        };
-        vec![
+        let (users, target) = engine.explain(plan);
+        let mut lines = vec![
             format!(
                 "data      {} warehouse{}{part}: {} rows, about {gigabytes:.2} GB",
                 count(warehouses.unsigned_abs()),
                 if warehouses == 1 { "" } else { "s" },
                 count(rows)
             ),
-            format!("users     threads at their warehouses, each with decks of 23 cards, {waits}"),
-            format!("target    SQLite in this program ({}); {lock}", self.durability()),
-            format!("          {}: filled once, copied for the run, checked after it", file(plan).display()),
-            format!("notice    {NOTICE}"),
-        ]
+            format!("users     {users} at their warehouses, each with decks of 23 cards, {waits}"),
+        ];
+        lines.extend(target);
+        lines.push(format!("notice    {NOTICE}"));
+        lines
     }
 }
 

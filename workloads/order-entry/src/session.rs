@@ -39,6 +39,8 @@ pub(crate) enum Conflict {
     Busy,
     /// The snapshot of the transaction is outdated.
     Snapshot,
+    /// Transactions wait for each other.
+    Deadlock,
 }
 
 pub(crate) type Reply<T> = Result<T, Trouble>;

@@ -1,6 +1,7 @@
 //! The embedded engine: a SQLite file in this process, with a connection for each user.
 
 mod check;
+mod engine;
 mod errors;
 mod files;
 mod fill;
@@ -10,8 +11,9 @@ mod session;
 mod tests;
 mod users;
 
-pub(crate) use check::check;
-pub(crate) use errors::SqliteError;
-pub(crate) use files::{Files, found};
-pub(crate) use session::{CACHE_KIB, ConnectionOptions};
-pub(crate) use users::SqliteUsers;
+use check::check;
+pub(crate) use engine::SqliteEngine;
+use errors::SqliteError;
+use files::{Files, found};
+use session::{CACHE_KIB, ConnectionOptions};
+use users::SqliteUsers;

@@ -1,0 +1,259 @@
+//! SQLite behind the seam to engines.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use barograph_engine::{Runnable, runnable_threads};
+use barograph_model::words::in_one_line;
+use barograph_platform::Later;
+use barograph_record::Tier;
+use barograph_spec::{Ability, Given, Plan, Refusal, Refused};
+use barograph_workload::{FillProgress, LoadError, LoadJob, OnProgress};
+use parking_lot::FairMutex;
+use serde_json::{Map, Value, json};
+
+use super::{CACHE_KIB, ConnectionOptions, Files, SqliteError, SqliteUsers, check, found};
+use crate::checks::Findings;
+use crate::engine::{Engine, Filled};
+use crate::generate::Generator;
+use crate::plan::{OrderEntryPlan, generator};
+use crate::tables::{Size, Table};
+use crate::tally::Tally;
+use crate::user::Shared;
+
+/// The scheme of addresses.
+const SCHEME: &str = "sqlite://";
+
+/// Open files of a user: the database, its log and the index of the log.
+const FILES: u64 = 3;
+
+/// The database file of a plan.
+pub(crate) struct SqliteEngine {
+    plan: OrderEntryPlan,
+    generator: Generator,
+    url: String,
+    file: PathBuf,
+    /// The locked files, from the fill on.
+    files: Arc<Mutex<Option<Files>>>,
+}
+
+impl SqliteEngine {
+    /// Whether this is the address of a file.
+    pub(crate) fn is_address(url: &str) -> bool {
+        file_of(url).is_some()
+    }
+
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let file = file(plan);
+        SqliteEngine {
+            plan: OrderEntryPlan::of(plan).clone(),
+            generator: generator(plan),
+            url: format!("{SCHEME}{}", file.display()),
+            file,
+            files: Arc::default(),
+        }
+    }
+
+    /// The refusal of the file.
+    fn refusal(&self, plan: &Plan, why: &SqliteError) -> Refusal {
+        Refusal {
+            place: plan.place("target.url").to_owned(),
+            key: "target.url".to_owned(),
+            value: format!("{:?}", self.url),
+            allowed: format!("a file of this size and seed, or none yet: cannot {}", in_one_line(why)),
+            remedy: "remove the file if nothing needs it, or name another".to_owned(),
+        }
+    }
+
+    /// Durability in words.
+    fn durability(&self) -> &'static str {
+        match self.plan.is_durable {
+            true => "WAL, synchronous=FULL: a commit is on the disk before it is done",
+            false => {
+                "WAL, synchronous=OFF: commits survive the process, the last may be lost with the machine"
+            }
+        }
+    }
+}
+
+/// The database file of a plan.
+fn file(plan: &Plan) -> PathBuf {
+    match plan.target.url.as_deref().and_then(file_of) {
+        Some(file) => file.to_owned(),
+        None => {
+            let Size { warehouses, scale, .. } = OrderEntryPlan::of(plan).size;
+            let part = if scale < 1.0 { format!("-x{scale}") } else { String::new() };
+            let load = if plan.load.is_empty() { String::new() } else { format!("-{}", plan.load) };
+            let name = format!("order-entry{load}-w{warehouses}{part}-s{}.db", plan.seed);
+            let path = plan.data.dir.join(name);
+            std::path::absolute(&path).unwrap_or(path)
+        }
+    }
+}
+
+/// The file of an address; `None` for an address of another kind.
+fn file_of(url: &str) -> Option<&Path> {
+    url.strip_prefix(SCHEME).map(Path::new).filter(|path| path.is_absolute())
+}
+
+/// Stops the fill when it is dropped.
+struct StopAtEnd(Arc<AtomicBool>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Engine for SqliteEngine {
+    fn target(&self) -> Option<&str> {
+        Some(&self.url)
+    }
+
+    fn operations_block(&self) -> bool {
+        true
+    }
+
+    fn files(&self) -> u64 {
+        FILES
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        &["deadlock_retries_per_s"]
+    }
+
+    fn bytes(&self) -> (f64, f64) {
+        (71e6, 9e6)
+    }
+
+    fn check(&self, _: &Plan, _: &mut Given) {}
+
+    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
+        let file = found(&self.file, &self.generator).err().map(|why| self.refusal(plan, &why));
+        let driver = &plan.driver;
+        let is_elsewhere = driver.count > 1 || driver.place == "unit" || plan.deploy.has(Ability::Hosts);
+        let elsewhere = is_elsewhere.then(|| Refusal {
+            place: plan.place("driver.place").to_owned(),
+            key: "driver.place".to_owned(),
+            value: format!("{:?}", driver.place),
+            allowed: "one driver, which is this process: the database is in it".to_owned(),
+            remedy: "leave driver.place, driver.count and platform out".to_owned(),
+        });
+        file.into_iter().chain(elsewhere).collect()
+    }
+
+    fn explain(&self, _: &Plan) -> (&'static str, Vec<String>) {
+        let lock = match self.plan.is_queued {
+            true => "writers wait in a queue",
+            false => "writers ask for the lock again and again",
+        };
+        let target = vec![
+            format!("target    SQLite in this program ({}); {lock}", self.durability()),
+            format!("          {}: filled once, copied for the run, checked after it", self.file.display()),
+        ];
+        ("threads", target)
+    }
+
+    fn disclose(&self) -> Map<String, Value> {
+        let facts = [
+            ("engine", json!(format!("SQLite {}", rusqlite::version()))),
+            ("isolation", json!("serializable; transactions that write begin with the write lock")),
+            ("durability", json!(self.durability())),
+            ("write_lock", json!(if self.plan.is_queued { "queue" } else { "busy" })),
+            ("cache_kib_per_connection", json!(CACHE_KIB)),
+        ];
+        facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect()
+    }
+
+    fn answers<'a>(&'a self, _: &'a str) -> Later<'a, Result<(), String>> {
+        let file = Files::copy(&self.file);
+        Box::pin(async move {
+            match file.exists() {
+                true => Ok(()),
+                false => Err(format!("there is no `{}`", file.display())),
+            }
+        })
+    }
+
+    fn tier<'a>(&'a self, _: &'a str) -> Later<'a, Result<Tier, String>> {
+        let tier = Tier {
+            tier: "database".to_owned(),
+            product: format!("SQLite {}", rusqlite::version()),
+            durability: self.durability().to_owned(),
+        };
+        Box::pin(async move { Ok(tier) })
+    }
+
+    fn fill<'a>(
+        &'a self,
+        job: &'a LoadJob<'a>,
+        progress: OnProgress,
+    ) -> Later<'a, Result<Filled, LoadError>> {
+        let (file, generator, kept) = (self.file.clone(), self.generator, Arc::clone(&self.files));
+        let stop = StopAtEnd(Arc::default());
+        let stopped = Arc::clone(&stop.0);
+        Box::pin(async move {
+            let filling = tokio::task::spawn_blocking(move || {
+                let files = Files::take(&file)?;
+                let filled = fill(&files, &generator, (&stopped, &progress))?;
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(files);
+                Ok(filled)
+            });
+            let filled = filling.await;
+            drop(stop);
+            let failed = |why| LoadError::Fill { url: self.url.clone(), why };
+            match filled.map_err(|why| failed(why.into()))? {
+                Ok(filled) => Ok(filled),
+                Err(why @ (SqliteError::NotOurs { .. } | SqliteError::InUse { .. })) => {
+                    Err(LoadError::Refused(Refused(vec![self.refusal(job.plan, &why)])))
+                }
+                Err(why) => Err(failed(why.into())),
+            }
+        })
+    }
+
+    fn load(&self, _: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
+        let OrderEntryPlan { is_durable, is_queued, busy, .. } = self.plan;
+        let users = SqliteUsers {
+            shared: Arc::new(shared),
+            connecting: ConnectionOptions { path: Files::copy(&self.file), is_durable, busy },
+            queue: is_queued.then(|| Arc::new(FairMutex::new(()))),
+        };
+        Ok(runnable_threads(move || users.clone()))
+    }
+
+    /// The copy stays for inspection if a check fails.
+    fn verify<'a>(&'a self, _: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
+        let (file, generator) = (self.file.clone(), self.generator);
+        Box::pin(async move {
+            let checking = tokio::task::spawn_blocking(move || {
+                let checked = check(&Files::copy(&file), &generator, tally.counted())?;
+                if checked.violations.is_empty() {
+                    Files::remove_copy(&file)?;
+                }
+                Ok::<_, SqliteError>(checked)
+            });
+            let checked = checking.await.map_err(|why| why.to_string())?;
+            checked.map_err(|why| in_one_line(&why))
+        })
+    }
+}
+
+/// Fills the database, unless it is filled, and copies it for the run.
+fn fill(
+    files: &Files,
+    generator: &Generator,
+    (stopped, progress): (&AtomicBool, &OnProgress),
+) -> Result<Filled, SqliteError> {
+    let total = Table::ALL.into_iter().map(|table| generator.size.rows(table)).sum();
+    let mut done = 0;
+    let filled = files.fill(generator, |table, rows| {
+        done += rows;
+        progress(FillProgress { stage: table.name().to_owned(), done, total });
+        !stopped.load(Ordering::Relaxed)
+    })?;
+    progress(FillProgress { stage: "copy".to_owned(), done: 0, total: filled.bytes });
+    files.reset()?;
+    Ok(Filled { reused: filled.reused, lines: filled.lines, bytes: filled.bytes })
+}
