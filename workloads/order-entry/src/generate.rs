@@ -84,6 +84,15 @@ impl Generator {
         Generator { size, seed, streams: Streams::new(seed), constants: Constants::of_seed(seed) }
     }
 
+    /// What its rows follow from.
+    pub(crate) fn description(&self) -> String {
+        let (Size { warehouses, scale, .. }, seed) = (self.size, self.seed);
+        format!(
+            "warehouses = {warehouses}, scale = {scale}, seed = {seed}, version {} of the workload",
+            crate::VERSION
+        )
+    }
+
     /// All pieces, by table, warehouse and district.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> + use<> {
         let warehouses = self.size.warehouses;

@@ -12,6 +12,7 @@ mod generate;
 mod input;
 mod measures;
 mod plan;
+mod postgres;
 mod seam;
 mod session;
 mod sqlite;

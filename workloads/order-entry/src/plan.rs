@@ -17,7 +17,11 @@ use crate::tables::{Size, Table};
 const MOST_WAREHOUSES: u64 = 10_000;
 
 /// Addresses of databases.
-const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db";
+const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db, \
+     or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders";
+
+/// Isolation levels of servers. The transactions are right at the first: they change rows relative to their values.
+const ISOLATION: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
 
 /// Published keying times and mean think times, in seconds.
 const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
@@ -35,6 +39,8 @@ pub(crate) struct OrderEntryPlan {
     pub(crate) is_durable: bool,
     /// Writers wait in a fair queue.
     pub(crate) is_queued: bool,
+    /// The isolation level of a server, words joined by hyphens.
+    pub(crate) isolation: &'static str,
     /// Limit on the wait for a lock, after which the transaction is tried again.
     pub(crate) busy: Duration,
 }
@@ -79,12 +85,14 @@ impl WorkloadKeys for OrderEntry {
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
         let durability = g.choice("order_entry.durability", &["full", "off"], "full");
         let write_lock = g.choice("order_entry.write_lock", &["queue", "busy"], "queue");
+        let isolation = g.choice("order_entry.isolation", &ISOLATION, ISOLATION[0]);
         let busy_ms = g.number("order_entry.busy_ms", 1..=600_000, 5_000);
         Some(Arc::new(OrderEntryPlan {
             size: Size::new(warehouses? as u32, scale?),
             waits: waits?,
             is_durable: durability? == "full",
             is_queued: write_lock? == "queue",
+            isolation: isolation?,
             busy: Duration::from_millis(busy_ms?),
         }))
     }
@@ -197,7 +205,7 @@ mod tests {
 
     #[test]
     fn other_targets_are_refused() {
-        for url in ["postgres://db/orders", "sqlite:orders.db", "sqlite://orders.db", "load:shop"] {
+        for url in ["http://db/orders", "sqlite:orders.db", "sqlite://orders.db", "load:shop"] {
             let refused = plan(&[&format!("target.url={url}")]).unwrap_err();
             let text = in_one_line(&refused);
             assert!(text.contains("target.url") && text.contains("a file of SQLite"), "{text}");

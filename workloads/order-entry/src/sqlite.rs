@@ -8,7 +8,7 @@ mod fill;
 mod schema;
 mod session;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod users;
 
 use check::check;

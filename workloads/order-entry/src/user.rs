@@ -224,7 +224,12 @@ impl Terminal {
 
     /// Notes a failed connection.
     pub(crate) fn broken(&self, transaction: Transaction, why: String) -> Outcome {
-        self.failed(transaction, Trouble::Failed { outcome: Outcome::Broken, why })
+        self.unconnected(transaction, (Outcome::Broken, why))
+    }
+
+    /// Notes a connection that could not be made.
+    pub(crate) fn unconnected(&self, transaction: Transaction, (outcome, why): (Outcome, String)) -> Outcome {
+        self.failed(transaction, Trouble::Failed { outcome, why })
     }
 }
 

@@ -113,6 +113,14 @@ const CRATES: &[Crate] = &[
         ],
     },
     Crate {
+        name: "workload-order-entry",
+        floor: 5,
+        may_use: &[
+            "model", "spec", "record", "data", "platform", "services", "workload", "engine", "reactor",
+            "postgres",
+        ],
+    },
+    Crate {
         name: "workload-scenario",
         floor: 5,
         may_use: &["model", "spec", "engine", "http", "scenario", "scenario-script", "workload"],
@@ -157,6 +165,7 @@ const CRATES: &[Crate] = &[
             "workload",
             "workload-",
             "workload-auction",
+            "workload-order-entry",
             "workload-scenario",
             "services",
             "virtual-network",

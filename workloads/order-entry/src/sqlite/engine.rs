@@ -127,7 +127,13 @@ impl Engine for SqliteEngine {
         (71e6, 9e6)
     }
 
-    fn check(&self, _: &Plan, _: &mut Given) {}
+    fn check(&self, _: &Plan, g: &mut Given) {
+        g.refuse_asked(
+            "order_entry.isolation",
+            "left out with SQLite, which is serializable",
+            "leave it out",
+        );
+    }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
         let file = found(&self.file, &self.generator).err().map(|why| self.refusal(plan, &why));
