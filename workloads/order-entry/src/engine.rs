@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::checks::Findings;
 use crate::generate::Generator;
+use crate::mariadb::MariadbEngine;
 use crate::postgres::PostgresEngine;
 use crate::sqlite::SqliteEngine;
 use crate::tables::{Size, Table};
@@ -26,6 +27,7 @@ pub(crate) fn of(plan: &Plan) -> Option<Box<dyn Engine>> {
     match plan.target.url.as_deref() {
         Some(url) if SqliteEngine::is_address(url) => Some(Box::new(SqliteEngine::new(plan))),
         Some(url) if PostgresEngine::is_address(url) => Some(Box::new(PostgresEngine::new(plan))),
+        Some(url) if MariadbEngine::is_address(url) => Some(Box::new(MariadbEngine::new(plan))),
         Some(_) => None,
         None => Some(Box::new(SqliteEngine::new(plan))),
     }

@@ -18,7 +18,7 @@ const MOST_WAREHOUSES: u64 = 10_000;
 
 /// Addresses of databases.
 const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db, \
-     or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders";
+     or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders, or of MariaDB, as in mysql://me@127.0.0.1/orders";
 
 /// Isolation levels of servers. The transactions are right at the first: they change rows relative to their values.
 const ISOLATION: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];

@@ -117,7 +117,7 @@ const CRATES: &[Crate] = &[
         floor: 5,
         may_use: &[
             "model", "spec", "record", "data", "platform", "services", "workload", "engine", "reactor",
-            "postgres",
+            "mysql", "postgres",
         ],
     },
     Crate {
