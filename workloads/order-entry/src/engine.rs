@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::checks::Findings;
 use crate::generate::Generator;
 use crate::mariadb::MariadbEngine;
+use crate::plan::OrderEntryPlan;
 use crate::postgres::PostgresEngine;
 use crate::sqlite::SqliteEngine;
 use crate::tables::{Size, Table};
@@ -29,7 +30,10 @@ pub(crate) fn of(plan: &Plan) -> Option<Box<dyn Engine>> {
         Some(url) if PostgresEngine::is_address(url) => Some(Box::new(PostgresEngine::new(plan))),
         Some(url) if MariadbEngine::is_address(url) => Some(Box::new(MariadbEngine::new(plan))),
         Some(_) => None,
-        None => Some(Box::new(SqliteEngine::new(plan))),
+        None => Some(match OrderEntryPlan::of(plan).database {
+            "postgres" => Box::new(PostgresEngine::new(plan)),
+            _ => Box::new(SqliteEngine::new(plan)),
+        }),
     }
 }
 

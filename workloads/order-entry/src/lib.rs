@@ -21,6 +21,7 @@ mod tables;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod topology;
 mod transactions;
 mod user;
 

@@ -12,6 +12,7 @@ use crate::generate::Generator;
 use crate::measures::MEASURES;
 use crate::seam::{NAME, NOTICE, OrderEntry};
 use crate::tables::{Size, Table};
+use crate::topology::TIER;
 
 /// Most warehouses: a terabyte.
 const MOST_WAREHOUSES: u64 = 10_000;
@@ -29,12 +30,34 @@ const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.
 /// Longest think time, in multiples of the mean.
 const LONGEST_THINK: f64 = 10.0;
 
+/// The form of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Statements, a call for each.
+    Statements,
+    /// Functions of the database, a call for each transaction.
+    Stored,
+}
+
+impl Form {
+    /// The form in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Form::Statements => "statements: a call for each",
+            Form::Stored => "stored: a call of a function for each transaction",
+        }
+    }
+}
+
 /// The settings of the workload in a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderEntryPlan {
+    /// The engine, where the plan has no address.
+    pub(crate) database: &'static str,
     pub(crate) size: Size,
     /// Factor on the published keying and think times.
     pub(crate) waits: f64,
+    pub(crate) form: Form,
     /// Commits wait for the disk.
     pub(crate) is_durable: bool,
     /// Writers wait in a fair queue.
@@ -79,17 +102,25 @@ impl WorkloadKeys for OrderEntry {
         &MEASURES
     }
 
+    fn tiers(&self) -> &'static [&'static str] {
+        &[TIER]
+    }
+
     fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
+        let database = g.choice("deploy.database", &["sqlite", "postgres"], "sqlite");
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
+        let form = g.choice("order_entry.form", &["statements", "stored"], "statements");
         let durability = g.choice("order_entry.durability", &["full", "off"], "full");
         let write_lock = g.choice("order_entry.write_lock", &["queue", "busy"], "queue");
         let isolation = g.choice("order_entry.isolation", &ISOLATION, ISOLATION[0]);
         let busy_ms = g.number("order_entry.busy_ms", 1..=600_000, 5_000);
         Some(Arc::new(OrderEntryPlan {
+            database: database?,
             size: Size::new(warehouses? as u32, scale?),
             waits: waits?,
+            form: if form? == "stored" { Form::Stored } else { Form::Statements },
             is_durable: durability? == "full",
             is_queued: write_lock? == "queue",
             isolation: isolation?,
@@ -105,6 +136,14 @@ impl WorkloadSettings for OrderEntryPlan {
                 g.refuse("target.url", format!("{url:?}"), ADDRESSES, "correct it, or leave it out")
             }
             (engine, _) => engine.into_iter().for_each(|engine| engine.check(plan, g)),
+        }
+        if plan.target.url.is_some() {
+            let allowed = "left out with target.url, whose address has an engine";
+            g.refuse_asked("deploy.database", allowed, "leave it out, or leave target.url out");
+        }
+        if plan.target.url.is_some() || self.database == "sqlite" {
+            let allowed = "left out where no server is deployed";
+            g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database = \"postgres\"");
         }
     }
 
@@ -188,6 +227,57 @@ mod tests {
             " /var/tmp/orders.db: filled once",
         ] {
             assert!(lines.contains(words), "{words}: {lines}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_deployed_by_its_name_or_there_at_its_address() {
+        let deployed = plan(&["deploy.database=postgres", "order_entry.isolation=serializable"]).unwrap();
+        let lines = OrderEntryPlan::of(&deployed).explain(&deployed).join("\n");
+        for words in [
+            "users     sessions at their",
+            "target    PostgreSQL on platform process, ",
+            "          a commit is on the disk before it is done; transactions are serializable, as statements: a call for each",
+        ] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
+        let there =
+            plan(&["target.url=postgres://me:secret@h/orders", "order_entry.durability=off"]).unwrap();
+        let lines = OrderEntryPlan::of(&there).explain(&there).join("\n");
+        for words in ["postgres://me:***@h/orders, which is there already", "commits wait for no disk"] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
+    }
+
+    #[test]
+    fn a_deployed_server_has_sessions_for_all_users() {
+        let deployed =
+            plan(&["deploy.database=postgres", "load.users=30", "order_entry.durability=off"]).unwrap();
+        let topology = engine::of(&deployed).unwrap().topology(&deployed);
+        assert_eq!((&topology.fronts[..], topology.scheme), (&["database-1".to_owned()][..], "postgres"));
+        let values = format!("{:?}", topology.parts[0].values);
+        assert_eq!(values, r#"[("connections", Text("50")), ("not_durable", Text("yes"))]"#);
+        let embedded = plan(&[]).unwrap();
+        assert!(engine::of(&embedded).unwrap().topology(&embedded).parts.is_empty());
+    }
+
+    #[test]
+    fn keys_without_effect_on_an_engine_are_refused() {
+        for (sets, words) in [
+            (&["order_entry.isolation=serializable"][..], "left out with SQLite"),
+            (&["order_entry.form=stored"], "left out with SQLite"),
+            (&["deploy.database_cpus=1"], "where no server is deployed"),
+            (&["deploy.database=postgres", "order_entry.write_lock=busy"], "left out with PostgreSQL"),
+            (
+                &["deploy.database=postgres", "target.url=postgres://me@h/orders"],
+                "whose address has an engine",
+            ),
+            (&["target.url=postgres://me@h/orders", "deploy.database_cpus=1"], "where no server is deployed"),
+            (&["target.url=postgres://me@h/postgres"], "a database of its own"),
+            (&["target.url=postgres://h/orders"], "an address as in postgres://me@127.0.0.1/orders ("),
+        ] {
+            let text = in_one_line(&plan(sets).unwrap_err());
+            assert!(text.contains(words), "{words}: {text}");
         }
     }
 

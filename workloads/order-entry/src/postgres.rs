@@ -6,6 +6,7 @@ mod databases;
 mod engine;
 mod errors;
 mod fill;
+mod functions;
 mod schema;
 mod session;
 mod statements;

@@ -172,7 +172,7 @@ impl Workload for OrderEntryWorkload {
         let Size { warehouses, scale, items, customers } = self.generator.size;
         let facts = [
             ("notice", json!(NOTICE)),
-            ("form", json!("statements: a call for each")),
+            ("form", json!(self.plan.form.words())),
             ("busy_ms", json!(self.plan.busy.as_millis() as u64)),
             ("warehouses", json!(warehouses)),
             ("scale", json!(scale)),

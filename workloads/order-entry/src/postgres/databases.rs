@@ -6,6 +6,7 @@ use barograph_postgres::{Address, Connection, Fault, Target};
 
 use super::PostgresError;
 use super::admin::{has_row, identifier, in_session, literal, row, run};
+use super::statements::FUNCTIONS;
 use crate::generate::Generator;
 
 /// Limit on the first answer of a server.
@@ -128,6 +129,12 @@ impl Databases {
         // the load. Earlier versions know no other way.
         let how = if major >= WITH_STRATEGY { " STRATEGY FILE_COPY" } else { "" };
         self.maintain("copy", &self.name, &[sql + how])
+    }
+
+    /// Makes the functions of the stored form in the copy.
+    pub(super) fn add_functions(&self) -> Result<(), PostgresError> {
+        let add = async |session: &mut Connection| run(session, FUNCTIONS).await;
+        in_session(&self.copy(""), "make functions in", add).map(drop)
     }
 
     /// Removes the copy of a run.

@@ -10,7 +10,8 @@ use barograph_model::words::in_one_line;
 use barograph_platform::Later;
 use barograph_postgres::Address;
 use barograph_record::Tier;
-use barograph_spec::{Given, Plan, Refusal, Refused, there};
+use barograph_spec::{Given, Plan, Refusal, Refused, placed, there};
+use barograph_workload::topology::{Topology, Value as Word};
 use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value, json};
 
@@ -23,8 +24,9 @@ use super::users::PostgresUsers;
 use crate::checks::{self, Findings};
 use crate::engine::{Engine, Filled};
 use crate::generate::Generator;
-use crate::plan::{OrderEntryPlan, generator};
+use crate::plan::{Form, OrderEntryPlan, generator};
 use crate::tally::Tally;
+use crate::topology;
 use crate::user::Shared;
 
 /// Databases that a server needs for itself.
@@ -39,10 +41,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The settings of a server that decide what a commit survives, and their values where it survives all.
 const DURABILITY: &str = "SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')";
 
+/// Sessions of a deployed server beside those of users.
+const FURTHER_SESSIONS: u32 = 20;
+
 /// A database of a server.
 pub(crate) struct PostgresEngine {
     plan: OrderEntryPlan,
     generator: Generator,
+    is_deployed: bool,
 }
 
 impl PostgresEngine {
@@ -52,7 +58,16 @@ impl PostgresEngine {
     }
 
     pub(crate) fn new(plan: &Plan) -> Self {
-        PostgresEngine { plan: OrderEntryPlan::of(plan).clone(), generator: generator(plan) }
+        let (settings, is_deployed) = (OrderEntryPlan::of(plan).clone(), plan.target.url.is_none());
+        PostgresEngine { plan: settings, generator: generator(plan), is_deployed }
+    }
+
+    /// The address of the filled database. That of a deployed server names neither user nor database.
+    fn address(&self, url: &str) -> String {
+        match url.split_once("://") {
+            Some((scheme, place)) if self.is_deployed => format!("{scheme}://postgres@{place}/order_entry"),
+            _ => url.to_owned(),
+        }
     }
 
     /// Options of the sessions of users.
@@ -149,14 +164,16 @@ impl Engine for PostgresEngine {
     }
 
     fn explain(&self, plan: &Plan) -> (&'static str, Vec<String>) {
-        let url = plan.target.url.as_deref().map(masked).unwrap_or_default();
         let done = "its database is filled once and copied for the run, and the copy is checked after it";
+        let target = match &plan.target.url {
+            Some(url) => there(&masked(url), done),
+            None => format!("target    PostgreSQL {}", placed(&plan.deploy)),
+        };
         let commits = match self.plan.is_durable {
             true => "a commit is on the disk before it is done",
             false => "commits wait for no disk",
         };
-        let lines =
-            vec![there(&url, done), format!("          {commits}; transactions are {}", self.plan.isolation)];
+        let lines = vec![target, format!("          {commits}; transactions are {}", self.plan.isolation)];
         ("sessions", lines)
     }
 
@@ -169,12 +186,21 @@ impl Engine for PostgresEngine {
         facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect()
     }
 
+    fn topology(&self, plan: &Plan) -> Topology {
+        let sessions = plan.most_users().saturating_add(FURTHER_SESSIONS);
+        let mut words = vec![("connections", Word::Text(sessions.to_string()))];
+        if !self.plan.is_durable {
+            words.push(("not_durable", Word::Text("yes".to_owned())));
+        }
+        topology::of(plan, ("postgres", "postgres"), words)
+    }
+
     fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
         Box::pin(async move { self.tier(url).await.map(drop) })
     }
 
     fn tier<'a>(&'a self, url: &'a str) -> Later<'a, Result<Tier, String>> {
-        let (url, options) = (url.to_owned(), self.options());
+        let (url, options) = (self.address(url), self.options());
         let asked = on_thread(move || {
             in_session(&databases(&url)?.maintenance(&options), "ask", async |session| {
                 let version = session.setting("server_version").unwrap_or("of an unknown version").to_owned();
@@ -198,8 +224,8 @@ impl Engine for PostgresEngine {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Later<'a, Result<Filled, LoadError>> {
-        let (url, generator, options) = (job.url.to_owned(), self.generator, self.options());
-        let is_durable = self.plan.is_durable;
+        let (url, generator, options) = (self.address(job.url), self.generator, self.options());
+        let OrderEntryPlan { is_durable, form, .. } = self.plan;
         let stop = StopAtEnd(Arc::default());
         let stopped = Arc::clone(&stop.0);
         Box::pin(async move {
@@ -209,7 +235,12 @@ impl Engine for PostgresEngine {
                     durable(&databases, &options)?;
                 }
                 let done = AtomicU64::new(0);
-                Filling { databases, generator, progress, stopped, done }.run()
+                let filled =
+                    Filling { databases: databases.clone(), generator, progress, stopped, done }.run()?;
+                if form == Form::Stored {
+                    databases.add_functions()?;
+                }
+                Ok(filled)
             });
             let filled = filled.await;
             drop(stop);
@@ -226,19 +257,20 @@ impl Engine for PostgresEngine {
     }
 
     fn load(&self, job: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
-        let found = databases(job.url);
+        let found = databases(&self.address(job.url));
         let unreachable = |why: PostgresError| LoadError::Unreachable {
             url: masked(job.url).into_owned(),
             why: why.into(),
         };
         let target = found.map_err(unreachable)?.copy(&self.options());
         let shared = Arc::new(shared);
-        Ok(runnable(move || PostgresUsers::new(&target, &shared)))
+        let form = self.plan.form;
+        Ok(runnable(move || PostgresUsers::new(&target, form, &shared)))
     }
 
     /// The copy stays for inspection if a check fails.
     fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
-        let (url, generator) = (url.to_owned(), self.generator);
+        let (url, generator) = (self.address(url), self.generator);
         let checked = on_thread(move || {
             let databases = databases(&url)?;
             let mut queries = Queries::open(&databases.copy(""))?;

@@ -7,14 +7,21 @@ use barograph_postgres::{
     Client, Connection, Fault, Param, Reply as Piece, Row, SqlState, Statement, Transaction,
 };
 
-use super::statements::{ALL, Sql};
-use crate::input::{District, Key};
+use super::functions::Arrays;
+use super::statements::{ALL, Sql, WITHOUT_FUNCTIONS};
+use crate::input::{District, Input, Key};
+use crate::plan::Form;
 use crate::session::{Access, Conflict, Demand, OrderHead, OrderLine, OrderNumber, Reply, Session, Trouble};
+use crate::transactions::End;
+use crate::user::Request;
 
 /// A session with its prepared statements.
 pub(super) struct PostgresSession {
     connection: Connection,
+    form: Form,
     statements: Vec<Statement>,
+    /// The lines of an order as the function takes them.
+    pub(super) arrays: Arrays,
     /// The beginning of a transaction, which is sent with its first statement.
     begin: Option<Sql>,
     /// The connection has failed: the server rolls back.
@@ -23,40 +30,49 @@ pub(super) struct PostgresSession {
 
 impl PostgresSession {
     /// Begins a session. `number` chooses among the addresses of the server.
-    pub(super) async fn open(client: &Client, number: u32) -> Result<Self, Fault> {
+    pub(super) async fn open(client: &Client, form: Form, number: u32) -> Result<Self, Fault> {
         let mut connection = client.connect(number).await?;
-        let statements = connection.prepare_all(&ALL.map(|(_, sql)| sql)).await?;
-        Ok(PostgresSession { connection, statements, begin: None, is_broken: false })
+        let known = if form == Form::Stored { ALL.len() } else { WITHOUT_FUNCTIONS };
+        let statements = connection.prepare_all(&ALL.map(|(_, sql)| sql)[..known]).await?;
+        let arrays = Arrays::default();
+        Ok(PostgresSession { connection, form, statements, arrays, begin: None, is_broken: false })
     }
 
     /// Executes a statement and reads its rows. Returns the number of rows that it changed or returned.
-    async fn call(
+    pub(super) async fn execute(
         &mut self,
         sql: Sql,
         values: &[Param<'_>],
         mut read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
+    ) -> Result<u64, Fault> {
+        let mut batch = self.connection.batch();
+        if let Some(begin) = self.begin.take() {
+            batch.execute(self.statements[begin as usize], &[])?;
+        }
+        batch.execute(self.statements[sql as usize], values)?;
+        let mut replies = batch.send()?;
+        let (mut rows, mut wrong) = (0, None);
+        while let Some(piece) = replies.next().await? {
+            match piece {
+                Piece::Row(row) => wrong = wrong.or(read(&row).err()),
+                Piece::Done(tag) => rows = tag.rows(),
+            }
+        }
+        wrong.map_or(Ok(rows), Err)
+    }
+
+    /// Executes a statement of a transaction.
+    async fn call(
+        &mut self,
+        sql: Sql,
+        values: &[Param<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
     ) -> Reply<u64> {
-        let answer = async {
-            let mut batch = self.connection.batch();
-            if let Some(begin) = self.begin.take() {
-                batch.execute(self.statements[begin as usize], &[])?;
-            }
-            batch.execute(self.statements[sql as usize], values)?;
-            let mut replies = batch.send()?;
-            let (mut rows, mut wrong) = (0, None);
-            while let Some(piece) = replies.next().await? {
-                match piece {
-                    Piece::Row(row) => wrong = wrong.or(read(&row).err()),
-                    Piece::Done(tag) => rows = tag.rows(),
-                }
-            }
-            wrong.map_or(Ok(rows), Err)
-        };
-        answer.await.map_err(|fault| self.trouble(&fault))
+        self.execute(sql, values, read).await.map_err(|fault| self.trouble(&fault))
     }
 
     /// The error of a transaction for one of the client.
-    fn trouble(&mut self, fault: &Fault) -> Trouble {
+    pub(super) fn trouble(&mut self, fault: &Fault) -> Trouble {
         self.is_broken = !matches!(fault, Fault::Server(_) | Fault::Call(_) | Fault::Column(_));
         match fault {
             Fault::Server(said) if said.state() == SqlState::SERIALIZATION_FAILURE => {
@@ -105,6 +121,14 @@ impl PostgresSession {
 }
 
 impl Session for PostgresSession {
+    fn is_stored(&self) -> bool {
+        self.form == Form::Stored
+    }
+
+    async fn call_function(&mut self, asked: Request, input: &Input) -> Reply<End> {
+        self.function(asked, input).await
+    }
+
     async fn begin(&mut self, access: Access, _: &mut Turn) -> Reply<()> {
         self.begin = Some(match access {
             Access::Read => Sql::BeginRead,
@@ -271,7 +295,7 @@ impl Session for PostgresSession {
     }
 }
 
-fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
+pub(super) fn ints<const N: usize>(numbers: [i64; N]) -> [Param<'static>; N] {
     numbers.map(Param::Int)
 }
 

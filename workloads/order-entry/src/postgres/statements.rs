@@ -29,10 +29,21 @@ pub(super) enum Sql {
     Charge,
     NextNumber,
     LowStock,
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
 }
 
+/// The transactions as functions.
+pub(super) const FUNCTIONS: &str = include_str!("functions.sql");
+
+/// Statements that need no functions: the first ones.
+pub(super) const WITHOUT_FUNCTIONS: usize = Sql::NewOrder as usize;
+
 /// All statements by their numbers.
-pub(super) const ALL: [(Sql, &str); 26] = [
+pub(super) const ALL: [(Sql, &str); 31] = [
     (Sql::BeginRead, "BEGIN READ ONLY"),
     (Sql::BeginWrite, "BEGIN"),
     (Sql::Commit, "COMMIT"),
@@ -138,6 +149,11 @@ pub(super) const ALL: [(Sql, &str); 26] = [
         "SELECT count(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
          WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id BETWEEN $3 AND $4 AND s_quantity < $5",
     ),
+    (Sql::NewOrder, "SELECT oe_new_order($1, $2, $3, $4, $5, $6, $7)"),
+    (Sql::Payment, "SELECT oe_payment($1, $2, $3, $4, $5, $6, $7)"),
+    (Sql::OrderStatus, "SELECT * FROM oe_order_status($1, $2, $3, $4)"),
+    (Sql::Delivery, "SELECT oe_delivery($1, $2)"),
+    (Sql::StockLevel, "SELECT oe_stock_level($1, $2, $3)"),
 ];
 
 #[cfg(test)]

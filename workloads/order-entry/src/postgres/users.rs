@@ -10,17 +10,19 @@ use barograph_postgres::{Client, Target};
 use futures::lock::{Mutex, MutexGuard};
 
 use super::session::PostgresSession;
+use crate::plan::Form;
 use crate::user::{Shared, Terminal, Transaction};
 
 /// Makes the users of one worker.
 pub(super) struct PostgresUsers {
     client: Rc<Client>,
+    form: Form,
     shared: Arc<Shared>,
 }
 
 impl PostgresUsers {
-    pub(super) fn new(target: &Target, shared: &Arc<Shared>) -> Self {
-        PostgresUsers { client: Rc::new(Client::new(target)), shared: Arc::clone(shared) }
+    pub(super) fn new(target: &Target, form: Form, shared: &Arc<Shared>) -> Self {
+        PostgresUsers { client: Rc::new(Client::new(target)), form, shared: Arc::clone(shared) }
     }
 }
 
@@ -29,13 +31,15 @@ impl UserFactory for PostgresUsers {
 
     fn user(&self, id: UserId) -> PostgresUser {
         let state = State { terminal: Terminal::new(&self.shared, id.0), session: None };
-        PostgresUser { client: Rc::clone(&self.client), number: id.0, state: Mutex::new(state) }
+        let client = Rc::clone(&self.client);
+        PostgresUser { client, form: self.form, number: id.0, state: Mutex::new(state) }
     }
 }
 
 /// A user with its session.
 pub(super) struct PostgresUser {
     client: Rc<Client>,
+    form: Form,
     number: u32,
     state: Mutex<State>,
 }
@@ -59,7 +63,7 @@ impl User for PostgresUser {
         // The session of an operation that is dropped is dropped with it, and with the session its transaction.
         let mut session = match kept.take() {
             Some(session) => session,
-            None => match PostgresSession::open(&self.client, self.number).await {
+            None => match PostgresSession::open(&self.client, self.form, self.number).await {
                 Ok(session) => session,
                 Err(fault) => {
                     return terminal.unconnected(transaction, (fault.outcome(), in_one_line(&fault)));

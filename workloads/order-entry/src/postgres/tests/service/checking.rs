@@ -2,13 +2,14 @@
 
 use super::rig::Rig;
 use crate::checks::{Database as _, check};
+use crate::plan::Form;
 use crate::postgres::check::Queries;
 use crate::sqlite::tests::corruption::KINDS;
 
 #[test]
 fn every_kind_of_corruption_is_found() {
     let Some(rig) = Rig::filled(1) else { return };
-    assert_eq!(rig.transact((2, 100), "", &[]), (0, vec![]));
+    assert_eq!(rig.transact((2, 100), (Form::Statements, ""), &[]), (0, vec![]));
     let mut queries = Queries::open(&rig.databases.copy("")).unwrap();
     let counted = rig.shared.tally.counted();
     let wrong = |queries: &mut Queries| check(queries, &rig.generator, counted).unwrap().violations;

@@ -9,6 +9,7 @@ use barograph_reactor::block_on;
 
 use super::rig::{Rig, digests};
 use crate::generate::Generator;
+use crate::plan::Form;
 use crate::postgres::PostgresError;
 use crate::postgres::databases::State;
 use crate::tables::Table;
@@ -18,7 +19,7 @@ fn a_filled_database_is_found_again_and_never_worn() {
     let Some(rig) = Rig::filled(1) else { return };
     let before = digests(&rig.databases.filled(""));
     assert_eq!(digests(&rig.databases.copy("")), before);
-    assert_eq!(rig.transact((2, 50), "", &[]), (0, vec![]));
+    assert_eq!(rig.transact((2, 50), (Form::Statements, ""), &[]), (0, vec![]));
     assert_ne!(digests(&rig.databases.copy("")), before);
     let again = rig.filling(Arc::new(|told| assert_eq!((told.stage.as_str(), told.done), ("copy", 0))));
     let again = again.run().unwrap();

@@ -15,6 +15,7 @@ use crate::draw::Constants;
 use crate::engine::Filled;
 use crate::generate::Generator;
 use crate::input::Inputs;
+use crate::plan::Form;
 use crate::postgres::PostgresError;
 use crate::postgres::admin::{in_session, row, run};
 use crate::postgres::check::Queries;
@@ -71,10 +72,10 @@ impl Rig {
     pub(super) fn transact(
         &self,
         (users, each): (u32, u32),
-        options: &str,
+        (form, options): (Form, &str),
         counters: &[CounterId],
     ) -> (u64, Vec<u64>) {
-        let factory = PostgresUsers::new(&self.databases.copy(options), &self.shared);
+        let factory = PostgresUsers::new(&self.databases.copy(options), form, &self.shared);
         let one = async |number: u32| {
             let user = factory.user(UserId(number));
             let mut turn = Turn::for_test();

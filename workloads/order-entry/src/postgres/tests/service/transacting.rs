@@ -1,5 +1,7 @@
 //! Transactions: what they leave in the database, alone and side by side.
 
+use std::sync::Arc;
+
 use barograph_engine::Turn;
 use barograph_postgres::Client;
 use barograph_reactor::block_on;
@@ -8,9 +10,11 @@ use futures::future::join;
 use super::rig::{Rig, digests};
 use crate::input::{District, Key};
 use crate::measures::{BUSY, DEADLOCKS, NEW_ORDERS, SNAPSHOT, WRITES};
+use crate::plan::Form;
 use crate::postgres::session::PostgresSession;
 use crate::session::{Access, Conflict, Demand, Session as _, Trouble};
 use crate::sqlite::tests::rig as sqlite;
+use crate::user::Shared;
 
 /// Dates are those of the day.
 const WITHOUT_DATES: &str = "UPDATE orders SET o_entry_d = 0; \
@@ -22,10 +26,19 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite() {
     let embedded = sqlite::Rig::of_seed(3);
     assert_eq!(digests(&rig.databases.filled("")), sqlite::digests(&embedded.filled));
     assert_eq!(embedded.transact(1, 300), 0);
-    assert_eq!(rig.transact((1, 300), "", &[]), (0, vec![]));
+    assert_eq!(rig.transact((1, 300), (Form::Statements, ""), &[]), (0, vec![]));
     assert_eq!(rig.shared.tally.counted(), embedded.shared.tally.counted());
     embedded.connection().execute_batch(WITHOUT_DATES).unwrap();
     let copy = rig.databases.copy("");
+    Rig::run(&copy, WITHOUT_DATES);
+    assert_eq!(digests(&copy), sqlite::digests(&embedded.copy));
+    // The same by functions.
+    let shared = Shared { tally: Arc::default(), ..(*rig.shared).clone() };
+    let rig = Rig { shared: Arc::new(shared), ..rig };
+    rig.databases.reset().unwrap();
+    rig.databases.add_functions().unwrap();
+    assert_eq!(rig.transact((1, 300), (Form::Stored, ""), &[]), (0, vec![]));
+    assert_eq!(rig.shared.tally.counted(), embedded.shared.tally.counted());
     Rig::run(&copy, WITHOUT_DATES);
     assert_eq!(digests(&copy), sqlite::digests(&embedded.copy));
 }
@@ -33,7 +46,7 @@ fn a_seed_leaves_the_same_tables_as_on_sqlite() {
 #[test]
 fn users_side_by_side_leave_a_consistent_database() {
     let Some(rig) = Rig::filled(1) else { return };
-    let (failed, sums) = rig.transact((6, 100), "", &[NEW_ORDERS, WRITES]);
+    let (failed, sums) = rig.transact((6, 100), (Form::Statements, ""), &[NEW_ORDERS, WRITES]);
     assert_eq!(failed, 0, "{:?}", rig.shared.reasons.lock().unwrap());
     assert_eq!(rig.wrong(), Vec::<String>::new());
     let counted = rig.shared.tally.counted();
@@ -41,7 +54,7 @@ fn users_side_by_side_leave_a_consistent_database() {
     // At the other levels a transaction that meets another one begins anew.
     for isolation in ["repeatable\\ read", "serializable"] {
         let options = format!("-c default_transaction_isolation={isolation}");
-        let (failed, sums) = rig.transact((4, 100), &options, &[SNAPSHOT]);
+        let (failed, sums) = rig.transact((4, 100), (Form::Statements, &options), &[SNAPSHOT]);
         let reasons = rig.shared.reasons.lock().unwrap();
         // Those that met others ten times have failed, and left nothing behind.
         let met = reasons.of(barograph_model::OpId(0)).iter().chain(reasons.of(barograph_model::OpId(1)));
@@ -60,8 +73,8 @@ fn conflicts_are_told_by_their_kind_and_leave_nothing_behind() {
     block_on(async {
         let mut turn = Turn::for_test();
         let mut names = String::new();
-        let mut one = PostgresSession::open(&client, 0).await.unwrap();
-        let mut other = PostgresSession::open(&client, 0).await.unwrap();
+        let mut one = PostgresSession::open(&client, Form::Statements, 0).await.unwrap();
+        let mut other = PostgresSession::open(&client, Form::Statements, 0).await.unwrap();
         one.begin(Access::Write, &mut turn).await.unwrap();
         one.pay_warehouse(1, 5, &mut names).await.unwrap();
         other.begin(Access::Write, &mut turn).await.unwrap();
@@ -74,8 +87,8 @@ fn conflicts_are_told_by_their_kind_and_leave_nothing_behind() {
         one.roll_back().await.unwrap();
         one.roll_back().await.unwrap();
 
-        let mut one = PostgresSession::open(&patient, 0).await.unwrap();
-        let mut other = PostgresSession::open(&patient, 0).await.unwrap();
+        let mut one = PostgresSession::open(&patient, Form::Statements, 0).await.unwrap();
+        let mut other = PostgresSession::open(&patient, Form::Statements, 0).await.unwrap();
         for (session, w) in [(&mut one, 1), (&mut other, 2)] {
             session.begin(Access::Write, &mut turn).await.unwrap();
             session.pay_warehouse(w, 5, &mut names).await.unwrap();
@@ -95,7 +108,8 @@ fn conflicts_are_told_by_their_kind_and_leave_nothing_behind() {
     let (failed, sums) = block_on(async {
         let mut holder = Client::new(&held).connect(0).await.unwrap();
         holder.query("BEGIN; SELECT 1 FROM warehouse FOR UPDATE").unwrap().finish().await.unwrap();
-        let work = || rig.transact((1, 22), "-c lock_timeout=1", &[BUSY, DEADLOCKS, NEW_ORDERS]);
+        let work =
+            || rig.transact((1, 22), (Form::Statements, "-c lock_timeout=1"), &[BUSY, DEADLOCKS, NEW_ORDERS]);
         std::thread::scope(|scope| scope.spawn(work).join().unwrap())
     })
     .unwrap();
@@ -151,7 +165,7 @@ fn statements_mean_what_they_mean_on_other_engines() {
 fn in_transaction(rig: &Rig, work: impl AsyncFnOnce(&mut PostgresSession)) {
     let client = Client::new(&rig.databases.copy(""));
     block_on(async {
-        let mut session = PostgresSession::open(&client, 0).await.unwrap();
+        let mut session = PostgresSession::open(&client, Form::Statements, 0).await.unwrap();
         session.begin(Access::Write, &mut Turn::for_test()).await.unwrap();
         work(&mut session).await;
         session.commit().await.unwrap();
