@@ -32,6 +32,7 @@ pub(crate) fn of(plan: &Plan) -> Option<Box<dyn Engine>> {
         Some(_) => None,
         None => Some(match OrderEntryPlan::of(plan).database {
             "postgres" => Box::new(PostgresEngine::new(plan)),
+            "mariadb" => Box::new(MariadbEngine::new(plan)),
             _ => Box::new(SqliteEngine::new(plan)),
         }),
     }

@@ -107,7 +107,7 @@ impl WorkloadKeys for OrderEntry {
     }
 
     fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
-        let database = g.choice("deploy.database", &["sqlite", "postgres"], "sqlite");
+        let database = g.choice("deploy.database", &["sqlite", "postgres", "mariadb"], "sqlite");
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
@@ -143,7 +143,7 @@ impl WorkloadSettings for OrderEntryPlan {
         }
         if plan.target.url.is_some() || self.database == "sqlite" {
             let allowed = "left out where no server is deployed";
-            g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database = \"postgres\"");
+            g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database to a server");
         }
     }
 
@@ -247,6 +247,12 @@ mod tests {
         for words in ["postgres://me:***@h/orders, which is there already", "commits wait for no disk"] {
             assert!(lines.contains(words), "{words}: {lines}");
         }
+        let sets = ["target.url=mysql://me:secret@h/orders", "order_entry.isolation=repeatable-read"];
+        let there = plan(&sets).unwrap();
+        let lines = OrderEntryPlan::of(&there).explain(&there).join("\n");
+        for words in ["mysql://me:***@h/orders, which is there already", "transactions are repeatable-read"] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
     }
 
     #[test]
@@ -257,6 +263,10 @@ mod tests {
         assert_eq!((&topology.fronts[..], topology.scheme), (&["database-1".to_owned()][..], "postgres"));
         let values = format!("{:?}", topology.parts[0].values);
         assert_eq!(values, r#"[("connections", Text("50")), ("not_durable", Text("yes"))]"#);
+        let deployed = plan(&["deploy.database=mariadb", "load.strategy=fixed", "load.users=30"]).unwrap();
+        let topology = engine::of(&deployed).unwrap().topology(&deployed);
+        assert_eq!(topology.scheme, "mysql");
+        assert_eq!(format!("{:?}", topology.parts[0].values), r#"[("connections", Text("50"))]"#);
         let embedded = plan(&[]).unwrap();
         assert!(engine::of(&embedded).unwrap().topology(&embedded).parts.is_empty());
     }
@@ -274,6 +284,11 @@ mod tests {
             ),
             (&["target.url=postgres://me@h/orders", "deploy.database_cpus=1"], "where no server is deployed"),
             (&["target.url=postgres://me@h/postgres"], "a database of its own"),
+            (&["deploy.database=mariadb", "order_entry.form=stored"], "left out with MariaDB"),
+            (&["deploy.database=mariadb", "order_entry.write_lock=busy"], "left out with MariaDB"),
+            (&["target.url=mysql://me@h/mysql"], "a database of its own"),
+            (&["target.url=mysql://me@h"], "a database of its own"),
+            (&["target.url=mariadb://h/orders"], "an address as in mysql://me@127.0.0.1/orders (no user"),
             (&["target.url=postgres://h/orders"], "an address as in postgres://me@127.0.0.1/orders ("),
         ] {
             let text = in_one_line(&plan(sets).unwrap_err());

@@ -10,7 +10,8 @@ use barograph_model::words::in_one_line;
 use barograph_mysql::Address;
 use barograph_platform::Later;
 use barograph_record::Tier;
-use barograph_spec::{Given, Plan, Refusal, Refused, there};
+use barograph_spec::{Given, Plan, Refusal, Refused, placed, there};
+use barograph_workload::topology::{Topology, Value as Word};
 use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value, json};
 
@@ -23,8 +24,9 @@ use super::users::MariadbUsers;
 use crate::checks::{self, Findings};
 use crate::engine::{Engine, Filled};
 use crate::generate::Generator;
-use crate::plan::{OrderEntryPlan, generator};
+use crate::plan::{Form, OrderEntryPlan, generator};
 use crate::tally::Tally;
+use crate::topology;
 use crate::user::Shared;
 
 /// Databases that a server needs for itself.
@@ -40,10 +42,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const DURABILITY: [&str; 4] =
     ["innodb_flush_log_at_trx_commit", "innodb_doublewrite", "log_bin", "sync_binlog"];
 
+/// Sessions of a deployed server beside those of users.
+const FURTHER_SESSIONS: u32 = 20;
+
 /// A database of a server.
 pub(crate) struct MariadbEngine {
     plan: OrderEntryPlan,
     generator: Generator,
+    is_deployed: bool,
 }
 
 impl MariadbEngine {
@@ -53,7 +59,16 @@ impl MariadbEngine {
     }
 
     pub(crate) fn new(plan: &Plan) -> Self {
-        MariadbEngine { plan: OrderEntryPlan::of(plan).clone(), generator: generator(plan) }
+        let (settings, is_deployed) = (OrderEntryPlan::of(plan).clone(), plan.target.url.is_none());
+        MariadbEngine { plan: settings, generator: generator(plan), is_deployed }
+    }
+
+    /// The address of the filled database. That of a deployed server names neither user nor database.
+    fn address(&self, url: &str) -> String {
+        match url.split_once("://") {
+            Some((scheme, place)) if self.is_deployed => format!("{scheme}://auction@{place}/order_entry"),
+            _ => url.to_owned(),
+        }
     }
 
     /// SQL with which the sessions of users begin. A transaction begins with its first statement, which saves a call; waits for
@@ -121,6 +136,10 @@ impl Engine for MariadbEngine {
     fn check(&self, plan: &Plan, g: &mut Given) {
         let allowed = "left out with MariaDB, where writers wait for the rows that they change";
         g.refuse_asked("order_entry.write_lock", allowed, "leave it out");
+        if self.plan.form == Form::Stored {
+            let allowed = "left out with MariaDB, whose functions are not written";
+            g.refuse_asked("order_entry.form", allowed, "leave it out");
+        }
         let Some(url) = &plan.target.url else { return };
         let address = match Address::parse(url) {
             Ok(address) => address,
@@ -138,15 +157,30 @@ impl Engine for MariadbEngine {
         }
     }
 
+    fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
+        let driver = &plan.driver;
+        let several = (driver.count > 1 || driver.place == "unit").then(|| Refusal {
+            place: plan.place("driver.count").to_owned(),
+            key: "driver.count".to_owned(),
+            value: format!("{}, on {:?}", driver.count, driver.place),
+            allowed: "one driver, which is this process: the checks need the counts of all users".to_owned(),
+            remedy: "leave driver.place and driver.count out".to_owned(),
+        });
+        several.into_iter().collect()
+    }
+
     fn explain(&self, plan: &Plan) -> (&'static str, Vec<String>) {
-        let url = plan.target.url.as_deref().map(masked).unwrap_or_default();
         let done = "its database is filled once and copied for the run, and the copy is checked after it";
+        let target = match &plan.target.url {
+            Some(url) => there(&masked(url), done),
+            None => format!("target    MariaDB {}", placed(&plan.deploy)),
+        };
         let commits = match self.plan.is_durable {
             true => "a commit is on the disk before it is done",
+            false if self.is_deployed => "commits wait for no disk",
             false => "a commit survives what the settings of the server make it survive",
         };
-        let lines =
-            vec![there(&url, done), format!("          {commits}; transactions are {}", self.plan.isolation)];
+        let lines = vec![target, format!("          {commits}; transactions are {}", self.plan.isolation)];
         ("sessions", lines)
     }
 
@@ -159,12 +193,21 @@ impl Engine for MariadbEngine {
         facts.map(|(name, fact)| (name.to_owned(), fact)).into_iter().collect()
     }
 
+    fn topology(&self, plan: &Plan) -> Topology {
+        let sessions = plan.most_users().saturating_add(FURTHER_SESSIONS);
+        let mut words = vec![("connections", Word::Text(sessions.to_string()))];
+        if !self.plan.is_durable {
+            words.push(("not_durable", Word::Text("yes".to_owned())));
+        }
+        topology::of(plan, ("mariadb", "mysql"), words)
+    }
+
     fn answers<'a>(&'a self, url: &'a str) -> Later<'a, Result<(), String>> {
         Box::pin(async move { self.tier(url).await.map(drop) })
     }
 
     fn tier<'a>(&'a self, url: &'a str) -> Later<'a, Result<Tier, String>> {
-        let url = url.to_owned();
+        let url = self.address(url);
         let asked = on_thread(move || {
             let databases = databases(&url)?;
             Ok((databases.version()?, durability(&databases)?))
@@ -183,7 +226,7 @@ impl Engine for MariadbEngine {
         job: &'a LoadJob<'a>,
         progress: OnProgress,
     ) -> Later<'a, Result<Filled, LoadError>> {
-        let (url, generator, is_durable) = (job.url.to_owned(), self.generator, self.plan.is_durable);
+        let (url, generator, is_durable) = (self.address(job.url), self.generator, self.plan.is_durable);
         let stop = StopAtEnd(Arc::default());
         let stopped = Arc::clone(&stop.0);
         Box::pin(async move {
@@ -211,7 +254,7 @@ impl Engine for MariadbEngine {
     }
 
     fn load(&self, job: &LoadJob<'_>, shared: Shared) -> Result<Box<dyn Runnable>, LoadError> {
-        let found = databases(job.url);
+        let found = databases(&self.address(job.url));
         let unreachable =
             |why: MariadbError| LoadError::Unreachable { url: masked(job.url).into_owned(), why: why.into() };
         let target = found.map_err(unreachable)?.copy();
@@ -221,7 +264,7 @@ impl Engine for MariadbEngine {
 
     /// The copy stays for inspection if a check fails.
     fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>> {
-        let (url, generator) = (url.to_owned(), self.generator);
+        let (url, generator) = (self.address(url), self.generator);
         let checked = on_thread(move || {
             let databases = databases(&url)?;
             let mut queries = Queries(databases.copy());

@@ -103,26 +103,23 @@ fn every_kind_of_corruption_is_found(server: &Service) {
     assert_eq!(rig.transact((2, 100), SETUP, &[]), (0, vec![]));
     assert_eq!(rig.wrong(), Vec::<String>::new());
     let copy = rig.databases.copy();
-    // What the users have done, to which each kind is done anew.
-    let tables = |from: &str, to: &str| {
-        let one = |table: Table| {
-            format!("TRUNCATE {to}{0}; INSERT INTO {to}{0} SELECT * FROM {from}{0}", table.name())
-        };
-        Table::ALL.map(one).join("; ")
-    };
-    let kept = Table::ALL.map(|table| format!("CREATE TABLE kept_{0} LIKE {0}", table.name())).join("; ");
-    run_in(&copy, &format!("{kept}; {}", tables("", "kept_")));
+    // The tables as the users have left them.
+    let kept = |table: Table| format!("CREATE TABLE kept_{0} AS SELECT * FROM {0}", table.name());
+    run_in(&copy, &Table::ALL.map(kept).join("; "));
+    let back =
+        |table: Table| format!("DELETE FROM {0}; INSERT INTO {0} SELECT * FROM kept_{0}", table.name());
     let lost = [
         ("DELETE FROM history LIMIT 1", "payments since the load"),
         ("UPDATE customer SET c_delivery_cnt = 0", "orders delivered since the load"),
     ];
-    // Rows have no numbers here, and a table is not changed by what is read from it.
+    // Rows have no numbers here.
     let kinds = KINDS.into_iter().filter(|(sql, _)| !sql.contains("rowid"));
     for (sql, words) in kinds.chain(lost) {
         run_in(&copy, sql);
         let found = rig.wrong();
         assert!(found.iter().any(|finding| finding.contains(words)), "{sql}: {found:#?}");
-        run_in(&copy, &tables("kept_", ""));
+        let changed = Table::ALL.into_iter().filter(|table| sql.contains(table.name()));
+        run_in(&copy, &changed.map(back).collect::<Vec<_>>().join("; "));
     }
     assert_eq!(rig.wrong(), Vec::<String>::new());
 }
