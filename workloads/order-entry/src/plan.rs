@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use barograph_model::words::count;
-use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Waits};
+use barograph_model::{Distribution, MeasureSpec, Nanos, Pace, Share, Waits};
 use barograph_spec::{Given, Plan, WorkloadKeys, WorkloadSettings};
 
 use crate::engine;
@@ -22,13 +22,30 @@ const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var
      or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders, or of MariaDB, as in mysql://me@127.0.0.1/orders";
 
 /// Isolation levels of servers. The transactions are right at the first: they change rows relative to their values.
-const ISOLATION: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
+pub(crate) const ISOLATIONS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
+
+/// Forms of transactions.
+pub(crate) const FORMS: [&str; 2] = ["statements", "stored"];
+
+/// Durability of commits.
+pub(crate) const DURABILITIES: [&str; 2] = ["full", "off"];
 
 /// Published keying times and mean think times, in seconds.
 const WAITS: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
 
 /// Longest think time, in multiples of the mean.
 const LONGEST_THINK: f64 = 10.0;
+
+/// The rule of each transaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rules {
+    /// The quantile of response times that is judged.
+    pub(crate) quantile: Share,
+    /// Its limit; `None` where response times are not judged.
+    pub(crate) limit: Option<Nanos>,
+    /// Largest share of failed transactions.
+    pub(crate) failures: Share,
+}
 
 /// The form of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +75,8 @@ pub(crate) struct OrderEntryPlan {
     /// Factor on the published keying and think times.
     pub(crate) waits: f64,
     pub(crate) form: Form,
+    /// Rules in place of the published ones.
+    pub(crate) rules: Option<Rules>,
     /// Commits wait for the disk.
     pub(crate) is_durable: bool,
     /// Writers wait in a fair queue.
@@ -111,22 +130,41 @@ impl WorkloadKeys for OrderEntry {
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
-        let form = g.choice("order_entry.form", &["statements", "stored"], "statements");
-        let durability = g.choice("order_entry.durability", &["full", "off"], "full");
+        let form = g.choice("order_entry.form", &FORMS, FORMS[0]);
+        let rules = rules(g);
+        let durability = g.choice("order_entry.durability", &DURABILITIES, DURABILITIES[0]);
         let write_lock = g.choice("order_entry.write_lock", &["queue", "busy"], "queue");
-        let isolation = g.choice("order_entry.isolation", &ISOLATION, ISOLATION[0]);
+        let isolation = g.choice("order_entry.isolation", &ISOLATIONS, ISOLATIONS[0]);
         let busy_ms = g.number("order_entry.busy_ms", 1..=600_000, 5_000);
         Some(Arc::new(OrderEntryPlan {
             database: database?,
             size: Size::new(warehouses? as u32, scale?),
             waits: waits?,
             form: if form? == "stored" { Form::Stored } else { Form::Statements },
+            rules: rules?,
             is_durable: durability? == "full",
             is_queued: write_lock? == "queue",
             isolation: isolation?,
             busy: Duration::from_millis(busy_ms?),
         }))
     }
+}
+
+/// The rules of a plan. Outside: a key that is refused.
+fn rules(g: &mut Given) -> Option<Option<Rules>> {
+    let is_own = g.choice("order_entry.rules", &["published", "own"], "published")? == "own";
+    for key in ["order_entry.limit_ms", "order_entry.quantile", "order_entry.failures"] {
+        g.only_with(key, is_own, "order_entry.rules = \"own\"");
+    }
+    let limit_ms = g.fraction("order_entry.limit_ms", 0.0..=3_600_000.0, 0.0)?;
+    let quantile = g.fraction("order_entry.quantile", 0.5..=0.999_999, 0.9)?;
+    let failures = g.fraction("order_entry.failures", 0.0..=1.0, 0.001)?;
+    let rules = Rules {
+        quantile: Share::new(quantile).ok()?,
+        limit: Some(Nanos::from_secs_f64(limit_ms / 1e3)).filter(|limit| *limit > Nanos::ZERO),
+        failures: Share::new(failures).ok()?,
+    };
+    Some(is_own.then_some(rules))
 }
 
 impl WorkloadSettings for OrderEntryPlan {
@@ -237,7 +275,8 @@ mod tests {
         for words in [
             "users     sessions at their",
             "target    PostgreSQL on platform process, ",
-            "          a commit is on the disk before it is done; transactions are serializable, as statements: a call for each",
+            "          a commit is on the disk before it is done; transactions are serializable",
+            "          statements: a call for each",
         ] {
             assert!(lines.contains(words), "{words}: {lines}");
         }
@@ -257,8 +296,13 @@ mod tests {
 
     #[test]
     fn a_deployed_server_has_sessions_for_all_users() {
-        let deployed =
-            plan(&["deploy.database=postgres", "load.users=30", "order_entry.durability=off"]).unwrap();
+        let deployed = plan(&[
+            "deploy.database=postgres",
+            "load.strategy=fixed",
+            "load.users=30",
+            "order_entry.durability=off",
+        ])
+        .unwrap();
         let topology = engine::of(&deployed).unwrap().topology(&deployed);
         assert_eq!((&topology.fronts[..], topology.scheme), (&["database-1".to_owned()][..], "postgres"));
         let values = format!("{:?}", topology.parts[0].values);

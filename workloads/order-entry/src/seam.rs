@@ -12,8 +12,8 @@ use barograph_record::{Fill, Tier};
 use barograph_spec::{Connections, Plan, Refusal, Refused};
 use barograph_workload::topology::Topology;
 use barograph_workload::{
-    Application, DataSet, FailureReason, LoadError, LoadJob, OnProgress, Reasons, Verified, Workload,
-    WorkloadFactory,
+    Application, DataSet, FailureReason, LoadCommand, LoadError, LoadJob, OnProgress, Reasons, Verified,
+    Workload, WorkloadFactory,
 };
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ use crate::engine::{self, Engine};
 use crate::generate::Generator;
 use crate::input::Inputs;
 use crate::measures::{COUNTERS, MEASURES};
-use crate::plan::{OrderEntryPlan, generator};
+use crate::plan::{OrderEntryPlan, Rules, generator};
 use crate::tables::Size;
 use crate::tally::Tally;
 use crate::user::{Shared, Transaction};
@@ -57,6 +57,10 @@ pub struct OrderEntry;
 impl WorkloadFactory for OrderEntry {
     fn about(&self) -> &'static str {
         "orders, payments and deliveries of a wholesale supplier on a database (derived from TPC-C)"
+    }
+
+    fn load_command(&self) -> Option<&dyn LoadCommand> {
+        Some(self)
     }
 
     fn of_plan(&self, plan: &Plan) -> Result<Arc<dyn Workload>, Refused> {
@@ -115,17 +119,21 @@ impl Workload for OrderEntryWorkload {
     }
 
     fn profile(&self, name: &str) -> Option<Profile> {
-        let rule = |transaction: Transaction| QosRule {
-            op: transaction.op(),
+        let published = |transaction: Transaction| Rules {
             quantile: Share::percent(90.0),
             limit: Some(LIMITS[transaction as usize]),
-            judged: true,
-            mix: Share::ZERO,
-            mix_tolerance: Share::ZERO,
             failures: FAILURES,
         };
+        let rule = |transaction: Transaction| {
+            let Rules { quantile, limit, failures } =
+                self.plan.rules.unwrap_or_else(|| published(transaction));
+            let (op, judged, zero) = (transaction.op(), true, Share::ZERO);
+            QosRule { op, quantile, limit, judged, mix: zero, mix_tolerance: zero, failures }
+        };
         let mut profile = Profile::usual(NAME, &Transaction::ALL.map(rule), None);
-        profile.rules.extend(SHARES.map(|(transaction, share)| Rule {
+        // In a short load unfinished decks move the shares.
+        let shares = SHARES.into_iter().filter(|_| self.plan.rules.is_none());
+        profile.rules.extend(shares.map(|(transaction, share)| Rule {
             subject: Subject::Mix(transaction.op()),
             bound: Bound::AtLeast(share),
         }));

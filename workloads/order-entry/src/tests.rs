@@ -174,6 +174,9 @@ fn what_is_declared_can_be_judged() {
     assert_eq!(barograph_model::check_measures(workload.counters(), measures, ops), Ok(()));
     let profile = workload.profile(NAME).unwrap();
     assert_eq!((profile.check(measures, ops), profile.rules.len()), (Ok(()), 14));
+    let own = OrderEntry.of_plan(&plan(folder.path(), &["order_entry.rules=own"])).unwrap();
+    // Failures of each transaction, and no shares.
+    assert_eq!(own.profile(NAME).unwrap().rules.len(), 5);
     assert_eq!(profile.mix(OpId(1)).map(barograph_model::Bound::limit), Some(0.43));
     assert_eq!(workload.connections(10, barograph_spec::Connections::Keep), 30);
 }

@@ -24,7 +24,7 @@ use super::users::MariadbUsers;
 use crate::checks::{self, Findings};
 use crate::engine::{Engine, Filled};
 use crate::generate::Generator;
-use crate::plan::{Form, OrderEntryPlan, generator};
+use crate::plan::{OrderEntryPlan, generator};
 use crate::tally::Tally;
 use crate::topology;
 use crate::user::Shared;
@@ -136,10 +136,8 @@ impl Engine for MariadbEngine {
     fn check(&self, plan: &Plan, g: &mut Given) {
         let allowed = "left out with MariaDB, where writers wait for the rows that they change";
         g.refuse_asked("order_entry.write_lock", allowed, "leave it out");
-        if self.plan.form == Form::Stored {
-            let allowed = "left out with MariaDB, whose functions are not written";
-            g.refuse_asked("order_entry.form", allowed, "leave it out");
-        }
+        let allowed = "left out with MariaDB, whose functions are not written";
+        g.refuse_asked("order_entry.form", allowed, "leave it out");
         let Some(url) = &plan.target.url else { return };
         let address = match Address::parse(url) {
             Ok(address) => address,
@@ -180,8 +178,12 @@ impl Engine for MariadbEngine {
             false if self.is_deployed => "commits wait for no disk",
             false => "a commit survives what the settings of the server make it survive",
         };
-        let lines = vec![target, format!("          {commits}; transactions are {}", self.plan.isolation)];
-        ("sessions", lines)
+        let lines = [
+            target,
+            format!("          {commits}; transactions are {}", self.plan.isolation),
+            format!("          {}", self.plan.form.words()),
+        ];
+        ("sessions", lines.into())
     }
 
     fn disclose(&self) -> Map<String, Value> {

@@ -173,8 +173,12 @@ impl Engine for PostgresEngine {
             true => "a commit is on the disk before it is done",
             false => "commits wait for no disk",
         };
-        let lines = vec![target, format!("          {commits}; transactions are {}", self.plan.isolation)];
-        ("sessions", lines)
+        let lines = [
+            target,
+            format!("          {commits}; transactions are {}", self.plan.isolation),
+            format!("          {}", self.plan.form.words()),
+        ];
+        ("sessions", lines.into())
     }
 
     fn disclose(&self) -> Map<String, Value> {

@@ -133,6 +133,7 @@ impl Engine for SqliteEngine {
             "left out with SQLite, which is serializable",
             "leave it out",
         );
+        g.refuse_asked("order_entry.form", "left out with SQLite, which has no functions", "leave it out");
     }
 
     fn refusals(&self, plan: &Plan) -> Vec<Refusal> {
