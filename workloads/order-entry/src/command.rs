@@ -15,8 +15,8 @@ const USERS: UsualUsers = UsualUsers { fixed: 8, searched: 90, in_flight: 90 };
 /// users at one warehouse, as fast as answers come, for 10 s.
 #[derive(Args)]
 struct SqlArgs {
-    /// Address of the filled database, which decides the engine: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or
-    /// sqlite:///PATH for a file
+    /// Address of the filled database, which decides the engine: postgres://USER:PASSWORD@HOST:PORT/DATABASE,
+    /// mysql://USER:PASSWORD@HOST:PORT/DATABASE of MariaDB, or sqlite:///PATH for a file
     url: String,
     /// What users do
     #[arg(long, default_value = NAME, value_parser = [NAME], value_name = "NAME")]
@@ -117,6 +117,7 @@ mod tests {
     fn an_address_decides_the_engine() {
         for (url, shown, blocks) in [
             ("postgres://me:secret@h/orders", "postgres://me:***@h/orders", false),
+            ("mysql://me:secret@h/orders", "mysql://me:***@h/orders", false),
             ("sqlite:///nowhere/orders.db", "sqlite:///nowhere/orders.db", true),
         ] {
             let load = typed(url, &options()).unwrap();

@@ -15,6 +15,7 @@ use barograph_workload::{LoadError, LoadJob, OnProgress};
 use serde_json::{Map, Value};
 
 use crate::generate::Generator;
+use crate::mariadb::MariadbEngine;
 use crate::plan::OrderEntryPlan;
 use crate::postgres::PostgresEngine;
 use crate::sqlite::SqliteEngine;
@@ -27,9 +28,11 @@ pub(crate) fn of(plan: &Plan) -> Option<Box<dyn Engine>> {
     match plan.target.url.as_deref() {
         Some(url) if SqliteEngine::is_address(url) => Some(Box::new(SqliteEngine::new(plan))),
         Some(url) if PostgresEngine::is_address(url) => Some(Box::new(PostgresEngine::new(plan))),
+        Some(url) if MariadbEngine::is_address(url) => Some(Box::new(MariadbEngine::new(plan))),
         Some(_) => None,
         None => Some(match OrderEntryPlan::of(plan).database {
             "postgres" => Box::new(PostgresEngine::new(plan)),
+            "mariadb" => Box::new(MariadbEngine::new(plan)),
             _ => Box::new(SqliteEngine::new(plan)),
         }),
     }

@@ -11,6 +11,7 @@ mod draw;
 mod engine;
 mod generate;
 mod input;
+mod mariadb;
 mod measures;
 mod plan;
 mod postgres;

@@ -19,7 +19,7 @@ const MOST_WAREHOUSES: u64 = 10_000;
 
 /// Addresses of databases.
 const ADDRESSES: &str = "a file of SQLite by its whole path, as in sqlite:///var/tmp/orders.db, \
-     or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders";
+     or a database of PostgreSQL, as in postgres://me@127.0.0.1/orders, or of MariaDB, as in mysql://me@127.0.0.1/orders";
 
 /// Isolation levels of servers. The transactions are right at the first: they change rows relative to their values.
 pub(crate) const ISOLATIONS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
@@ -126,7 +126,7 @@ impl WorkloadKeys for OrderEntry {
     }
 
     fn read(&self, g: &mut Given) -> Option<Arc<dyn WorkloadSettings>> {
-        let database = g.choice("deploy.database", &["sqlite", "postgres"], "sqlite");
+        let database = g.choice("deploy.database", &["sqlite", "postgres", "mariadb"], "sqlite");
         let warehouses = g.number("order_entry.warehouses", 1..=MOST_WAREHOUSES, 1);
         let scale = g.fraction("order_entry.scale", 0.001..=1.0, 1.0);
         let waits = g.fraction("order_entry.waits", 0.0..=10.0, 0.0);
@@ -181,7 +181,7 @@ impl WorkloadSettings for OrderEntryPlan {
         }
         if plan.target.url.is_some() || self.database == "sqlite" {
             let allowed = "left out where no server is deployed";
-            g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database = \"postgres\"");
+            g.refuse_limits(TIER, allowed, "leave it out, or set deploy.database to a server");
         }
     }
 
@@ -286,6 +286,12 @@ mod tests {
         for words in ["postgres://me:***@h/orders, which is there already", "commits wait for no disk"] {
             assert!(lines.contains(words), "{words}: {lines}");
         }
+        let sets = ["target.url=mysql://me:secret@h/orders", "order_entry.isolation=repeatable-read"];
+        let there = plan(&sets).unwrap();
+        let lines = OrderEntryPlan::of(&there).explain(&there).join("\n");
+        for words in ["mysql://me:***@h/orders, which is there already", "transactions are repeatable-read"] {
+            assert!(lines.contains(words), "{words}: {lines}");
+        }
     }
 
     #[test]
@@ -301,6 +307,10 @@ mod tests {
         assert_eq!((&topology.fronts[..], topology.scheme), (&["database-1".to_owned()][..], "postgres"));
         let values = format!("{:?}", topology.parts[0].values);
         assert_eq!(values, r#"[("connections", Text("50")), ("not_durable", Text("yes"))]"#);
+        let deployed = plan(&["deploy.database=mariadb", "load.strategy=fixed", "load.users=30"]).unwrap();
+        let topology = engine::of(&deployed).unwrap().topology(&deployed);
+        assert_eq!(topology.scheme, "mysql");
+        assert_eq!(format!("{:?}", topology.parts[0].values), r#"[("connections", Text("50"))]"#);
         let embedded = plan(&[]).unwrap();
         assert!(engine::of(&embedded).unwrap().topology(&embedded).parts.is_empty());
     }
@@ -318,6 +328,11 @@ mod tests {
             ),
             (&["target.url=postgres://me@h/orders", "deploy.database_cpus=1"], "where no server is deployed"),
             (&["target.url=postgres://me@h/postgres"], "a database of its own"),
+            (&["deploy.database=mariadb", "order_entry.form=stored"], "left out with MariaDB"),
+            (&["deploy.database=mariadb", "order_entry.write_lock=busy"], "left out with MariaDB"),
+            (&["target.url=mysql://me@h/mysql"], "a database of its own"),
+            (&["target.url=mysql://me@h"], "a database of its own"),
+            (&["target.url=mariadb://h/orders"], "an address as in mysql://me@127.0.0.1/orders (no user"),
             (&["target.url=postgres://h/orders"], "an address as in postgres://me@127.0.0.1/orders ("),
         ] {
             let text = in_one_line(&plan(sets).unwrap_err());

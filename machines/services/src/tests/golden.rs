@@ -77,5 +77,10 @@ fn wishes_of_the_topology_are_heard() {
         "{standby}"
     );
     has(&text("mariadb", &[("binlog", "on")]), &["log-bin = binlog", "sync-binlog = 1"]);
+    let lax = text("mariadb", &[("not_durable", "yes")]);
+    assert_eq!(
+        lax.lines().rfind(|l| l.starts_with("innodb-flush-log")),
+        Some("innodb-flush-log-at-trx-commit = 0")
+    );
     has(&text("redis", &[("cache", "yes")]), &["appendonly no", "maxmemory-policy allkeys-lru"]);
 }
