@@ -4,7 +4,7 @@ use barograph_database::{Database, Findings, Places, number};
 
 use crate::conditions;
 use crate::generate::{FULL, Generator, LEAST_STOCK, MOST_STOCK};
-use crate::operations::Ordered;
+use crate::operations::Sale;
 use crate::tables::{Size, Table, is_sold_out};
 use crate::tally::Totals;
 
@@ -93,7 +93,7 @@ fn reconcile<D: Database>(
     database: &mut D,
     (size, counted): (&Size, Totals),
 ) -> Result<(), D::Error> {
-    let Totals { customers, orders, ordered: Ordered { lines, units, cents, restocks } } = counted;
+    let Totals { customers, orders, sale: Sale { lines, units, cents, restocks } } = counted;
     let (loaded, since) = (size.customers, size.orders);
     for (what, sql, expected) in [
         ("loaded customers", format!("SELECT count(*) FROM customers WHERE c_id <= {loaded}"), loaded),

@@ -20,14 +20,14 @@ const FIRST_DATE: i64 = 1_735_689_600;
 /// Seconds of that year.
 const YEAR: i64 = 365 * 86_400;
 
-/// One of so many products is on special offer, beside the first of each category.
+/// Products for each special offer, beside the first product of each category.
 const SPECIAL_EVERY: i64 = 100;
 
 /// Countries of customers outside of the first half.
 const COUNTRIES: [&str; 10] =
     ["Austria", "Brazil", "Canada", "Denmark", "Estonia", "France", "Ghana", "Hungary", "India", "Japan"];
 
-/// The stock after a restock, and the highest loaded stock.
+/// The stock after a restock.
 pub(crate) const FULL: i64 = 250;
 
 /// A product with less stock is restocked.

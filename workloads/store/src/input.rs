@@ -160,18 +160,9 @@ mod tests {
 
     use super::*;
     use crate::tables::{Size, is_sold_out};
+    use crate::tests::rig::HABITS;
 
     const TIMES: u32 = 40_000;
-
-    pub(crate) const HABITS: Habits = Habits {
-        new_customers: Share::percent(20.0),
-        searches: 3,
-        search_rows: 5,
-        title_hits: Share::percent(90.0),
-        lines: 5,
-        shortages: Share::percent(2.0),
-        skew: 0.8,
-    };
 
     fn inputs(habits: Habits) -> (Inputs, Stream) {
         (Inputs::new(Generator::new(Size::new(1), 1), habits), Streams::new(1).stream("a test", 0))
@@ -199,7 +190,7 @@ mod tests {
             short += u32::from(order.is_short);
         }
         assert!((f64::from(lines) / f64::from(TIMES) - 5.0).abs() < 0.1, "{lines}");
-        assert!(is_near(short, TIMES, 0.02), "{short}");
+        assert!(is_near(short, TIMES, HABITS.shortages.get()), "{short}");
     }
 
     /// Shares of the most popular products against their definition.

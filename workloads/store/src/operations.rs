@@ -14,22 +14,22 @@ const HISTORY: i64 = 10;
 /// The result of a successful operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    LoggedIn,
+    Login,
     /// The number of the new customer.
-    Registered(i64),
+    Registration(i64),
     /// The number of products found.
-    Browsed(i64),
-    Ordered(Ordered),
+    Search(i64),
+    Order(Sale),
     /// A planned shortage: the order was rolled back.
-    Short,
+    Shortage,
 }
 
-/// A placed order.
+/// Sums over the lines of one order or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ordered {
+pub(crate) struct Sale {
     pub(crate) lines: i64,
     pub(crate) units: i64,
-    /// The net amount.
+    /// Net amounts.
     pub(crate) cents: i64,
     /// Restocked products.
     pub(crate) restocks: i64,
@@ -49,7 +49,7 @@ pub(crate) async fn login(session: &mut impl Session, login: &Login, turn: &mut 
     }
     session.read_history(login.customer, HISTORY).await?;
     session.commit().await?;
-    Ok(End::LoggedIn)
+    Ok(End::Login)
 }
 
 /// NewCustomer: inserts a customer.
@@ -57,14 +57,14 @@ pub(crate) async fn new_customer(session: &mut impl Session, row: &[Value], turn
     session.begin(Access::Write, turn).await?;
     let customer = session.insert_customer(row).await?;
     session.commit().await?;
-    Ok(End::Registered(customer))
+    Ok(End::Registration(customer))
 }
 
 /// BrowseByCategory: reads special offers. Each category has one at least.
 pub(crate) async fn browse_category(session: &mut impl Session, (category, most): (i64, i64)) -> Reply<End> {
     match session.specials(category, most).await? {
         0 => Err(Trouble::missing("special offer of a category")),
-        found => Ok(End::Browsed(found)),
+        found => Ok(End::Search(found)),
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn search(session: &mut impl Session, field: Field, search: &Se
     match (search.is_known, found) {
         (true, 0) => Err(Trouble::missing("product with words that one has")),
         (false, 1..) => Err(wrong("a product with words that none has")),
-        _ => Ok(End::Browsed(found)),
+        _ => Ok(End::Search(found)),
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn purchase(
 ) -> Reply<End> {
     session.begin(Access::Write, turn).await?;
     prices.clear();
-    let mut placed = Ordered { lines: order.lines.len() as i64, ..Ordered::default() };
+    let mut placed = Sale { lines: order.lines.len() as i64, ..Sale::default() };
     for line in &order.lines {
         let price = session.price(line.product).await?.ok_or_else(|| Trouble::missing("product"))?;
         let Some(left) = session.take_stock(line.product, line.quantity).await? else {
@@ -95,7 +95,7 @@ pub(crate) async fn purchase(
                 return Err(wrong("no stock of a product that is restocked"));
             }
             session.roll_back().await?;
-            return Ok(End::Short);
+            return Ok(End::Shortage);
         };
         if left < LEAST_STOCK {
             session.restock(line.product, left, FULL - left).await?;
@@ -118,5 +118,5 @@ pub(crate) async fn purchase(
         session.insert_history(customer, line).await?;
     }
     session.commit().await?;
-    Ok(End::Ordered(placed))
+    Ok(End::Order(placed))
 }

@@ -11,7 +11,7 @@ const MOST_ACTORS: i64 = crate::words::NAMES * crate::words::NAMES;
 /// Products of an actor on average.
 const PRODUCTS_OF_AN_ACTOR: i64 = 20;
 
-/// Every so many products, one is sold out: it has no stock and gets none.
+/// The distance from one sold-out product to the next. Such a product has no stock and gets none.
 const SOLD_OUT_EVERY: i64 = 100;
 
 /// Rows of a megabyte of a SQLite file.

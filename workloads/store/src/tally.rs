@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::operations::{End, Ordered};
+use crate::operations::{End, Sale};
 
 /// Counts of all users. They are shared: a user adds once for each commit, which takes far longer.
 #[derive(Debug, Default)]
@@ -24,23 +24,23 @@ pub(crate) struct Totals {
     pub(crate) customers: i64,
     /// Placed orders.
     pub(crate) orders: i64,
-    /// Lines, units and net amounts of all placed orders, and restocked products.
-    pub(crate) ordered: Ordered,
+    /// Sums over all placed orders.
+    pub(crate) sale: Sale,
 }
 
 impl Tally {
     /// Counts a successful operation.
     pub(crate) fn add(&self, ended: End) {
         match ended {
-            End::Registered(_) => raise(&self.customers, 1),
-            End::Ordered(Ordered { lines, units, cents, restocks }) => {
+            End::Registration(_) => raise(&self.customers, 1),
+            End::Order(Sale { lines, units, cents, restocks }) => {
                 raise(&self.orders, 1);
                 raise(&self.lines, lines);
                 raise(&self.units, units);
                 raise(&self.cents, cents);
                 raise(&self.restocks, restocks);
             }
-            End::LoggedIn | End::Browsed(_) | End::Short => {}
+            End::Login | End::Search(_) | End::Shortage => {}
         }
     }
 
@@ -55,7 +55,7 @@ impl Tally {
         Totals {
             customers: of(&self.customers),
             orders: of(&self.orders),
-            ordered: Ordered {
+            sale: Sale {
                 lines: of(&self.lines),
                 units: of(&self.units),
                 cents: of(&self.cents),

@@ -3,5 +3,5 @@
 mod corruption;
 mod filling;
 mod operating;
-mod rig;
+pub(crate) mod rig;
 mod seam;

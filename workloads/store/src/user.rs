@@ -194,14 +194,14 @@ impl Visitor {
     fn count(&mut self, operation: Operation, ended: End, turn: &mut Turn) -> Outcome {
         self.shared.tally.add(ended);
         match ended {
-            End::Registered(customer) => self.customer = Some(customer),
-            End::Ordered(placed) => {
+            End::Registration(customer) => self.customer = Some(customer),
+            End::Order(placed) => {
                 turn.add(ORDERS, 1);
                 turn.add(RESTOCKS, placed.restocks.unsigned_abs());
             }
-            End::Short => turn.add(SHORTAGES, 1),
-            End::Browsed(1..) if operation == Operation::BrowseByTitle => turn.add(TITLE_HITS, 1),
-            End::LoggedIn | End::Browsed(_) => {}
+            End::Shortage => turn.add(SHORTAGES, 1),
+            End::Search(1..) if operation == Operation::BrowseByTitle => turn.add(TITLE_HITS, 1),
+            End::Login | End::Search(_) => {}
         }
         Outcome::Good
     }
