@@ -8,6 +8,7 @@
 //!
 //! Why not a general runtime: docs/decisions/0004. What it does not know: protocols, the clock, what a task is for.
 
+mod descriptor;
 mod files;
 mod socket;
 mod source;
@@ -15,6 +16,7 @@ mod stream;
 mod tasks;
 mod turn;
 
+pub use descriptor::Descriptor;
 pub use files::{copy_open_files, own_open_files};
 pub use socket::{Peer, Socket};
 pub use turn::{Alone, Pace, Reactor, block_on, spawn};

@@ -38,6 +38,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "testkit", floor: 1, may_use: &["model"] },
     Crate { name: "engine", floor: 2, may_use: &["model", "stats", "reactor"] },
     Crate { name: "net", floor: 2, may_use: &["model", "reactor"] },
+    Crate { name: "ring", floor: 2, may_use: &["reactor"] },
     Crate { name: "http", floor: 3, may_use: &["model", "net", "reactor"] },
     Crate { name: "postgres", floor: 3, may_use: &["model", "net"] },
     Crate { name: "scenario-import", floor: 2, may_use: &["model", "scenario"] },
