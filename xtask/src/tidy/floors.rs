@@ -223,7 +223,7 @@ const ANY_WORKLOAD: Crate = Crate {
     floor: 5,
     may_use: &[
         "model", "spec", "record", "data", "platform", "services", "workload", "engine", "reactor", "net",
-        "http", "resp",
+        "http", "resp", "ring",
     ],
 };
 
