@@ -4,6 +4,7 @@ mod platforms;
 
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
+use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
 use barograph_workload_null::Null;
 use barograph_workload_order_entry::OrderEntry;
@@ -15,6 +16,6 @@ pub(crate) use platforms::{platform, platforms};
 
 /// Every workload and every kind of platform. The first of each is that of plans that name none.
 pub(crate) const WORKLOADS: Workloads = Workloads {
-    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Null],
+    all: &[&Auctions, &ScenarioFiles { time_of_day }, &KeyValue, &OrderEntry, &Disk, &Null],
     platforms: &platforms::KINDS,
 };
