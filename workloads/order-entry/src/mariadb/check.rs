@@ -1,10 +1,10 @@
 //! The data checks on a database: each query in a session of its own.
 
+use barograph_database::Database;
 use barograph_mysql::{ColumnError, Target};
 
 use super::MariadbError;
 use super::admin::in_session;
-use crate::checks::Database;
 
 /// A database that can be queried.
 pub(super) struct Queries(pub(super) Target);

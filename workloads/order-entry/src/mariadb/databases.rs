@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use barograph_database::Contents as _;
 use barograph_mysql::{Address, Connection, Fault, Target};
 
 use super::MariadbError;
@@ -94,7 +95,7 @@ impl Databases {
             Contents::None => Ok(State::Unfilled),
             Contents::Foreign => Err(MariadbError::foreign(&name)),
             Contents::Marked { lines, .. } if lines.is_empty() => Ok(State::Unfilled),
-            Contents::Marked { filled, lines } if filled == generator.description() => {
+            Contents::Marked { filled, lines } if filled == generator.stamp() => {
                 Ok(State::Filled(lines.parse().unwrap_or(0)))
             }
             Contents::Marked { filled, .. } => {
@@ -196,7 +197,7 @@ pub(super) fn beginning(generator: &Generator) -> String {
     let mut all = vec![
         format!("DROP TABLE IF EXISTS {MARKER}, {tables}"),
         super::schema::CREATE_MARKER.to_owned(),
-        format!("INSERT INTO {MARKER} (filled) VALUES ({})", literal(&generator.description())),
+        format!("INSERT INTO {MARKER} (filled) VALUES ({})", literal(&generator.stamp())),
     ];
     all.extend(Table::ALL.map(create));
     all.join("; ")

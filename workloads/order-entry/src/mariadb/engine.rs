@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use barograph_database::Findings;
 use barograph_engine::{Runnable, runnable};
 use barograph_model::secret::masked;
 use barograph_model::words::in_one_line;
@@ -21,7 +22,7 @@ use super::check::Queries;
 use super::databases::Databases;
 use super::fill::Filling;
 use super::users::MariadbUsers;
-use crate::checks::{self, Findings};
+use crate::checks;
 use crate::engine::{Engine, Filled};
 use crate::generate::Generator;
 use crate::plan::{OrderEntryPlan, generator};

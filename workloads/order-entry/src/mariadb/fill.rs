@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use barograph_database::Value;
 use barograph_mysql::Client;
 use barograph_reactor::block_on;
 use barograph_workload::{FillProgress, OnProgress};
@@ -14,7 +15,7 @@ use super::admin::{in_session, run};
 use super::databases::{Databases, State, beginning};
 use super::schema::{INDICES, MARKER};
 use crate::engine::Filled;
-use crate::generate::{Batch, Generator, Piece, Value};
+use crate::generate::{Batch, Generator, Piece};
 use crate::tables::Table;
 
 /// Most sessions that load side by side.
@@ -118,7 +119,7 @@ impl Filling {
                 let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
                 // Without a receiver the fill has ended.
                 let mut take = |batch: Batch| send.send(Chunk::of(&batch)).is_ok();
-                std::iter::from_fn(next).all(|piece| self.generator.batches(piece, &mut take))
+                std::iter::from_fn(next).all(|piece| self.generator.piece(piece, &mut take))
             });
             block_on(self.take(chunks))
         });
