@@ -4,6 +4,7 @@ mod platforms;
 
 use barograph_workload::Workloads;
 use barograph_workload_auction::Auctions;
+use barograph_workload_disk::Disk;
 use barograph_workload_kv::KeyValue;
 use barograph_workload_linpack::Linpack;
 use barograph_workload_null::Null;
@@ -24,6 +25,7 @@ pub(crate) const WORKLOADS: Workloads = Workloads {
         &KeyValue,
         &OrderEntry,
         &Store,
+        &Disk,
         &Linpack,
         &StreamMemory,
         &Null,

@@ -6,8 +6,10 @@
 pub mod names;
 mod normal;
 pub mod pictures;
+mod popularity;
 mod streams;
 pub mod text;
 
 pub use normal::TruncatedNormal;
+pub use popularity::{Numbers, Popularity, Position};
 pub use streams::{Stream, Streams, mix};

@@ -9,6 +9,7 @@
 //! Compared with a general runtime: docs/decisions/0004. The reactor knows no protocols, no clock, and not
 //! the purpose of a task.
 
+mod descriptor;
 mod files;
 mod socket;
 mod source;
@@ -16,6 +17,7 @@ mod stream;
 mod tasks;
 mod turn;
 
+pub use descriptor::Descriptor;
 pub use files::{copy_open_files, own_open_files};
 pub use socket::{Peer, Socket};
 pub use turn::{Alone, Pace, Reactor, block_on, spawn};

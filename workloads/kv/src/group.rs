@@ -4,13 +4,14 @@
 use std::rc::Rc;
 use std::task::Context;
 
+use barograph_data::Position;
 use barograph_engine::{Group, Members, Turn};
 use barograph_model::{OpId, UserId};
 use rand::RngExt;
 
 use crate::command::Verb;
 use crate::judge::{End, Sent};
-use crate::keys::{self, Position};
+use crate::keys;
 use crate::line::{Line, Pending};
 use crate::measures::{BYTES, HITS, LOOKUPS};
 use crate::program::Prepared;

@@ -189,12 +189,12 @@ fn bytes(text: &str) -> Result<(u64, u64), String> {
 
 #[cfg(test)]
 mod tests {
+    use barograph_data::Popularity;
     use barograph_model::{Nanos, Share};
     use barograph_spec::Plan;
     use barograph_workload::typed::Limit;
 
     use super::*;
-    use crate::keys::Popularity;
     use crate::plan::KvPlan;
 
     fn options() -> LoadOptions {
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((own.rules.limit, own.rules.quantile), (Some(Nanos(1_500_000)), Share::percent(95.0)));
         assert_eq!(
             (own.think, own.popularity),
-            (Nanos::from_millis(2), Popularity::Hot { keys: 0.1, commands: 0.9 })
+            (Nanos::from_millis(2), Popularity::Hot { numbers: 0.1, draws: 0.9 })
         );
     }
 

@@ -5,11 +5,11 @@ mod explained;
 
 use std::sync::Arc;
 
+use barograph_data::Popularity;
 use barograph_model::{MeasureSpec, Nanos, Share};
 use barograph_spec::{Given, Plan, TlsPlan, WorkloadKeys, WorkloadSettings};
 
 use crate::command::{self, Verb};
-use crate::keys::Popularity;
 use crate::measures::MEASURES;
 use crate::seam::{KeyValue, NAME};
 use crate::values::Size;
@@ -191,7 +191,7 @@ fn popularity(g: &mut Given) -> Option<Popularity> {
     let commands = g.fraction("kv.hot_commands", 0.0..=1.0, 0.9);
     Some(match kind {
         "zipf" => Popularity::Zipf { exponent: exponent? },
-        "hot" => Popularity::Hot { keys: keys?, commands: commands? },
+        "hot" => Popularity::Hot { numbers: keys?, draws: commands? },
         "sequential" => Popularity::Sequential,
         _ => Popularity::Uniform,
     })

@@ -42,6 +42,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "testkit", floor: 1, may_use: &["model"] },
     Crate { name: "engine", floor: 2, may_use: &["model", "stats", "reactor"] },
     Crate { name: "net", floor: 2, may_use: &["model", "reactor"] },
+    Crate { name: "ring", floor: 2, may_use: &["reactor"] },
     Crate { name: "http", floor: 3, may_use: &["model", "net", "reactor"] },
     Crate { name: "database", floor: 3, may_use: &["model", "data", "engine"] },
     Crate { name: "mysql", floor: 3, may_use: &["model", "net"] },
@@ -246,6 +247,7 @@ const ANY_WORKLOAD: Crate = Crate {
         "matrix",
         "pages",
         "database",
+        "ring",
     ],
 };
 

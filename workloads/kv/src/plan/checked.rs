@@ -1,11 +1,11 @@
 //! Refusals of conflicting keys, and of keys without effect, which would be taken for measured.
 
+use barograph_data::Popularity;
 use barograph_resp::Address;
 use barograph_spec::{Given, Plan, TlsPlan};
 
 use super::{KvPlan, Parts};
 use crate::command::{Family, Verb};
-use crate::keys::Popularity;
 
 /// Refuses conflicts, and keys without effect in this plan.
 pub(super) fn check(own: &KvPlan, plan: &Plan, g: &mut Given) {
