@@ -4,6 +4,7 @@
 //! ([`crate::session`]).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use barograph_engine::Runnable;
 use barograph_platform::Later;
@@ -97,6 +98,15 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Checks the copy, and removes it if all is right.
     fn verify<'a>(&'a self, url: &'a str, tally: Arc<Tally>) -> Later<'a, Result<Findings, String>>;
+}
+
+/// Stops the fill when it is dropped.
+pub(crate) struct StopAtEnd(pub(crate) Arc<AtomicBool>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The result of a fill.

@@ -1,7 +1,7 @@
 //! PostgreSQL behind the seam to engines.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use barograph_engine::{Runnable, runnable};
@@ -22,7 +22,7 @@ use super::databases::Databases;
 use super::fill::Filling;
 use super::users::PostgresUsers;
 use crate::checks::{self, Findings};
-use crate::engine::{Engine, Filled};
+use crate::engine::{Engine, Filled, StopAtEnd};
 use crate::generate::Generator;
 use crate::plan::{Form, OrderEntryPlan, generator};
 use crate::tally::Tally;
@@ -105,15 +105,6 @@ impl PostgresEngine {
             allowed: format!("{allowed}: cannot {}", in_one_line(why)),
             remedy: remedy.to_owned(),
         }]))
-    }
-}
-
-/// Stops the fill when it is dropped.
-struct StopAtEnd(Arc<AtomicBool>);
-
-impl Drop for StopAtEnd {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

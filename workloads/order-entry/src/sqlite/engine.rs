@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CACHE_KIB, ConnectionOptions, Files, SqliteError, SqliteUsers, check, found};
 use crate::checks::Findings;
-use crate::engine::{Engine, Filled};
+use crate::engine::{Engine, Filled, StopAtEnd};
 use crate::generate::Generator;
 use crate::plan::{OrderEntryPlan, generator};
 use crate::tables::{Size, Table};
@@ -95,15 +95,6 @@ fn file(plan: &Plan) -> PathBuf {
 /// The file of an address; `None` for an address of another kind.
 fn file_of(url: &str) -> Option<&Path> {
     url.strip_prefix(SCHEME).map(Path::new).filter(|path| path.is_absolute())
-}
-
-/// Stops the fill when it is dropped.
-struct StopAtEnd(Arc<AtomicBool>);
-
-impl Drop for StopAtEnd {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 impl Engine for SqliteEngine {
