@@ -39,7 +39,7 @@ const CRATES: &[Crate] = &[
     Crate { name: "engine", floor: 2, may_use: &["model", "stats", "reactor"] },
     Crate { name: "net", floor: 2, may_use: &["model", "reactor"] },
     Crate { name: "http", floor: 3, may_use: &["model", "net", "reactor"] },
-    Crate { name: "database", floor: 3, may_use: &["model", "data", "engine"] },
+    Crate { name: "database", floor: 3, may_use: &["model", "data", "spec", "engine"] },
     Crate { name: "postgres", floor: 3, may_use: &["model", "net"] },
     Crate { name: "scenario-import", floor: 2, may_use: &["model", "scenario"] },
     Crate { name: "record", floor: 2, may_use: &["model", "stats"] },
